@@ -1,0 +1,122 @@
+"""Every exception that evenhand raises on purpose.
+
+EvenhandError
+├── InvalidInputError (ValueError)      the caller's data, options or files cannot be used as they are
+│   ├── InvalidCriterionError           a criterion, rubric or checklist that contradicts itself
+│   ├── UnknownRuleError                an aggregation rule or strategy that does not exist or does not fit the scale
+│   ├── InvalidPromptError              a prompt template whose placeholders do not fit its stage
+│   └── ArtifactError                   a catalog id, path or object that is not the kind that was asked for
+├── MissingDependencyError (ImportError) an optional package that is not installed
+├── EngineError                         a judge's call did not bring a reply
+│   ├── TransientEngineError            may pass if tried again: 429, 5xx, connection, time-out
+│   │   └── RateLimitedError            429; carries the Retry-After delay when the server gave one
+│   ├── RejectedRequestError            this request cannot succeed: 400, 413, 422
+│   └── FatalEngineError                no request to this engine can succeed: 401, 403, 404
+├── BudgetExhaustedError                max_calls or max_cost was reached; the call was not launched
+├── JournalError                        the journal cannot be opened, read or written
+├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
+└── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EvenhandError(Exception):
+    """The root of every error that evenhand raises on purpose."""
+
+
+class InvalidInputError(EvenhandError, ValueError):
+    """The caller's data, options or files cannot be used as they are."""
+
+
+class InvalidCriterionError(InvalidInputError):
+    """A criterion, rubric or checklist contradicts itself."""
+
+
+class UnknownRuleError(InvalidInputError):
+    """An aggregation rule or strategy does not exist, or does not belong to the scale."""
+
+
+class InvalidPromptError(InvalidInputError):
+    """A prompt template's placeholders do not fit the stage that it is for."""
+
+
+class ArtifactError(InvalidInputError):
+    """A catalog id, path or object is not the kind of artifact that was asked for."""
+
+
+class MissingDependencyError(EvenhandError, ImportError):
+    """An optional package is not installed; the message ends with the command that installs it."""
+
+
+class EngineError(EvenhandError):
+    """A judge's call did not bring a reply.
+
+    Attributes:
+        cause: A short, stable name for counting, such as ``"http_500"`` or ``"timeout"``.
+        attempts: How many times the request was sent.
+    """
+
+    def __init__(self, message: str, *, cause: str = "engine_error", attempts: int = 1) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.attempts = attempts
+
+
+class TransientEngineError(EngineError):
+    """The call failed in a way that may pass: 5xx, a lost connection, a time-out."""
+
+
+class RateLimitedError(TransientEngineError):
+    """The server answered 429.
+
+    Attributes:
+        retry_after: Seconds that the server asked to wait, if it said so.
+    """
+
+    def __init__(
+        self, message: str, *, cause: str = "http_429", attempts: int = 1, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, cause=cause, attempts=attempts)
+        self.retry_after = retry_after
+
+
+class RejectedRequestError(EngineError):
+    """This request cannot succeed however often it is sent: 400, 413, 422."""
+
+
+class FatalEngineError(EngineError):
+    """No request to this engine can succeed: a wrong key (401, 403) or an unknown model (404)."""
+
+
+class BudgetExhaustedError(EvenhandError):
+    """``max_calls`` or ``max_cost`` was reached before this call was launched."""
+
+
+class JournalError(EvenhandError):
+    """The journal of paid replies cannot be opened, read or written."""
+
+
+class TooManyFailuresError(EvenhandError):
+    """More votes failed than ``max_failure_rate`` allows. Everything that was judged is journaled."""
+
+
+class EstimationError(EvenhandError, ArithmeticError):
+    """A statistic is undefined for these data, or its iteration did not converge."""
+
+
+def did_you_mean(value: object, accepted: Iterable[object]) -> str:
+    """The tail of a message about an unknown name: the closest accepted one, then all of them.
+
+    >>> did_you_mean("medain", ["mean", "median"])
+    "Did you mean 'median'? Accepted: 'mean', 'median'."
+    >>> did_you_mean(3, ["mean"])
+    "Accepted: 'mean'."
+    """
+    names = [str(name) for name in accepted]
+    close = get_close_matches(str(value), names, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{hint}Accepted: {', '.join(map(repr, names))}."
