@@ -1,0 +1,76 @@
+"""The border between the judging logic and whatever answers it: one request, one completion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from evenhand.question import Presentation, Question
+from evenhand.votes import Completion, Message
+
+Stage = Literal["assessment", "selection", "reask", "summary", "one_step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call to a judge.
+
+    What the reply depends on is ``messages``, ``response_schema``, ``logprobs`` and ``sample``, together with the
+    engine's own settings; that is what a journal keys it by. The rest tells an engine without a model what it is asked.
+
+    Attributes:
+        messages: The conversation so far; the last message is the user's.
+        options: The labels as shown, where the reply must name one.
+        response_schema: A JSON schema that the reply should satisfy, where the engine can enforce one.
+        logprobs: How many of the likeliest tokens to return at each place; 0 for none.
+        sample: Which of the repeated draws of this request, from 0.
+        stage: The stage of the flow that asks.
+        question: The question that is asked.
+        presentation: The question as shown in this order.
+    """
+
+    messages: tuple[Message, ...]
+    options: tuple[str, ...] | None = None
+    response_schema: Mapping[str, Any] | None = None
+    logprobs: int = 0
+    sample: int = 0
+    stage: Stage = "selection"
+    question: Question | None = None
+    presentation: Presentation | None = None
+
+
+@runtime_checkable
+class JudgeEngine(Protocol):
+    """Answers requests, one coroutine a request. The engine decides how calls travel.
+
+    Attributes:
+        judge_id: Names the judge in every vote and score. No secrets.
+        concurrency: How many requests it is useful to have waiting at once.
+    """
+
+    @property
+    def judge_id(self) -> str:
+        """The judge's name in every vote and score."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests it is useful to have waiting at once."""
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """Everything of the engine that a reply depends on, as plain JSON without secrets.
+
+        None when its replies cost nothing and need no journal.
+        """
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Holds what the engine needs while calls are made (connections, gatherers); one event loop at a time."""
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request.
+
+        Raises:
+            EngineError: When there is no reply. A :class:`~evenhand.errors.FatalEngineError` says that none of this
+                engine's requests can succeed.
+        """

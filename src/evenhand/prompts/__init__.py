@@ -1,0 +1,1 @@
+"""The prompts: one Markdown (Jinja) file a stage."""

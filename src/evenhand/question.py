@@ -1,0 +1,180 @@
+"""One question to a judge: choose one option about one subject. Every mode of evenhand asks nothing else.
+
+A question about one response shows the criterion's options in some order. A comparison shows the responses in some
+order, as A, B, …, and the options follow the places. Either way an ``order`` is a permutation: place ``i`` shows item
+``order[i]`` of the question's own order, and :meth:`Question.present` says what the judge sees and how a choice is
+read back.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import InvalidInputError
+
+Mode = Literal["assess", "compare"]
+
+GRADED_LEVELS = (
+    ("{a} is much better", 1.0),
+    ("{a} is slightly better", 0.75),
+    ("Both are equally good", 0.5),
+    ("{b} is slightly better", 0.25),
+    ("{b} is much better", 0.0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """What one order shows, and how a choice in it is read back.
+
+    Attributes:
+        order: The permutation shown.
+        options: The options as shown.
+        responses: The responses as shown.
+        to_own: Index of a shown option -> its index in the criterion's own order.
+    """
+
+    order: tuple[int, ...]
+    options: tuple[Option, ...]
+    responses: tuple[str, ...]
+    to_own: tuple[int, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels as shown."""
+        return tuple(option.label for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One option to be chosen about one subject.
+
+    Attributes:
+        id: Names the question within a run, and nothing else.
+        criterion: Its options are the answers.
+        responses: One for an assessment; two or more for a comparison, in their own order.
+        context: What the judge is shown beside the responses: name -> text.
+        references: Known good answers. An engine may look at them (the baseline does); the prompt shows them only
+            when they are part of ``context``.
+        mode: ``assess`` (the order permutes the options) or ``compare`` (the order permutes the responses).
+        data_classification: The data classification policy of the instance, which the engine must allow.
+    """
+
+    id: str
+    criterion: Criterion
+    responses: tuple[str, ...]
+    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    references: tuple[str, ...] = ()
+    mode: Mode = "assess"
+    data_classification: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode == "assess" and len(self.responses) != 1:
+            raise InvalidInputError(
+                f"question {self.id!r} assesses {len(self.responses)} responses; an assessment is of exactly one"
+            )
+        if self.mode == "compare" and len(self.responses) < 2:
+            raise InvalidInputError(
+                f"question {self.id!r} compares {len(self.responses)} response(s); a comparison needs at least two"
+            )
+
+    @property
+    def places(self) -> int:
+        """How many items an order permutes."""
+        return len(self.criterion.options) if self.mode == "assess" else len(self.responses)
+
+    def present(self, order: tuple[int, ...]) -> Presentation:
+        """What the judge sees under this order.
+
+        Raises:
+            InvalidInputError: If ``order`` is not a permutation of the question's places.
+        """
+        if sorted(order) != list(range(self.places)):
+            raise InvalidInputError(
+                f"order {order!r} of question {self.id!r} is not a permutation of 0 … {self.places - 1}"
+            )
+        options = self.criterion.options
+        if self.mode == "assess":
+            return Presentation(order, tuple(options[index] for index in order), self.responses, order)
+        responses = tuple(self.responses[index] for index in order)
+        if len(self.responses) == 2:
+            swapped = order != (0, 1)
+            to_own = tuple(_swapped_index(options, index) if swapped else index for index in range(len(options)))
+        else:
+            to_own = tuple(order) + tuple(range(len(order), len(options)))
+        return Presentation(order, options, responses, to_own)
+
+
+def _swapped_index(options: tuple[Option, ...], index: int) -> int:
+    """The option that means the same when the two responses change places: the one with the mirrored value."""
+    if options[index].na:
+        return index
+    ranked = [i for i, option in enumerate(options) if not option.na]
+    return ranked[len(ranked) - 1 - ranked.index(index)]
+
+
+def response_letter(place: int) -> str:
+    """The name of the response shown at a place: A to Z, then A2, B2 and so on.
+
+    >>> response_letter(0), response_letter(25), response_letter(26)
+    ('A', 'Z', 'A2')
+    """
+    cycle, letter = divmod(place, len(string.ascii_uppercase))
+    return string.ascii_uppercase[letter] + (str(cycle + 1) if cycle else "")
+
+
+def comparison_criterion(
+    name: str,
+    description: str,
+    *,
+    allow_ties: bool = False,
+    graded: bool = False,
+    context_fields: Mapping[str, str] | None = None,
+) -> Criterion:
+    """The criterion of a comparison of two responses: 1 means the first is better, 0 the second, ½ a tie.
+
+    The labels name places (A is shown first), so they read the same in every order.
+
+    Args:
+        name: Names the scores.
+        description: What makes a response better.
+        allow_ties: Offer a tie. A graded scale always does.
+        graded: Five levels instead of two or three options.
+        context_fields: As in :class:`~evenhand.criteria.Criterion`.
+    """
+    first, second = (f"Response {response_letter(place)}" for place in range(2))
+    if graded:
+        options = tuple(Option(label=label.format(a=first, b=second), value=value) for label, value in GRADED_LEVELS)
+    else:
+        tie = (Option(label="Tie", value=0.5, description="Neither response is better."),) if allow_ties else ()
+        options = (
+            Option(label=first, value=1.0, description=f"{first} is better."),
+            *tie,
+            Option(label=second, value=0.0, description=f"{second} is better."),
+        )
+    return Criterion(
+        name=name,
+        description=description,
+        options=options,
+        scale="pairwise",
+        context_fields=dict(context_fields or {}),
+    )
+
+
+def choice_criterion(
+    name: str, description: str, candidates: int, *, context_fields: Mapping[str, str] | None = None
+) -> Criterion:
+    """The criterion of a best-of-N question: one nominal option a candidate."""
+    options = tuple(Option(label=f"Response {response_letter(place)}") for place in range(candidates))
+    return Criterion(
+        name=name,
+        description=description,
+        options=options,
+        scale="nominal",
+        context_fields=dict(context_fields or {}),
+    )

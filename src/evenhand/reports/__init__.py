@@ -1,0 +1,1 @@
+"""Result tables as Markdown, HTML and plots; nothing is computed here."""

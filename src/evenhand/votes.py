@@ -1,0 +1,205 @@
+"""What a judge said: completions, votes and verdicts, as frozen values that travel as JSON.
+
+A vote or a verdict without a selected option is unscored, and says why; it is never a zero, never the nearest
+label, never a guess. An NA vote is not unscored: the judge answered, and said that the question does not apply.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from evenhand.criteria import FrozenModel
+
+UnscoredReason = Literal[
+    "empty",
+    "refusal",
+    "truncated",
+    "content_filter",
+    "ambiguous",
+    "no_match",
+    "engine_error",
+    "budget",
+    "inconsistent",
+    "no_value",
+]
+"""Why nothing was selected. The first six are read off the reply; ``engine_error`` and ``budget`` mean that there
+was no reply; ``inconsistent`` is a verdict whose orders disagree under ``on_position_bias="abstain"``; ``no_value``
+is a selection whose option has no value, so that no score is defined."""
+
+MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
+
+Message = dict[str, str]
+"""One chat message: ``{"role": …, "content": …}``."""
+
+
+class Match(FrozenModel):
+    """Which of the offered labels a reply names.
+
+    Attributes:
+        index: The label's index, or None.
+        kind: By which rule it was found; ``none`` when it was not.
+        reason: Why nothing was found, when nothing was.
+    """
+
+    index: int | None
+    kind: MatchKind
+    reason: UnscoredReason | None = None
+
+
+class Usage(FrozenModel):
+    """What one or more calls consumed.
+
+    Attributes:
+        calls: Calls sent to the engine and answered (a reply taken from the journal is not a call).
+        cached: Replies taken from the journal.
+        prompt_tokens: As the server counted them, journaled replies included.
+        completion_tokens: As the server counted them, journaled replies included.
+        cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            calls=self.calls + other.calls,
+            cached=self.cached + other.cached,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=sum(costs) if costs else None,
+        )
+
+
+class TokenLogprob(FrozenModel):
+    """One generated token with its log-probability, and the likeliest tokens at its place."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class Completion(FrozenModel):
+    """One reply of an engine.
+
+    Attributes:
+        text: The reply; None when the server sent no content.
+        finish_reason: As the server named it: ``stop``, ``length``, ``content_filter``, …
+        prompt_tokens: Tokens of the request, where the server counted them.
+        completion_tokens: Tokens of the reply, where the server counted them.
+        cost: US dollars, where the price is known.
+        model: The model that answered, as the server named it.
+        logprobs: Per generated token, where they were asked for and given.
+        cached: The reply came from the journal.
+    """
+
+    text: str | None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    model: str | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    cached: bool = False
+
+    @property
+    def usage(self) -> Usage:
+        """What this reply consumed."""
+        return Usage(
+            calls=0 if self.cached else 1,
+            cached=1 if self.cached else 0,
+            prompt_tokens=self.prompt_tokens or 0,
+            completion_tokens=self.completion_tokens or 0,
+            cost=0.0 if self.cached and self.cost is not None else self.cost,
+        )
+
+
+class Vote(FrozenModel):
+    """One answer to one question: one judge, one order, one sample.
+
+    Attributes:
+        judge_id: Which judge.
+        order: The permutation shown: place ``i`` showed the option (or response) ``order[i]`` of the criterion's
+            own order.
+        sample: Which of the repeated draws, from 0.
+        selected_index: The option selected, in the criterion's own order; None when unscored.
+        selected_label: Its label; for a comparison in the criterion's own order too, not as it was shown.
+        value: Its value, where it has one.
+        na: The selected option says that the question does not apply.
+        probabilities: Per option in the criterion's own order, where log-probabilities were asked for and given.
+        assessment: The reasons that the judge gave before it chose.
+        summary: A summary of the assessment, where one was asked for.
+        completion: The reply that the selection was read from.
+        match: How the selection was read.
+        unscored_reason: Why nothing was selected, when nothing was.
+        error: The engine's message, when a call failed.
+        weight: The judge's weight in the panel.
+        reasks: How many times the judge was asked again to name an option.
+        usage: What all calls of this vote consumed.
+        prompts: Stage -> the messages sent, for the stages that ran.
+    """
+
+    judge_id: str
+    order: tuple[int, ...]
+    sample: int = 0
+    selected_index: int | None = None
+    selected_label: str | None = None
+    value: float | None = None
+    na: bool = False
+    probabilities: tuple[float, ...] | None = None
+    assessment: str | None = None
+    summary: str | None = None
+    completion: Completion | None = None
+    match: Match | None = None
+    unscored_reason: UnscoredReason | None = None
+    error: str | None = None
+    weight: float = 1.0
+    reasks: int = 0
+    usage: Usage = Usage()
+    prompts: dict[str, list[Message]] | None = None
+
+    @property
+    def scored(self) -> bool:
+        """Whether an option that is not NA was selected."""
+        return self.selected_index is not None and not self.na
+
+
+class Verdict(FrozenModel):
+    """What the votes on one question come to.
+
+    Attributes:
+        selected_index: The option selected, in the criterion's own order; None when unscored or a pairwise tie that
+            no option names.
+        selected_label: Its label (``"tie"`` for such a tie).
+        value: Its value, where it has one.
+        aggregated_value: The number before it was snapped to an option; equals ``value`` for rules that select.
+        na: Every judge that answered said that the question does not apply.
+        agreement: The share of all votes that equal the final choice, unscored votes included in the base.
+        spread: The mean over judges and orders of the population standard deviation of the values drawn; None without
+            repeated draws.
+        position_consistent: Whether every judge selected the same option in all orders; None where no judge answered in
+            two.
+        unscored_reason: Why nothing was selected, when nothing was.
+        assessment: The reasons of one of the votes that the verdict rests on.
+        votes: All votes, the unscored ones included.
+    """
+
+    selected_index: int | None = None
+    selected_label: str | None = None
+    value: float | None = None
+    aggregated_value: float | None = None
+    na: bool = False
+    agreement: float | None = None
+    spread: float | None = None
+    position_consistent: bool | None = None
+    unscored_reason: UnscoredReason | None = None
+    assessment: str | None = None
+    votes: tuple[Vote, ...] = ()
+
+    @property
+    def scored(self) -> bool:
+        """Whether the verdict has a number."""
+        return self.aggregated_value is not None
