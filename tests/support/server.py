@@ -1,0 +1,488 @@
+"""A chat-completions server on the loopback interface, with faults on plan and a record of every request.
+
+In a thread of the test, for everything that looks at requests or replies with a function of the test::
+
+    with JudgeServer(reply=lambda body: "Good", faults=[Fault("status", status=429, retry_after=1, times=2)]) as server:
+        engine = ...  # base_url=server.base_url
+    assert server.seen == 3
+
+In a process of its own, for crash tests and benchmarks (the record is then read over HTTP)::
+
+    with JudgeServerProcess(latency=0.5, labels=["Good", "Bad"]) as server:
+        ...
+        assert server.stats()["seen"] == 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from aiohttp import web
+
+FaultKind = Literal[
+    "latency",
+    "status",
+    "hang",
+    "cut",
+    "cut_body",
+    "garbage",
+    "empty",
+    "none",
+    "content_filter",
+    "truncate",
+    "no_choices",
+    "unsupported_schema",
+]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong, and for which requests.
+
+    Attributes:
+        kind: ``latency`` adds ``seconds`` and goes on; ``status`` answers ``status``, its body echoing the
+            Authorization header as real servers do; ``hang`` never answers; ``cut`` closes the connection before the
+            headers and ``cut_body`` in the middle of the body; ``garbage`` is a body that is not JSON; ``no_choices``
+            a JSON body without choices; ``unsupported_schema`` is a 400 for requests with a response_format;
+            ``empty``, ``none``, ``content_filter`` and ``truncate`` change the content of the reply.
+        on: The numbers of the requests, from 1; None for all.
+        match: Only for requests whose messages contain this text.
+        times: For so many of the requests that fit; None for all.
+        status: For ``status``.
+        retry_after: The Retry-After header, as it is sent, in seconds.
+        retry_after_date: The Retry-After header as an HTTP date so many seconds from now (rounded up to whole ones).
+        seconds: For ``latency``.
+        message: The message in the error's body.
+    """
+
+    kind: FaultKind
+    on: Collection[int] | None = None
+    match: str | None = None
+    times: int | None = None
+    status: int = 500
+    retry_after: float | str | None = None
+    retry_after_date: float | None = None
+    seconds: float = 0.0
+    message: str = "the fault that the test asked for"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply in full.
+
+    Attributes:
+        text: The content.
+        finish_reason: As OpenAI names it.
+        logprobs: Per token: the token, its log-probability, and the likeliest tokens at its place.
+        prompt_tokens: None counts the words of the messages.
+        completion_tokens: None counts the words of the reply.
+        message: More fields of the message, such as ``{"refusal": …}``.
+    """
+
+    text: str | None
+    finish_reason: str = "stop"
+    logprobs: Sequence[tuple[str, float, Mapping[str, float]]] | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    message: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class SeenRequest:
+    """One request as the server received it; ``status`` is None until the reply was sent in full."""
+
+    number: int
+    received_at: float
+    headers: dict[str, str]
+    body: dict[str, Any]
+    status: int | None = None
+
+
+ReplyFunction = Callable[[dict[str, Any]], "Reply | str | Mapping[str, Any] | None"]
+
+
+def deterministic_reply(labels: Sequence[str] = ()) -> ReplyFunction:
+    """A judge whose choice is a stable hash of the messages.
+
+    Under a JSON schema it fills the schema; otherwise it names one of ``labels`` that the conversation contains.
+    """
+
+    def reply(body: dict[str, Any]) -> str:
+        text = conversation(body)
+        draw = int.from_bytes(hashlib.sha256(f"{text}{body.get('seed')}".encode()).digest()[:8])
+        schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
+        if schema is not None:
+            return json.dumps(_fill(schema, draw))
+        offered = [label for label in labels if label in text]
+        return offered[draw % len(offered)] if offered else "The response answers the question in part."
+
+    return reply
+
+
+def _fill(schema: Mapping[str, Any], draw: int) -> Any:
+    if "enum" in schema:
+        return schema["enum"][draw % len(schema["enum"])]
+    kind = schema.get("type", "object")
+    if kind == "object":
+        return {name: _fill(part, draw) for name, part in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [_fill(schema.get("items", {"type": "string"}), draw)]
+    return {"string": "The response answers the question in part.", "boolean": draw % 2 == 0}.get(kind, draw % 2)
+
+
+def conversation(body: Mapping[str, Any]) -> str:
+    """The contents of all messages of a request."""
+    return "\n".join(str(message.get("content")) for message in body.get("messages", ()))
+
+
+class _Application:
+    """The server without its thread: the plan, the record, and the handler."""
+
+    def __init__(self, reply: ReplyFunction, latency: float, faults: Sequence[Fault]) -> None:
+        self.reply = reply
+        self.latency = latency
+        self.faults = list(faults)
+        self.requests: list[SeenRequest] = []
+        self.in_flight = 0
+        self.max_in_flight = 0
+        self.used: Counter[int] = Counter()
+        self.stopping: asyncio.Event | None = None
+
+    @property
+    def finished(self) -> int:
+        return sum(seen.status is not None for seen in self.requests)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path == "/_stats":
+            return web.json_response(self.stats())
+        if request.path == "/_requests":
+            return web.json_response([{"body": seen.body, "status": seen.status} for seen in self.requests])
+        if request.method == "GET" and request.path == "/v1/models":
+            return web.json_response({"object": "list", "data": [{"id": "judge", "object": "model"}]})
+        if request.method != "POST" or request.path != "/v1/chat/completions":
+            return web.json_response({"error": {"message": f"no such path: {request.path}"}}, status=404)
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        try:
+            body = json.loads(await request.read())
+            seen = SeenRequest(len(self.requests) + 1, time.monotonic(), dict(request.headers), body)
+            self.requests.append(seen)
+            return await self._answer(request, seen)
+        finally:
+            self.in_flight -= 1
+
+    def stats(self) -> dict[str, int]:
+        return {
+            "seen": len(self.requests),
+            "finished": self.finished,
+            "in_flight": self.in_flight,
+            "max_in_flight": self.max_in_flight,
+        }
+
+    def _due(self, seen: SeenRequest) -> Iterator[Fault]:
+        for index, fault in enumerate(self.faults):
+            if fault.on is not None and seen.number not in fault.on:
+                continue
+            if fault.match is not None and fault.match not in conversation(seen.body):
+                continue
+            if fault.kind == "unsupported_schema" and "response_format" not in seen.body:
+                continue
+            if fault.times is not None and self.used[index] >= fault.times:
+                continue
+            self.used[index] += 1
+            yield fault
+
+    async def _answer(self, request: web.BaseRequest, seen: SeenRequest) -> web.StreamResponse:
+        if self.latency:
+            await asyncio.sleep(self.latency)
+        kinds = set[str]()
+        for fault in self._due(seen):
+            if fault.kind == "latency":
+                await asyncio.sleep(fault.seconds)
+            elif fault.kind in {"status", "unsupported_schema"}:
+                return await self._send(request, seen, self._error(request, fault))
+            elif fault.kind == "hang":
+                await self.stopping.wait()
+            elif fault.kind == "cut":
+                request.transport.abort()
+                return web.Response(status=500)
+            elif fault.kind == "garbage":
+                return await self._send(request, seen, web.Response(text="<html>Bad gateway", content_type="text/html"))
+            kinds.add(fault.kind)
+        payload = json.dumps(self._payload(seen.body, kinds)).encode()
+        if "cut_body" in kinds:
+            return await self._cut_body(request, payload)
+        return await self._send(request, seen, web.Response(body=payload, content_type="application/json"))
+
+    @staticmethod
+    async def _send(request: web.BaseRequest, seen: SeenRequest, response: web.Response) -> web.Response:
+        await response.prepare(request)
+        await response.write_eof()
+        seen.status = response.status
+        return response
+
+    @staticmethod
+    async def _cut_body(request: web.BaseRequest, payload: bytes) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": str(len(payload))})
+        await response.prepare(request)
+        await response.write(payload[: len(payload) // 2])
+        request.transport.close()
+        return response
+
+    @staticmethod
+    def _error(request: web.BaseRequest, fault: Fault) -> web.Response:
+        if fault.kind == "unsupported_schema":
+            message = "response_format of type json_schema is not supported by this model"
+            return web.json_response({"error": {"message": message, "param": "response_format"}}, status=400)
+        headers = {}
+        if fault.retry_after is not None:
+            headers["Retry-After"] = str(fault.retry_after)
+        if fault.retry_after_date is not None:
+            now = datetime.now(UTC).timestamp()
+            wait = math.ceil(now + fault.retry_after_date) - now
+            headers["Retry-After"] = format_datetime(datetime.now(UTC) + timedelta(seconds=wait), usegmt=True)
+        message = f"{fault.message} (Authorization: {request.headers.get('Authorization')})"
+        return web.json_response({"error": {"message": message}}, status=fault.status, headers=headers)
+
+    def _payload(self, body: dict[str, Any], kinds: Collection[str]) -> Mapping[str, Any]:
+        if "no_choices" in kinds:
+            return {"object": "chat.completion", "choices": []}
+        given = self.reply(body)
+        if isinstance(given, Mapping):
+            return given
+        reply = given if isinstance(given, Reply) else Reply(given)
+        text, finish_reason = reply.text, reply.finish_reason
+        if "empty" in kinds:
+            text = ""
+        if "none" in kinds:
+            text = None
+        if "content_filter" in kinds:
+            text, finish_reason = None, "content_filter"
+        if "truncate" in kinds:
+            text, finish_reason = (text or "")[: len(text or "") // 2], "length"
+        choice: dict[str, Any] = {
+            "index": 0,
+            "finish_reason": finish_reason,
+            "message": {"role": "assistant", "content": text, **reply.message},
+        }
+        if body.get("logprobs"):
+            choice["logprobs"] = {"content": _logprobs(reply, text, body.get("top_logprobs") or 0)}
+        prompt = len(conversation(body).split()) if reply.prompt_tokens is None else reply.prompt_tokens
+        answer = len((text or "").split()) if reply.completion_tokens is None else reply.completion_tokens
+        return {
+            "id": "chatcmpl-loopback",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body.get("model"),
+            "choices": [choice],
+            "usage": {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer},
+        }
+
+
+def _logprobs(reply: Reply, text: str | None, top: int) -> list[dict[str, Any]]:
+    tokens = reply.logprobs
+    if tokens is None:
+        tokens = [(token, -0.1, {token: -0.1, "other": -2.3}) for token in re.findall(r"\s*\S+", text or "")]
+    return [
+        {
+            "token": token,
+            "logprob": logprob,
+            "bytes": list(token.encode()),
+            "top_logprobs": [
+                {"token": name, "logprob": value, "bytes": list(name.encode())}
+                for name, value in sorted(likeliest.items(), key=lambda pair: -pair[1])[:top]
+            ],
+        }
+        for token, logprob, likeliest in tokens
+    ]
+
+
+async def _serve(application: _Application, port: int, started: Callable[[int], None], stop: asyncio.Event) -> None:
+    application.stopping = stop
+    server = web.Server(application.handle, handler_cancellation=True, access_log=None)
+    runner = web.ServerRunner(server, shutdown_timeout=0.2)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port, backlog=2048)
+    await site.start()
+    started(runner.addresses[0][1])
+    await stop.wait()
+    await runner.cleanup()
+
+
+class JudgeServer:
+    """The server in a thread of this process, as a context manager.
+
+    Attributes:
+        base_url: ``http://127.0.0.1:<port>/v1``
+        requests: Every request in the order received.
+    """
+
+    def __init__(
+        self,
+        *,
+        reply: ReplyFunction | Sequence[Reply | str | None] | str | None = None,
+        labels: Sequence[str] = (),
+        latency: float = 0.0,
+        faults: Sequence[Fault] = (),
+        port: int = 0,
+    ) -> None:
+        self._application = _Application(_reply_function(reply, labels), latency, faults)
+        self._wanted_port = port
+        self._port: int | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="judge-server", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+
+    async def _run(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+
+        def started(port: int) -> None:
+            self._port = port
+            self._ready.set()
+
+        await _serve(self._application, self._wanted_port, started, self._stop)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if not self._ready.wait(10):
+            raise RuntimeError("the loopback server did not start within 10 seconds")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def requests(self) -> list[SeenRequest]:
+        return list(self._application.requests)
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [seen.body for seen in self.requests]
+
+    @property
+    def seen(self) -> int:
+        """How many requests arrived."""
+        return len(self._application.requests)
+
+    @property
+    def finished(self) -> int:
+        """How many requests were answered in full, errors included."""
+        return self._application.finished
+
+    @property
+    def in_flight(self) -> int:
+        return self._application.in_flight
+
+    @property
+    def max_in_flight(self) -> int:
+        return self._application.max_in_flight
+
+    def add_fault(self, fault: Fault) -> None:
+        """From now on."""
+        self._application.faults.append(fault)
+
+    def clear_faults(self) -> None:
+        """From now on nothing goes wrong."""
+        self._application.faults.clear()
+        self._application.used.clear()
+
+
+def _reply_function(
+    reply: ReplyFunction | Sequence[Reply | str | None] | str | None, labels: Sequence[str]
+) -> ReplyFunction:
+    if reply is None:
+        return deterministic_reply(labels)
+    if isinstance(reply, str):
+        return lambda body: reply
+    if callable(reply):
+        return reply
+    script = iter(reply)
+    return lambda body: next(script)
+
+
+class JudgeServerProcess:
+    """The server in a process of its own, as a context manager; it answers as :func:`deterministic_reply`."""
+
+    def __init__(
+        self, *, latency: float = 0.0, labels: Sequence[str] = (), text: str | None = None, port: int = 0
+    ) -> None:
+        arguments = ["--port", str(port), "--latency", str(latency)]
+        arguments += [part for label in labels for part in ("--label", label)]
+        if text is not None:
+            arguments += ["--text", text]
+        self._command = [sys.executable, "-m", "tests.support.server", *arguments]
+        self._process: subprocess.Popen[str] | None = None
+        self._port: int | None = None
+
+    def __enter__(self) -> Self:
+        root = Path(__file__).resolve().parents[2]
+        self._process = subprocess.Popen(self._command, cwd=root, stdout=subprocess.PIPE, text=True)
+        self._port = int(self._process.stdout.readline())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
+    def stats(self) -> dict[str, int]:
+        """``seen``, ``finished``, ``in_flight`` and ``max_in_flight``."""
+        return self._get("_stats")
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Every request: ``body`` and ``status`` (None while it is not answered)."""
+        return self._get("_requests")
+
+    def _get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/{path}", timeout=10) as response:
+            return json.load(response)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A chat-completions server on the loopback interface.")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one; the port is printed first")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before every reply")
+    parser.add_argument("--label", action="append", default=[], help="an option that a reply may name; repeatable")
+    parser.add_argument("--text", help="always answer this")
+    arguments = parser.parse_args()
+    application = _Application(_reply_function(arguments.text, arguments.label), arguments.latency, ())
+
+    async def run() -> None:
+        await _serve(application, arguments.port, lambda port: print(port, flush=True), asyncio.Event())  # noqa: T201
+
+    asyncio.run(run())
+
+
+if __name__ == "__main__":
+    main()
