@@ -1,0 +1,238 @@
+"""The journal of paid replies: one SQLite file, one row a reply, written when the reply arrives.
+
+A reply is keyed by everything that it depends on: the engine's identity (model, endpoint, sampling parameters), the
+messages, the response schema, the log-probabilities asked for and the sample index. Several processes may share one
+file, and a process killed at any moment loses no reply that was handed over. Rows are plain JSON:
+``sqlite3 journal.sqlite3 "select json_extract(completion, '$.text') from reply"`` reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+import platformdirs
+from pydantic import ValidationError
+
+from evenhand.engines.base import Request
+from evenhand.errors import JournalError
+from evenhand.votes import Completion
+
+APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
+SCHEMA_VERSION: Final = 1
+BUSY_SECONDS: Final = 30.0
+
+_SCHEMA: Final = (
+    "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
+    request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL)""",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+_ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
+
+
+def default_journal_path() -> Path:
+    """``journal.sqlite3`` in ``EVENHAND_CACHE_DIR``, or without it in the user's cache directory."""
+    folder = os.environ.get("EVENHAND_CACHE_DIR")
+    return (Path(folder).expanduser() if folder else platformdirs.user_cache_path("evenhand")) / "journal.sqlite3"
+
+
+def canonical_json(value: object) -> str:
+    """The one way to write a value as JSON, so that equal values have equal keys.
+
+    >>> canonical_json({"b": 1, "a": [None, "x"]})
+    '{"a":[null,"x"],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def describe_request(request: Request) -> str:
+    """What a reply depends on besides the engine, as canonical JSON."""
+    schema = request.response_schema
+    return canonical_json(
+        {
+            "messages": request.messages,
+            "response_schema": None if schema is None else dict(schema),
+            "logprobs": request.logprobs,
+            "sample": request.sample,
+        }
+    )
+
+
+def request_key(identity: str, description: str) -> str:
+    """The journal's key: the SHA-256 of the engine's identity and the request, both as canonical JSON."""
+    return hashlib.sha256(f"{identity}\n{description}".encode()).hexdigest()
+
+
+class Journal:
+    """The replies recorded in one file. Safe to use from several threads and processes.
+
+    Attributes:
+        path: The SQLite file; it and its folder are created if they do not exist.
+
+    Raises:
+        JournalError: If the file cannot be opened, is not a journal, or was written by a newer version.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = Path(path).expanduser() if path is not None else default_journal_path()
+        self._lock = threading.Lock()
+        self._engines: dict[str, int] = {}
+        self._closed = False
+        self._connection = self._open()
+        self._process = os.getpid()
+
+    def __repr__(self) -> str:
+        return f"Journal({str(self.path)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._connected() as connection:
+            count: int = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+        return count
+
+    def get(self, key: str) -> Completion | None:
+        """The recorded reply, marked as cached; None when there is none.
+
+        Raises:
+            JournalError: If the file or the row cannot be read.
+        """
+        with self._connected() as connection:
+            row = connection.execute("SELECT completion FROM reply WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        try:
+            return Completion.model_validate_json(row[0]).model_copy(update={"cached": True})
+        except ValidationError as error:
+            raise JournalError(
+                f"the reply {key!r} in the journal {str(self.path)!r} cannot be read ({error.error_count()} fault(s)): "
+                f"delete that row, or {_ELSEWHERE}"
+            ) from error
+
+    def put(self, key: str, completion: Completion, *, identity: str, request: str) -> None:
+        """Record a reply. The first reply recorded under a key stays.
+
+        Args:
+            key: From :func:`request_key`.
+            completion: The reply.
+            identity: The engine's identity as canonical JSON, without secrets.
+            request: From :func:`describe_request`; kept so that the file can be read by people.
+
+        Raises:
+            JournalError: If the file cannot be written.
+        """
+        reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
+        with self._connected() as connection:
+            engine = self._engines.get(identity)
+            if engine is None:
+                engine = self._engines[identity] = self._engine_id(connection, identity)
+            connection.execute(
+                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?)", (key, engine, request, reply, time.time())
+            )
+
+    def close(self) -> None:
+        """Close the file. Closing twice is harmless; using a closed journal is an error."""
+        with self._lock:
+            self._closed = True
+            if self._process == os.getpid():
+                self._connection.close()
+
+    @staticmethod
+    def _engine_id(connection: sqlite3.Connection, identity: str) -> int:
+        connection.execute("INSERT OR IGNORE INTO engine (identity) VALUES (?)", (identity,))
+        found: int = connection.execute("SELECT id FROM engine WHERE identity = ?", (identity,)).fetchone()[0]
+        return found
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            if self._closed:
+                raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
+            if self._process != os.getpid():  # SQLite's connections do not survive a fork
+                self._connection, self._process, self._engines = self._open(), os.getpid(), {}
+            try:
+                yield self._connection
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(
+                f"the folder of the journal {str(self.path)!r} cannot be made ({error.strerror}): {_ELSEWHERE}"
+            ) from error
+        connection: sqlite3.Connection | None = None
+        try:
+            connection = sqlite3.connect(
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=16
+            )
+            self._prepare(connection)
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._failure(error) from error
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._use_write_ahead_log(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if not tables:
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+        finally:
+            connection.execute("COMMIT")
+        if application != APPLICATION_ID:
+            raise JournalError(f"{str(self.path)!r} is an SQLite database but not a journal of evenhand: {_ELSEWHERE}")
+        if version != SCHEMA_VERSION:
+            raise JournalError(
+                f"the journal {str(self.path)!r} has the format {version!r}, and this version of evenhand reads "
+                f"{SCHEMA_VERSION!r}: update evenhand, or {_ELSEWHERE}"
+            )
+
+    @staticmethod
+    def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+        """SQLite does not wait for its lock here, however long the busy time-out; another process may hold it."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _failure(self, error: sqlite3.Error) -> JournalError:
+        reason = str(error)
+        if "not a database" in reason or "malformed" in reason:
+            step = f"move the file away (its replies will be asked for again), or {_ELSEWHERE}"
+        elif "locked" in reason:
+            step = f"another program has held it for {BUSY_SECONDS:g} seconds: end that program, or {_ELSEWHERE}"
+        elif "full" in reason:
+            step = f"make room on the disk, or {_ELSEWHERE}"
+        else:
+            step = f"check that the file and its folder can be written, or {_ELSEWHERE}"
+        return JournalError(f"the journal {str(self.path)!r} cannot be used ({reason}): {step}")
