@@ -20,7 +20,7 @@ EvenhandError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -101,7 +101,15 @@ class JournalError(EvenhandError):
 
 
 class TooManyFailuresError(EvenhandError):
-    """More votes failed than ``max_failure_rate`` allows. Everything that was judged is journaled."""
+    """More votes failed than ``max_failure_rate`` allows. Everything that was judged is journaled.
+
+    Attributes:
+        votes: The votes of the run, the failed ones included, as the run would have returned them.
+    """
+
+    def __init__(self, message: str, *, votes: Sequence[Sequence[object]] = ()) -> None:
+        super().__init__(message)
+        self.votes = votes
 
 
 class EstimationError(EvenhandError, ArithmeticError):

@@ -62,6 +62,7 @@ class Question:
         references: Known good answers. An engine may look at them (the baseline does); the prompt shows them only
             when they are part of ``context``.
         mode: ``assess`` (the order permutes the options) or ``compare`` (the order permutes the responses).
+        instance: The row of the data that the question belongs to; all questions of a row are one cluster.
         data_classification: The data classification policy of the instance, which the engine must allow.
     """
 
@@ -71,6 +72,7 @@ class Question:
     context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     references: tuple[str, ...] = ()
     mode: Mode = "assess"
+    instance: int = 0
     data_classification: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -128,6 +130,11 @@ def response_letter(place: int) -> str:
     return string.ascii_uppercase[letter] + (str(cycle + 1) if cycle else "")
 
 
+def response_label(place: int) -> str:
+    """The label of the option that chooses the response shown at a place: ``Response A`` for 0."""
+    return f"Response {response_letter(place)}"
+
+
 def comparison_criterion(
     name: str,
     description: str,
@@ -135,6 +142,7 @@ def comparison_criterion(
     allow_ties: bool = False,
     graded: bool = False,
     context_fields: Mapping[str, str] | None = None,
+    prediction_field: str | None = None,
 ) -> Criterion:
     """The criterion of a comparison of two responses: 1 means the first is better, 0 the second, ½ a tie.
 
@@ -146,8 +154,9 @@ def comparison_criterion(
         allow_ties: Offer a tie. A graded scale always does.
         graded: Five levels instead of two or three options.
         context_fields: As in :class:`~evenhand.criteria.Criterion`.
+        prediction_field: As in :class:`~evenhand.criteria.Criterion`.
     """
-    first, second = (f"Response {response_letter(place)}" for place in range(2))
+    first, second = (response_label(place) for place in range(2))
     if graded:
         options = tuple(Option(label=label.format(a=first, b=second), value=value) for label, value in GRADED_LEVELS)
     else:
@@ -163,6 +172,7 @@ def comparison_criterion(
         options=options,
         scale="pairwise",
         context_fields=dict(context_fields or {}),
+        prediction_field=prediction_field,
     )
 
 
@@ -170,7 +180,7 @@ def choice_criterion(
     name: str, description: str, candidates: int, *, context_fields: Mapping[str, str] | None = None
 ) -> Criterion:
     """The criterion of a best-of-N question: one nominal option a candidate."""
-    options = tuple(Option(label=f"Response {response_letter(place)}") for place in range(candidates))
+    options = tuple(Option(label=response_label(place)) for place in range(candidates))
     return Criterion(
         name=name,
         description=description,

@@ -113,6 +113,11 @@ class Calls:
         self._cost: float | None = None
 
     @property
+    def judge_id(self) -> str:
+        """The engine's name in every vote."""
+        return self.engine.judge_id
+
+    @property
     def usage(self) -> Usage:
         """What the replies given out consumed so far."""
         return Usage(
@@ -131,6 +136,12 @@ class Calls:
                 yield
             finally:
                 await self._wind_up(grace)
+
+    def journaled(self, request: Request) -> Completion | None:
+        """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
+        if self._identity is None or self._journal is None:
+            return None
+        return self._journal.get(request_key(self._identity, describe_request(request)))
 
     async def complete(self, request: Request) -> Completion:
         """The reply to one request.

@@ -1,0 +1,290 @@
+"""Running a grid of votes: one flat queue a judge, no barriers between stages or batches.
+
+The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and beside another loop.
+A failed call leaves one unscored vote, and the run goes on. The first interrupt stops the launching of new calls and
+waits for the replies that are on their way; a second one does not wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from anyio.from_thread import start_blocking_portal
+from tqdm.auto import tqdm
+
+from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.calls import Budget, Calls
+from evenhand.engines.journal import Journal
+from evenhand.errors import InvalidInputError, TooManyFailuresError
+from evenhand.judging.flow import Flow
+from evenhand.judging.grid import Grid, Permutation
+from evenhand.question import Question
+from evenhand.votes import Completion, Usage, Vote
+
+CHARACTERS_PER_TOKEN = 4
+EXPECTED_REPLY_TOKENS = {"assessment": 200, "one_step": 200, "summary": 60, "selection": 8, "reask": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run stops, and what it puts up with.
+
+    Attributes:
+        max_calls: Calls to launch at most; votes beyond are unscored with the reason ``budget``. Replies in the journal
+            are not calls.
+        max_cost: US dollars after which no call is launched; engines whose price is unknown do not count.
+        max_failure_rate: The share of votes that may fail (reason ``engine_error``) before the run ends in an error.
+        progress: Show a progress bar.
+    """
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    max_failure_rate: float = 0.2
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_failure_rate <= 1:
+            raise InvalidInputError(f"max_failure_rate is {self.max_failure_rate!r}; it lies between 0 and 1")
+        for name in ("max_calls", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InvalidInputError(f"{name} is {value!r}; it must be 0 or more, or None for no limit")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What a run would do, at most: every reply that the journal holds is counted as cached.
+
+    Attributes:
+        votes: Votes in the grid.
+        calls: Calls that would be made, without re-asks and retries.
+        cached: Calls that the journal already answers.
+        prompt_tokens: Estimated at four characters a token.
+        completion_tokens: Estimated at 200 tokens an assessment, 60 a summary and 8 a selection.
+        cost: US dollars, where the engines know a price.
+    """
+
+    votes: int
+    calls: int
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One judge's share of the queue."""
+
+    calls: Calls
+    weight: float
+    tasks: Iterator[tuple[int, int, Question, Permutation, int]]
+    count: int
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The bar: judged, unscored, calls, tokens, cost, and the time left."""
+
+    bar: tqdm[None]
+    usage: Usage = field(default_factory=Usage)
+    unscored: int = 0
+
+    def add(self, vote: Vote) -> None:
+        self.usage += vote.usage
+        self.unscored += vote.unscored_reason is not None
+        if self.bar.disable:
+            return
+        cost = "" if self.usage.cost is None else f", ${self.usage.cost:.4f}"
+        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
+        self.bar.set_postfix_str(
+            f"{self.unscored} unscored, {self.usage.calls} calls, {tokens} tokens{cost}", refresh=False
+        )
+        self.bar.update()
+
+
+def run_votes(
+    questions: Sequence[Question],
+    judges: Sequence[JudgeEngine],
+    *,
+    grid: Grid | None = None,
+    flow: Flow | None = None,
+    limits: Limits | None = None,
+    journal: Journal | None = None,
+    weights: Sequence[float] | None = None,
+) -> list[tuple[Vote, ...]]:
+    """Every vote of the grid: a tuple a question, ordered by judge, order and sample.
+
+    Args:
+        questions: What is asked.
+        judges: Who is asked; a panel when there are several.
+        grid: Orders and samples.
+        flow: How a judge is asked.
+        limits: Budget, tolerated failures, progress bar.
+        journal: Where replies are kept and found again; None keeps none.
+        weights: One a judge; 1 each by default.
+
+    Raises:
+        InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
+        TooManyFailuresError: More votes failed than ``limits.max_failure_rate`` allows; its ``votes`` are what this
+            function would have returned.
+    """
+    grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
+    weights = _checked_weights(judges, weights)
+    permutations = grid.permutations(questions)
+    budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
+    width = [len(orders) * grid.samples for orders in permutations]
+    votes: list[list[Vote | None]] = [[None] * (count * len(judges)) for count in width]
+    lanes = [
+        _Lane(
+            calls=Calls(judge, journal, budget),
+            weight=weight,
+            tasks=_tasks(questions, permutations, grid.samples, place),
+            count=sum(width),
+        )
+        for place, (judge, weight) in enumerate(zip(judges, weights, strict=True))
+    ]
+    with tqdm(total=sum(width) * len(judges), unit="vote", disable=not limits.progress, desc="judging") as bar:
+        _drive(lanes, flow, votes, _Progress(bar))
+    complete = [tuple(vote for vote in row if vote is not None) for row in votes]
+    _check_failures(complete, limits.max_failure_rate)
+    return complete
+
+
+def estimate_run(
+    questions: Sequence[Question],
+    judges: Sequence[JudgeEngine],
+    *,
+    grid: Grid | None = None,
+    flow: Flow | None = None,
+    journal: Journal | None = None,
+) -> RunEstimate:
+    """What :func:`run_votes` would do, without a call."""
+    grid, flow = grid or Grid(), flow or Flow()
+    _checked_weights(judges, None)
+    permutations = grid.permutations(questions)
+    counters = [_DryCalls(judge, journal) for judge in judges]
+
+    async def count() -> None:
+        for place, counter in enumerate(counters):
+            for _, _, question, order, sample in _tasks(questions, permutations, grid.samples, place):
+                await flow.ask(question, order, sample, counter)
+
+    with start_blocking_portal() as portal:
+        portal.call(count)
+    costs = [counter.cost for counter in counters if counter.cost is not None]
+    return RunEstimate(
+        votes=sum(len(orders) for orders in permutations) * grid.samples * len(judges),
+        calls=sum(counter.calls for counter in counters),
+        cached=sum(counter.cached for counter in counters),
+        prompt_tokens=sum(counter.prompt_tokens for counter in counters),
+        completion_tokens=sum(counter.completion_tokens for counter in counters),
+        cost=sum(costs) if costs else None,
+    )
+
+
+def _checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | None) -> Sequence[float]:
+    if not judges:
+        raise InvalidInputError("no judge was given; give an inference engine, or a list of them for a panel")
+    names = [judge.judge_id for judge in judges]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidInputError(
+            f"the panel has several judges named {repeated!r}; their votes could not be told apart. "
+            "For repeated draws of one judge set samples"
+        )
+    if weights is None:
+        return [1.0] * len(judges)
+    if len(weights) != len(judges) or any(not weight > 0 for weight in weights):
+        raise InvalidInputError(f"judge_weights is {list(weights)!r}; give one positive weight for each of {names!r}")
+    return weights
+
+
+def _tasks(
+    questions: Sequence[Question], permutations: Sequence[tuple[Permutation, ...]], samples: int, judge: int
+) -> Iterator[tuple[int, int, Question, Permutation, int]]:
+    """The row and place of each vote of one judge, with what it asks."""
+    for row, (question, orders) in enumerate(zip(questions, permutations, strict=True)):
+        place = judge * len(orders) * samples
+        for order in orders:
+            for sample in range(samples):
+                yield row, place, question, order, sample
+                place += 1
+
+
+def _drive(lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
+    """Run all lanes on an event loop in another thread, until they are done or the user interrupts."""
+    with start_blocking_portal() as portal:
+        running = portal.start_task_soon(_run_lanes, lanes, flow, votes, progress)
+        try:
+            running.result()
+        except KeyboardInterrupt:
+            for lane in lanes:
+                lane.tasks = iter(())
+            progress.bar.write(
+                "interrupted: waiting for the replies that are on their way; interrupt again not to wait"
+            )
+            running.result()
+            raise
+
+
+async def _run_lanes(lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
+    async with AsyncExitStack() as stack:
+        for lane in lanes:
+            await stack.enter_async_context(lane.calls.running())
+        async with asyncio.TaskGroup() as group:
+            for lane in lanes:
+                for _ in range(min(lane.calls.engine.concurrency, lane.count)):
+                    group.create_task(_work(lane, flow, votes, progress))
+
+
+async def _work(lane: _Lane, flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
+    while (task := next(lane.tasks, None)) is not None:
+        row, place, question, order, sample = task
+        vote = await flow.ask(question, order, sample, lane.calls, weight=lane.weight)
+        votes[row][place] = vote
+        progress.add(vote)
+
+
+def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float) -> None:
+    flat = [vote for row in votes for vote in row]
+    failed = [vote for vote in flat if vote.unscored_reason == "engine_error"]
+    if not failed or len(failed) <= max_failure_rate * len(flat):
+        return
+    causes: dict[str, list[str]] = {}
+    for vote in failed:
+        causes.setdefault(str(vote.error).partition(":")[0], []).append(str(vote.error))
+    ranked = sorted(causes.values(), key=len, reverse=True)
+    raise TooManyFailuresError(
+        f"{len(failed)} of {len(flat)} votes failed, more than max_failure_rate={max_failure_rate!r} allows: "
+        + "; ".join(f"{len(errors)} × {errors[0]}" for errors in ranked)
+        + ". Every reply that came is in the journal: mend the cause and run the same again, "
+        "and only the failed calls are made",
+        votes=votes,
+    )
+
+
+class _DryCalls:
+    """Answers from the journal or with nothing, and counts what a judge would have been asked."""
+
+    def __init__(self, judge: JudgeEngine, journal: Journal | None) -> None:
+        self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
+        self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0
+        self.cost: float | None = None
+
+    @property
+    def judge_id(self) -> str:
+        return self._judge.judge_id
+
+    async def complete(self, request: Request) -> Completion:
+        known = self._calls.journaled(request)
+        if known is not None:
+            self.cached += 1
+            return known
+        self.calls += 1
+        self.prompt_tokens += sum(len(message["content"]) for message in request.messages) // CHARACTERS_PER_TOKEN
+        self.completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
+        return Completion(text=(request.options or ("an assessment",))[0])

@@ -1,0 +1,142 @@
+"""The few classes and functions of unitxt that evenhand builds on, with the types that unitxt does not ship.
+
+Importing unitxt reseeds Python's global random generator; its state is put back here.
+"""
+
+import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Self, dataclass_transform
+
+    @dataclass_transform(kw_only_default=True)
+    class Artifact:
+        """unitxt's base of everything in a catalog."""
+
+        __type__: str
+        __id__: str | None
+        data_classification_policy: list[str] | None = None
+
+        def prepare(self) -> None: ...
+        def verify(self) -> None: ...
+        def to_json(self) -> str: ...
+        def to_dict(self) -> dict[str, Any]: ...
+        def get_pretty_print_name(self) -> str: ...
+        def verify_instance(self, instance: dict[str, Any], name: str | None = None) -> dict[str, Any]: ...
+        @classmethod
+        def load(cls, path: str) -> Self: ...
+
+    class Criteria(Artifact):
+        """unitxt's criterion of a comparison."""
+
+        name: str
+        description: str
+        prediction_field: str | None = None
+        context_fields: str | list[str] | dict[str, str] | None = None
+
+    class CriteriaOption(Artifact):
+        """unitxt's option of a criterion."""
+
+        name: str
+        description: str
+
+    class CriteriaWithOptions(Criteria):
+        """unitxt's criterion of a direct assessment."""
+
+        options: list[CriteriaOption]
+        option_map: dict[str, float] | None = None
+
+    class InferenceEngine(Artifact):
+        """unitxt's base of everything that answers prompts."""
+
+        label: str
+        cache_batch_size: int = 100
+        use_cache: bool = True
+
+        def prepare_engine(self) -> None: ...
+        def get_engine_id(self) -> str: ...
+        def infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]: ...
+        def to_messages(self, instance: dict[str, Any]) -> list[dict[str, Any]]: ...
+
+    class EvaluationInput(tuple[Any, list[Any], dict[str, Any]]):
+        """A prediction, its references and the task data."""
+
+        def __new__(cls, prediction: Any, references: list[Any], task_data: dict[str, Any]) -> Self: ...
+
+    class MapReduceMetric(Artifact):
+        """unitxt's base of a metric that maps instances and reduces what they map to."""
+
+        main_score: str
+        score_prefix: str
+        prediction_type: Any
+        reference_field: str
+        prediction_field: str
+        n_resamples: int | None
+        confidence_level: float
+        return_confidence_interval: bool
+
+        def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> list[Any]: ...
+        def reduce(self, intermediates: list[Any]) -> dict[str, Any]: ...
+        def reduce_one(self, intermidate: Any) -> dict[str, Any]: ...
+        def reduce_and_bootstrap(self, intermediates: list[Any]) -> dict[str, Any]: ...
+        def annotate_scores(self, scores: dict[str, Any]) -> dict[str, Any]: ...
+        def process(self, stream: Iterable[dict[str, Any]], stream_name: str | None = None) -> Iterator[Any]: ...
+        def _instance_to_evaluation_input(self, instance: dict[str, Any]) -> EvaluationInput: ...
+
+    class Catalog(Artifact):
+        """unitxt's catalog."""
+
+        location: str
+
+        def path(self, artifact_identifier: str) -> str: ...
+
+    class LocalCatalog(Catalog):
+        """unitxt's catalog in a folder."""
+
+    class EmptyPrediction:
+        """What unitxt hands to a metric when no predictions were given."""
+
+    class UnitxtArtifactNotFoundError(Exception):
+        """unitxt's error for an id that no catalog holds."""
+
+    def fetch_artifact(artifact_rep: Any) -> tuple[Any, Catalog | None]: ...
+    def get_catalog_name_and_args(name: str) -> tuple[Catalog, str, dict[str, Any] | None]: ...
+    def register_local_catalog(catalog_path: str) -> None: ...
+    def dict_get(dic: dict[str, Any], query: str) -> Any: ...
+else:
+    _state = random.getstate()
+    import unitxt  # noqa: F401 - registers unitxt's own artifacts
+    from unitxt.artifact import (
+        Artifact,
+        UnitxtArtifactNotFoundError,
+        fetch_artifact,
+        get_catalog_name_and_args,
+    )
+    from unitxt.catalog import Catalog, LocalCatalog
+    from unitxt.dict_utils import dict_get
+    from unitxt.inference import InferenceEngine
+    from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
+    from unitxt.metric_utils import EmptyPrediction
+    from unitxt.metrics import EvaluationInput, MapReduceMetric
+    from unitxt.register import register_local_catalog
+
+    random.setstate(_state)
+
+__all__ = [
+    "Artifact",
+    "Catalog",
+    "Criteria",
+    "CriteriaOption",
+    "CriteriaWithOptions",
+    "EmptyPrediction",
+    "EvaluationInput",
+    "InferenceEngine",
+    "LocalCatalog",
+    "MapReduceMetric",
+    "UnitxtArtifactNotFoundError",
+    "dict_get",
+    "fetch_artifact",
+    "get_catalog_name_and_args",
+    "register_local_catalog",
+]
