@@ -1,0 +1,1 @@
+"""The data set that ``evenhand demo`` judges, and its loader."""
