@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from dataclasses import dataclass
     from typing import Any, Self, dataclass_transform
 
     @dataclass_transform(kw_only_default=True)
@@ -58,6 +59,18 @@ if TYPE_CHECKING:
         def get_engine_id(self) -> str: ...
         def infer(self, dataset: list[dict[str, Any]], return_meta_data: bool = False) -> list[Any]: ...
         def to_messages(self, instance: dict[str, Any]) -> list[dict[str, Any]]: ...
+
+    @dataclass
+    class TextGenerationInferenceOutput:
+        """unitxt's reply of an engine with what is known about it."""
+
+        prediction: str
+        generated_text: str
+        input_tokens: int | None = None
+        output_tokens: int | None = None
+        stop_reason: str | None = None
+        model_name: str | None = None
+        inference_type: str | None = None
 
     class EvaluationInput(tuple[Any, list[Any], dict[str, Any]]):
         """A prediction, its references and the task data."""
@@ -115,7 +128,7 @@ else:
     )
     from unitxt.catalog import Catalog, LocalCatalog
     from unitxt.dict_utils import dict_get
-    from unitxt.inference import InferenceEngine
+    from unitxt.inference import InferenceEngine, TextGenerationInferenceOutput
     from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
     from unitxt.metric_utils import EmptyPrediction
     from unitxt.metrics import EvaluationInput, MapReduceMetric
@@ -134,6 +147,7 @@ __all__ = [
     "InferenceEngine",
     "LocalCatalog",
     "MapReduceMetric",
+    "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
     "dict_get",
     "fetch_artifact",

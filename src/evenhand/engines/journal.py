@@ -100,10 +100,11 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __len__(self) -> int:
+    def count(self) -> int:
+        """How many replies are recorded."""
         with self._connected() as connection:
-            count: int = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
-        return count
+            replies: int = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+        return replies
 
     def get(self, key: str) -> Completion | None:
         """The recorded reply, marked as cached; None when there is none.
@@ -236,3 +237,10 @@ class Journal:
         else:
             step = f"check that the file and its folder can be written, or {_ELSEWHERE}"
         return JournalError(f"the journal {str(self.path)!r} cannot be used ({reason}): {step}")
+
+
+def open_journal(setting: str | os.PathLike[str] | None) -> Journal | None:
+    """The journal that a field or an option names: ``"default"``, a path, or None for none."""
+    if setting is None:
+        return None
+    return Journal(None if setting == "default" else setting)
