@@ -1,0 +1,298 @@
+"""What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Dict, List, Union
+
+from evenhand.aggregation import check_on_position_bias, check_rule
+from evenhand.artifacts import context_mapping, load_criteria_artifact
+from evenhand.criteria import Scale
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.journal import open_journal
+from evenhand.engines.unitxt import as_judge
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.flow import Flow
+from evenhand.judging.grid import Grid
+from evenhand.judging.run import Limits, run_votes
+from evenhand.question import Question
+from evenhand.statistics import Interval
+from evenhand.unitxt_bases import (
+    Artifact,
+    Criteria,
+    EmptyPrediction,
+    EvaluationInput,
+    InferenceEngine,
+    MapReduceMetric,
+    dict_get,
+)
+from evenhand.votes import Vote
+
+NO_ENGINE = (
+    "the metric has no inference_engine, and a judge has no default. Give one in three ways: a catalog id, as in "
+    "metrics.evenhand.direct[inference_engine=engines.evenhand.litellm[model=openai/gpt-4.1-mini]]; an engine object, "
+    "as in DirectJudge(inference_engine=OpenAICompatibleEngine(base_url='http://localhost:8000/v1', model='…')); or, "
+    "offline and without a model, engines.evenhand.baseline"
+)
+
+
+class ClassifiedInput(EvaluationInput):
+    """One instance as a judge metric sees it, with the data classification policy that must reach the engine."""
+
+    data_classification: tuple[str, ...] | None = None
+
+
+class JudgeMetric(MapReduceMetric):
+    """The base of every metric in which a model judges.
+
+    Attributes:
+        inference_engine: The judge: an engine, or a list of engines that form a panel. It has no default.
+        criteria: What is judged: an artifact or its catalog id.
+        criteria_field: The task data field that names each instance's own criterion; used when ``criteria`` is not set.
+        context_fields: What the judge is shown beside the response: a field name, a list of them, or name shown ->
+            field. Without it, the criterion says.
+        check_positional_bias: True shows every instance in both orders; a share shows a seeded sample so; False none.
+        orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
+        shuffles: How many permutations ``shuffled`` draws.
+        samples: Draws of each prompt.
+        flow: ``two_step`` (assessment, then selection) or ``one_step`` (one structured reply; half the calls).
+        max_reasks: How often a judge whose reply names no option is asked again.
+        generate_summaries: Ask for a summary of each assessment.
+        aggregation: The rule by which a panel's votes become one; the scale's default when None.
+        on_position_bias: What a disagreement between orders counts; the scale's default when None.
+        judge_weights: One weight a judge, in the order of the panel.
+        evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
+        include_prompts_in_result: Keep the prompts in the instance scores.
+        max_failure_rate: The share of votes that may fail before the evaluation ends in an error.
+        max_calls: Calls to launch at most.
+        max_cost: US dollars after which no call is launched.
+        seed: Of samples, shuffles, nonces and intervals.
+        journal: ``default``, the path of a journal file, or None for no journal.
+        progress: Show a progress bar.
+    """
+
+    main_score: str = "llm_as_judge"
+    prediction_type: Any = Any
+    n_resamples: int = None  # type: ignore[assignment] # unitxt's own bootstrap stays off: the scores bring their intervals
+
+    inference_engine: Union[InferenceEngine, List[InferenceEngine]] = None
+    criteria: Criteria = None
+    criteria_field: str = None
+    context_fields: Union[str, List[str], Dict[str, str]] = None
+    check_positional_bias: Union[bool, float] = True
+    orders: str = "given"
+    shuffles: int = 1
+    samples: int = 1
+    flow: str = "two_step"
+    max_reasks: int = 1
+    generate_summaries: bool = False
+    aggregation: str = None
+    on_position_bias: str = None
+    judge_weights: List[float] = None
+    evaluator_name: str = None
+    include_prompts_in_result: bool = True
+    max_failure_rate: float = 0.2
+    max_calls: int = None
+    max_cost: float = None
+    seed: int = 0
+    journal: str = "default"
+    progress: bool = True
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        super().verify()
+        self.grid()
+        self.judging_flow()
+        self.limits()
+        for scale in self.scales():
+            check_rule(self.aggregation, scale)
+            check_on_position_bias(self.on_position_bias, scale)
+
+    @abstractmethod
+    def scales(self) -> Sequence[Scale]:
+        """The scales of the criteria that are known when the metric is built."""
+
+    def grid(self) -> Grid:
+        """Orders and samples, as a checked value."""
+        return Grid(
+            orders=self.orders,
+            check_positional_bias=self.check_positional_bias,
+            samples=self.samples,
+            shuffles=self.shuffles,
+            seed=self.seed,
+        )
+
+    def judging_flow(self) -> Flow:
+        """How a judge is asked, as a checked value."""
+        return Flow(
+            name=self.flow,
+            max_reasks=self.max_reasks,
+            generate_summaries=self.generate_summaries,
+            include_prompts=self.include_prompts_in_result,
+            seed=self.seed,
+        )
+
+    def limits(self) -> Limits:
+        """Budget and tolerance, as a checked value."""
+        return Limits(
+            max_calls=self.max_calls,
+            max_cost=self.max_cost,
+            max_failure_rate=self.max_failure_rate,
+            progress=self.progress,
+        )
+
+    def engines(self) -> list[Any]:
+        """The engines of the panel.
+
+        Raises:
+            InvalidInputError: If there is none.
+        """
+        if self.inference_engine is None or self.inference_engine == []:
+            raise InvalidInputError(NO_ENGINE)
+        return self.inference_engine if isinstance(self.inference_engine, list) else [self.inference_engine]
+
+    def evaluator(self) -> str:
+        """The judge's name in score names: as unitxt builds it, from the evaluator's name and the engine's label."""
+        names = []
+        for engine in self.engines():
+            name = as_judge(engine).judge_id if self.evaluator_name is None else self.evaluator_name
+            label = getattr(engine, "label", None)
+            names.append(name.lower() if label is None or self.evaluator_name is None else f"{name.lower()}_{label}")
+        return "+".join(dict.fromkeys(names))
+
+    def judge(self, questions: Sequence[Question]) -> list[tuple[Vote, ...]]:
+        """The votes on each question."""
+        engines = self.engines()
+        for policy in {question.data_classification for question in questions if question.data_classification}:
+            for engine in engines:
+                if isinstance(engine, Artifact):
+                    engine.verify_instance({"data_classification_policy": list(policy)})
+        judges: list[JudgeEngine] = [as_judge(engine) for engine in engines]
+        with open_journal(self.journal, judges) as journal:
+            return run_votes(
+                questions,
+                judges,
+                grid=self.grid(),
+                flow=self.judging_flow(),
+                limits=self.limits(),
+                journal=journal,
+                weights=self.judge_weights,
+            )
+
+    def criteria_artifacts(self, inputs: Sequence[EvaluationInput]) -> list[Criteria]:
+        """One criteria artifact an instance: the metric's own, or the one that the instance names.
+
+        Raises:
+            InvalidInputError: If neither is given.
+            ArtifactError: If an instance names something that is not a criterion.
+        """
+        if self.criteria is not None:
+            return [load_criteria_artifact(self.criteria)] * len(inputs)
+        if self.criteria_field is None:
+            raise InvalidInputError(
+                "the metric has neither criteria nor criteria_field: give criteria (a catalog id such as "
+                "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
+                "instance's own"
+            )
+        known: dict[str, Criteria] = {}
+        found = []
+        for row, (_, _, task_data) in enumerate(inputs):
+            reference = field_of(task_data, self.criteria_field, row, "criteria_field")
+            key = reference if isinstance(reference, str) else repr(reference)
+            if key not in known:
+                known[key] = load_criteria_artifact(reference)
+            found.append(known[key])
+        return found
+
+    def context_of(self, given: EvaluationInput, fields: Dict[str, str], row: int) -> dict[str, str]:
+        """What the judge is shown beside the response: the metric's context fields, or else the criterion's."""
+        _, references, task_data = given
+        mapping = context_mapping(self.context_fields) if self.context_fields is not None else fields
+        context = {}
+        for name, field in mapping.items():
+            if field in {"reference", "references"} and field not in task_data and references:
+                context[name] = "\n\n".join(text_of(reference) for reference in references)
+            else:
+                context[name] = text_of(field_of(task_data, field, row, "context_fields"))
+        return context
+
+    def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
+        """The prediction, or the task data field that the criterion names when no predictions were given."""
+        prediction, _, task_data = given
+        if not isinstance(prediction, EmptyPrediction) and prediction != str(EmptyPrediction()):
+            return prediction
+        if prediction_field is None:
+            raise InvalidInputError(
+                f"instance {row} has no prediction, and the criterion names no prediction_field: give predictions to "
+                "evaluate(), or name the field in the criterion"
+            )
+        return field_of(task_data, prediction_field, row, "prediction_field")
+
+    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
+        plain = super()._instance_to_evaluation_input(instance)
+        classified = ClassifiedInput(*plain)
+        policy = instance.get("data_classification_policy")
+        classified.data_classification = tuple(policy) if policy else None
+        return classified
+
+    @abstractmethod
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[Any]:
+        """Judge all instances; one intermediate each."""
+
+    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
+        """The global scores; they bring their own intervals."""
+        if not intermediates:
+            raise InvalidInputError("there are no instances to judge: the data set is empty")
+        return self.reduce(intermediates)
+
+    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
+        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
+        main = scores["score_name"]
+        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
+        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
+        for bound in ("ci_low", "ci_high"):
+            if f"{main}_{bound}" in scores:
+                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
+        return annotated
+
+    def interval_scores(self, name: str, interval: Union[Interval, None]) -> dict[str, float]:
+        """A score and its interval under unitxt's names; NaN where it is undefined."""
+        if interval is None:
+            return {name: math.nan}
+        scores = {name: interval.estimate}
+        if self.return_confidence_interval:
+            scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
+        return scores
+
+
+def score_name_of(names: Iterable[str], default: str) -> str:
+    """The score's name, as unitxt makes it: the criterion's, when all instances share one that has a name.
+
+    >>> score_name_of(["Answer relevance", "Answer relevance"], "llm_as_judge")
+    'answer_relevance'
+    >>> score_name_of(["relevance", "fluency"], "llm_as_judge")
+    'llm_as_judge'
+    """
+    unique = set(names)
+    only = unique.pop() if len(unique) == 1 else ""
+    return "_".join(only.lower().split(" ")) if only else default
+
+
+def field_of(task_data: Dict[str, Any], field: str, row: int, setting: str) -> Any:
+    """A field of an instance's task data; ``a/b`` reaches into a nested one.
+
+    Raises:
+        InvalidInputError: If the instance has no such field.
+    """
+    try:
+        return dict_get(task_data, field)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"instance {row} has no field {field!r}, which {setting} names. {did_you_mean(field, task_data)}"
+        ) from error
+
+
+def text_of(value: Any) -> str:
+    """A value as the judge reads it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

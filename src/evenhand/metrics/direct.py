@@ -1,0 +1,176 @@
+"""Direct assessment: a judge chooses one of a criterion's options for each response."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union
+
+from evenhand.aggregation import aggregate, check_on_position_bias, check_rule
+from evenhand.artifacts import criterion_from_artifact, load_criterion
+from evenhand.criteria import Criterion, Scale
+from evenhand.errors import ArtifactError
+from evenhand.metrics.base import JudgeMetric, score_name_of, text_of
+from evenhand.question import Question
+from evenhand.scoring import summarize
+from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
+from evenhand.votes import Verdict, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class DirectAssessment:
+    """What one instance maps to.
+
+    Attributes:
+        score_name: The main score's name in this evaluation.
+        evaluator: The judge's name in score names.
+        criterion: The criterion.
+        criteria_json: The criterion's artifact as JSON.
+        verdict: The verdict with all votes.
+    """
+
+    score_name: str
+    evaluator: str
+    criterion: Criterion
+    criteria_json: str
+    verdict: Verdict
+
+
+class DirectJudge(JudgeMetric):
+    """A judge assesses each response against a criterion and chooses one of its options.
+
+    The score of an instance is the value of the option chosen, averaged over the orders in which the options were
+    shown; an instance whose reply names no option is unscored (NaN) and counted. The scores' names are those of
+    unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the settings.
+    """
+
+    def scales(self) -> Sequence[Scale]:
+        """The scale of the metric's own criterion, if it has one."""
+        return () if self.criteria is None else (load_criterion(self.criteria).scale,)
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[DirectAssessment]:
+        """Judge all instances."""
+        inputs = list(evaluation_inputs_stream)
+        artifacts = self.criteria_artifacts(inputs)
+        frozen = {id(artifact): self._criterion(artifact) for artifact in artifacts}
+        criteria = [frozen[id(artifact)] for artifact in artifacts]
+        questions = [self._question(row, given, criteria[row]) for row, given in enumerate(inputs)]
+        votes = self.judge(questions)
+        name = score_name_of((criterion.name for criterion in criteria), self.main_score)
+        evaluator = self.evaluator()
+        as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
+        return [
+            DirectAssessment(
+                score_name=name,
+                evaluator=evaluator,
+                criterion=criterion,
+                criteria_json=as_json[id(artifact)],
+                verdict=self._aggregate(cast, criterion),
+            )
+            for artifact, criterion, cast in zip(artifacts, criteria, votes, strict=True)
+        ]
+
+    def reduce_one(self, intermidate: DirectAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
+        verdict, main = intermidate.verdict, intermidate.score_name
+        orders = list(dict.fromkeys(vote.order for vote in verdict.votes))
+        first = self._order_result(intermidate, orders[0])
+        second = self._order_result(intermidate, orders[1]) if len(orders) > 1 else {}
+        score = math.nan if verdict.aggregated_value is None else verdict.aggregated_value
+        consistent = verdict.position_consistent
+        results = {
+            f"using_{intermidate.evaluator}": score,
+            "positional_bias": None if consistent is None else not consistent,
+            **{name: value for name, value in first.items() if name != "prompts"},
+            **{f"positional_bias_{name}": value for name, value in second.items() if name != "prompts"},
+            "prompts": _merged_prompts(first, second),
+            "criteria": intermidate.criteria_json,
+            "final_option": verdict.selected_label,
+            "unscored_reason": verdict.unscored_reason,
+            "agreement": verdict.agreement,
+            "spread": verdict.spread,
+        }
+        named = {f"{main}_{name}": value for name, value in results.items() if value is not None}
+        return {main: score, **named, "score_name": main}
+
+    def reduce(self, intermediates: List[DirectAssessment]) -> Dict[str, Any]:
+        """The global scores: the mean score and every measure of how far it can be trusted."""
+        main, evaluator = intermediates[0].score_name, intermediates[0].evaluator
+        summary = summarize(
+            [intermediate.verdict for intermediate in intermediates], level=self.confidence_level, seed=self.seed
+        )
+        scores: dict[str, Any] = self.interval_scores(main, summary.score)
+        scores |= self.interval_scores(f"{main}_using_{evaluator}", summary.score)
+        for name in ("positional_bias", "parse_rate", "agreement", "spread"):
+            interval = getattr(summary, name)
+            if interval is not None:
+                scores |= self.interval_scores(f"{main}_{name}", interval)
+        for name in ("num_unscored", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
+            value = getattr(summary, name)
+            scores[f"{main}_{name}"] = math.nan if value is None else value
+        for reason, count in summary.unscored_votes.items():
+            scores[f"{main}_unscored_votes_{reason}"] = count
+        usage = summary.usage
+        scores |= {
+            f"{main}_calls": usage.calls,
+            f"{main}_cached_calls": usage.cached,
+            f"{main}_prompt_tokens": usage.prompt_tokens,
+            f"{main}_completion_tokens": usage.completion_tokens,
+        }
+        if usage.cost is not None:
+            scores[f"{main}_cost"] = usage.cost
+        return {**scores, "score_name": main}
+
+    def _criterion(self, artifact: Criteria) -> Criterion:
+        if not isinstance(artifact, CriteriaWithOptions):
+            raise ArtifactError(
+                f"the criterion {artifact.name!r} has no options; direct assessment needs a criterion with options, "
+                "and one without fits metrics.evenhand.pairwise"
+            )
+        criterion = criterion_from_artifact(artifact)
+        check_rule(self.aggregation, criterion.scale)
+        check_on_position_bias(self.on_position_bias, criterion.scale)
+        return criterion
+
+    def _question(self, row: int, given: EvaluationInput, criterion: Criterion) -> Question:
+        return Question(
+            id=str(row),
+            criterion=criterion,
+            responses=(text_of(self.response_of(given, criterion.prediction_field, row)),),
+            context=self.context_of(given, criterion.context_fields, row),
+            references=tuple(text_of(reference) for reference in given[1]),
+            instance=row,
+            data_classification=getattr(given, "data_classification", None),
+        )
+
+    def _aggregate(self, votes: Sequence[Vote], criterion: Criterion) -> Verdict:
+        return aggregate(votes, criterion, self.aggregation, on_position_bias=self.on_position_bias)
+
+    def _order_result(self, assessment: DirectAssessment, order: tuple[int, ...]) -> dict[str, Any]:
+        """What the judges said under one order."""
+        votes = [vote for vote in assessment.verdict.votes if vote.order == order]
+        verdict = self._aggregate(votes, assessment.criterion)
+        shown = next((vote for vote in votes if vote.assessment == verdict.assessment), votes[0])
+        return {
+            "selected_option": verdict.selected_label,
+            "value": verdict.aggregated_value,
+            "assessment": verdict.assessment if verdict.assessment is not None else shown.assessment,
+            "summary": shown.summary,
+            "option_selection_completion": shown.completion.text if shown.completion else None,
+            "prompts": shown.prompts,
+        }
+
+
+def _merged_prompts(first: dict[str, Any], second: dict[str, Any]) -> Union[dict[str, Any], None]:
+    """The prompts of the first two orders under unitxt's names."""
+    names = {
+        "assessment": "assessment",
+        "one_step": "assessment",
+        "selection": "option_selection",
+        "reask": "option_selection_reask",
+        "summary": "summarization",
+    }
+    merged = {}
+    for prefix, result in (("", first), ("positional_bias_", second)):
+        for stage, messages in (result.get("prompts") or {}).items():
+            merged[prefix + names[stage]] = messages
+    return merged or None

@@ -1,0 +1,119 @@
+"""From the verdicts on many instances to the numbers that are reported, each with its interval."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.votes import Usage, Verdict
+
+NO_REPLY = frozenset({"engine_error", "budget"})
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """What the verdicts on ``num_instances`` instances come to.
+
+    Attributes:
+        num_instances: Instances judged.
+        num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
+        num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
+        score: The mean of the instances' scores; None when no instance has one.
+        score_if_unscored_0: The mean if every unscored instance had the lowest score.
+        score_if_unscored_1: The mean if every unscored instance had the highest score.
+        positional_bias: The share of the instances shown in several orders whose selections disagree.
+        parse_rate: The share of the replies that named an option.
+        agreement: The mean agreement of the votes with the verdict, over the instances with more than one vote.
+        spread: The mean standard deviation of repeated draws; None without them.
+        unscored_votes: Reason -> number of votes without a selection.
+        reasks: How many times a judge was asked again.
+        usage: What all calls consumed.
+    """
+
+    num_instances: int
+    num_unscored: int
+    num_na: int
+    score: Interval | None
+    score_if_unscored_0: float | None
+    score_if_unscored_1: float | None
+    positional_bias: Interval | None
+    parse_rate: Interval | None
+    agreement: Interval | None
+    spread: Interval | None
+    unscored_votes: Mapping[str, int]
+    reasks: int
+    usage: Usage
+
+
+def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95, seed: int = 0) -> ScoreSummary:
+    """Scores with intervals over instances; one verdict an instance, each instance a cluster with all its votes.
+
+    Args:
+        verdicts: One an instance.
+        level: Of the intervals.
+        seed: Of the intervals, where they resample.
+    """
+    columns = np.array(
+        [
+            (
+                _number(verdict.aggregated_value),
+                _number(None if verdict.position_consistent is None else not verdict.position_consistent),
+                _number(verdict.agreement if len(verdict.votes) > 1 else None),
+            )
+            for verdict in verdicts
+        ],
+        dtype=float,
+    ).reshape(len(verdicts), 3)
+    score, positional_bias, agreement = mean_intervals(columns, level=level, seed=seed)
+    spreads = np.array([[_number(verdict.spread)] for verdict in verdicts], dtype=float).reshape(len(verdicts), 1)
+    (spread,) = mean_intervals(spreads, level=level, seed=seed, bounds=(0.0, 0.5))
+    replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
+    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level, seed=seed)
+    scored = columns[~np.isnan(columns[:, 0]), 0]
+    unscored = sum(not verdict.scored and not verdict.na for verdict in verdicts)
+    usage = Usage()
+    reasons: Counter[str] = Counter()
+    reasks = 0
+    for verdict in verdicts:
+        for vote in verdict.votes:
+            usage += vote.usage
+            reasks += vote.reasks
+            if vote.unscored_reason is not None:
+                reasons[vote.unscored_reason] += 1
+    return ScoreSummary(
+        num_instances=len(verdicts),
+        num_unscored=unscored,
+        num_na=sum(verdict.na for verdict in verdicts),
+        score=score,
+        score_if_unscored_0=_mean_with(scored, unscored, 0.0),
+        score_if_unscored_1=_mean_with(scored, unscored, 1.0),
+        positional_bias=positional_bias,
+        parse_rate=parse_rate,
+        agreement=agreement,
+        spread=spread,
+        unscored_votes=MappingProxyType(dict(sorted(reasons.items()))),
+        reasks=reasks,
+        usage=usage,
+    )
+
+
+def _number(value: float | None) -> float:
+    """Statistics take NaN for a missing number."""
+    return float("nan") if value is None else float(value)
+
+
+def _replies(verdict: Verdict) -> tuple[int, int]:
+    """How many replies named an option, and how many replies there were."""
+    replied = [vote for vote in verdict.votes if vote.unscored_reason not in NO_REPLY]
+    return sum(vote.selected_index is not None for vote in replied), len(replied)
+
+
+def _mean_with(scored: np.ndarray, unscored: int, value: float) -> float | None:
+    """The mean of the scores with ``unscored`` more of one value."""
+    count = len(scored) + unscored
+    return float((scored.sum() + unscored * value) / count) if count else None
