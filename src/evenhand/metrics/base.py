@@ -1,6 +1,5 @@
 """What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
 
-import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -12,9 +11,10 @@ from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import open_journal
 from evenhand.engines.unitxt import as_judge
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
+from evenhand.judging.instances import context_of, field_of, text_of
 from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
 from evenhand.statistics import Interval
@@ -25,7 +25,6 @@ from evenhand.unitxt_bases import (
     EvaluationInput,
     InferenceEngine,
     MapReduceMetric,
-    dict_get,
 )
 from evenhand.votes import Vote
 
@@ -209,13 +208,7 @@ class JudgeMetric(MapReduceMetric):
         """What the judge is shown beside the response: the metric's context fields, or else the criterion's."""
         _, references, task_data = given
         mapping = context_mapping(self.context_fields) if self.context_fields is not None else fields
-        context = {}
-        for name, field in mapping.items():
-            if field in {"reference", "references"} and field not in task_data and references:
-                context[name] = "\n\n".join(text_of(reference) for reference in references)
-            else:
-                context[name] = text_of(field_of(task_data, field, row, "context_fields"))
-        return context
+        return context_of(task_data, mapping, row, [text_of(reference) for reference in references])
 
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
         """The prediction, or the task data field that the criterion names when no predictions were given."""
@@ -277,22 +270,3 @@ def score_name_of(names: Iterable[str], default: str) -> str:
     unique = set(names)
     only = unique.pop() if len(unique) == 1 else ""
     return "_".join(only.lower().split(" ")) if only else default
-
-
-def field_of(task_data: Dict[str, Any], field: str, row: int, setting: str) -> Any:
-    """A field of an instance's task data; ``a/b`` reaches into a nested one.
-
-    Raises:
-        InvalidInputError: If the instance has no such field.
-    """
-    try:
-        return dict_get(task_data, field)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"instance {row} has no field {field!r}, which {setting} names. {did_you_mean(field, task_data)}"
-        ) from error
-
-
-def text_of(value: Any) -> str:
-    """A value as the judge reads it: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

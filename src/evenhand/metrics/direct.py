@@ -9,7 +9,8 @@ from evenhand.aggregation import aggregate, check_on_position_bias, check_rule
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
-from evenhand.metrics.base import JudgeMetric, score_name_of, text_of
+from evenhand.judging.instances import text_of
+from evenhand.metrics.base import JudgeMetric, score_name_of
 from evenhand.question import Question
 from evenhand.scoring import summarize
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
