@@ -1,0 +1,150 @@
+"""Take from a reply what is not the judge's own word: hidden thinking, quotations, Markdown, odd code points."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FRACTIONS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "−": "-", "’": "'", "ʼ": "'"})
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\x00-\x08\x0e-\x1f]"
+    "|[\ue000-\uf8ff\U000f0000-\U0010ffff]"  # private characters: `labels` writes mentions with them
+)
+_CONTRACTION = re.compile(r"\b(ca|wo|sha|ai|[a-z]{2,6})n't\b|\bcannot\b", re.IGNORECASE)
+_IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
+
+_THINKING_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection)"
+_THINKING_END = re.compile(rf"</{_THINKING_NAMES}>", re.IGNORECASE)
+_THINKING_START = re.compile(rf"(?:^|\n)[ \t]*<{_THINKING_NAMES}>", re.IGNORECASE)
+
+_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SPEAKER = (
+    r"(?:response|answer|output|assistant|candidate|completion|text|it|he|she|they|model|system|student|author|user|"
+    r"reply|summary|essay|passage|prompt|instruction|document|context|article|code|message|that|which|who)"
+)
+_SPEECH = (
+    r"(?:says?|said|saying|states?|stated|stating|reads?|reading|contains?|contained|containing|writes?|wrote|"
+    r"written|writing|ends?|ended|ending|starts?|begins?|claims?|claimed|claiming|includes?|included|including|"
+    r"quotes?|quoted|quoting|asks?|asked|asking|tells?|told|demands?|orders?|instructs?|tries|responds?|responded|"
+    r"replies|replied|concludes?|concluded|declares?|declared|asserts?|asserted|prints?|mentions?|word|words|phrase|"
+    r"line|sentence|statement|string|text|outputs?|generates?|generated|produces?|inserts?|injects?|injected)"
+)
+_INTRODUCES_QUOTATION = re.compile(
+    rf"\b{_SPEECH}\b[^.!?\n\"“«]{{0,40}}\Z|\b(?:the|this|its|their|\w+'s)\s+(?!answer|output){_SPEAKER}(?:'s text)?\s*\Z",
+    re.IGNORECASE,
+)
+_LONG_QUOTATION = re.compile(
+    r"(?<!\w)\"(?=\S)[^\"]{1,4000}\"(?!\w)|“[^”“]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^»«]{1,4000}»|「[^」「]{1,4000}」|"
+    r"『[^』『]{1,4000}』|‹[^›‹]{1,4000}›|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){1,600}'(?![\w'])"
+)
+QUOTES = "\"'“”„«»‹›「」『』‘’‚`"
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+
+_MARKUP = re.compile(
+    r"~~[^~\n]{1,400}~~"  # struck out: taken back
+    r"|</?(?:b|i|u|em|strong|span|p|div|center|code|mark)\b[^<>\n]{0,80}>"
+    r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?:)])_{1,3}(?!\w)|`+"
+    r"|^[ \t]*[-•◦▪+](?=[ \t])",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit|mathit)\s*\{([^{}\n]{0,200})\}")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_SPACES = re.compile(r"[^\S\n]+")
+
+
+def _expand(contraction: re.Match[str]) -> str:
+    stem = contraction.group(1)
+    if stem is None:
+        return "can not"
+    return f"{_IRREGULAR.get(stem.casefold(), stem)} not"
+
+
+def plain_characters(text: str) -> str:
+    """The text in compatibility form, without invisible characters, with contractions of "not" written out.
+
+    >>> plain_characters("Ａnswer：isn’t\\u200b ④")
+    'Answer:is not 4'
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text).translate(_FRACTIONS)).translate(_FRACTIONS)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "n't" in text or "N'T" in text or "annot" in text:
+        text = _CONTRACTION.sub(_expand, text)
+    return text
+
+
+def without_thinking(text: str) -> str | None:
+    """The reply after the hidden thinking; None if the thinking never ends, so that no reply was given.
+
+    >>> without_thinking("<think>A? B?</think>B"), without_thinking("A, then</think>B"), without_thinking("<think>A")
+    ('B', 'B', None)
+    """
+    if "<" not in text:
+        return text
+    end = None
+    for end in _THINKING_END.finditer(text):
+        pass
+    before, after = (text[: end.start()], text[end.end() :]) if end else ("", text)
+    start = _THINKING_START.search(before)
+    if start is not None:
+        after = before[: start.start()] + "\n" + after
+    unended = _THINKING_START.search(after)
+    if unended is None:
+        return after
+    return after[: unended.start()] if after[: unended.start()].strip() else None
+
+
+def introduces_quotation(before: str) -> bool:
+    """Whether the words before a quotation say that it is somebody else's text."""
+    return _INTRODUCES_QUOTATION.search(before[-120:].rstrip().rstrip(":,").rstrip()) is not None
+
+
+def without_fences(text: str) -> str:
+    """The text with code fences opened, if they hold the judge's own words, or removed, if they hold quoted ones."""
+    if "```" not in text and "~~~" not in text:
+        return text
+
+    def open_or_remove(fence: re.Match[str]) -> str:
+        before = text[max(0, fence.start() - 160) : fence.start()].rstrip()
+        body = fence.group(3).strip()
+        last_line = before[before.rfind("\n") + 1 :]
+        own = not introduces_quotation(last_line) and (
+            body.startswith("{") or len(body) <= 80 or not (text[: fence.start()] + text[fence.end() :]).strip()
+        )
+        return f"\n{body}\n" if own else "\n"
+
+    return _FENCE.sub(open_or_remove, text)
+
+
+def without_quotations(text: str) -> str:
+    """The text without what it quotes: block quotes, and quotations of more than a few words or of another's speech.
+
+    A short quotation such as "Good" stays, unless the words before it say whose it is: a judge may well
+    put its own verdict in quotation marks.
+    """
+    if ">" in text:
+        text = _BLOCK_QUOTE.sub("", text)
+
+    def keep_or_remove(quotation: re.Match[str]) -> str:
+        inside = quotation.group()
+        before = text[max(0, quotation.start() - 120) : quotation.start()]
+        introduced = introduces_quotation(before[before.rfind("\n") + 1 :])
+        if _BLANK_LINE.search(inside) and not introduced:
+            return inside
+        if introduced or ":" in inside or len(inside.split()) > 4:
+            return ' "" '
+        return inside
+
+    return _LONG_QUOTATION.sub(keep_or_remove, text)
+
+
+def without_markup(text: str) -> str:
+    """The text without Markdown emphasis, headings, bullets and simple HTML, its spaces folded and its lines kept."""
+    if "\\" in text:
+        text = _LATEX.sub(r"\1", text)
+    text = _MARKUP.sub("", _BREAK.sub("\n", text))
+    if "#" in text:  # a heading heads what follows, as a colon does
+        text = _HEADING.sub(lambda heading: heading.group(1) + ":" * heading.group(1)[-1:].isalnum(), text)
+    return _SPACES.sub(" ", text).strip()

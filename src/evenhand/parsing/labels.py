@@ -1,0 +1,240 @@
+"""The offered labels, compiled once: how each is written, compared, and found in prose."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+from evenhand.errors import InvalidInputError
+from evenhand.parsing.cleaning import plain_characters, without_markup
+
+# A mention of label i is written as one private character: FIRM + i, or LOOSE + i where the reply writes it in lower case.
+FIRM = 0xF0000
+LOOSE = 0x100000
+MAX_LABELS = 0xFFFD
+MENTION = "[\U000f0000-\U0010fffd]"
+
+CARRIER = (
+    r"(?:assistant|option|answer|response|output|choice|model|candidate|system|summary|translation|version|chatbot|"
+    r"agent|participant|player|story|essay|solution|reply|completion|level|grade|category|class|item|label)"
+)
+_VERB = (
+    r"(?:is|was|are|were|has|had|does|did|do|wins?|won|would|will|should|can|could|may|might|must|provides?|provided|"
+    r"gives?|gave|offers?|offered|performs?|performed|demonstrates?|shows?|follows?|addresses|answers|answered|"
+    r"and|or|nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|appears|remains|"
+    r"stands|comes|came|outperforms|edges|takes|not|better|vs|versus|from|also|clearly|slightly|only)"
+)
+BOUNDARY = r"(?=[ ]*(?:$|\n|[.,;:!?)\]}>\"'|—–。，、；：！？」』»”]|[-/](?!\w)|(?:because|since|as|given|overall|due)\b))"
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a Latin label may stand beside Chinese without a space
+_BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}-)(?<![nN]/)(?<!\+)"
+_AFTER = rf"(?!{_LETTER}|[+#%]|-(?:{_LETTER}|[ ]?[.,;\n]|$)|'(?!s\b){_LETTER})"
+
+_ARTICLES = frozenset({"a", "i", "y", "o", "e"})  # one-letter words of prose
+_DETERMINERS = frozenset({"no", "none", "all", "some", "both", "other", "neither", "any", "most", "on", "off", "so"})
+_NUMBER = re.compile(
+    r"(?<![\w.,+/^])(?<!\d:)(?<!out of )(?<![\w)]\s[+*×/]\s)"
+    r"(?P<sign>(?<!\w)[+-])?(?P<whole>\d+(?:[.,]\d+)?|\.\d+)"
+    r"(?:\s?(?:/|out\s+of|of)\s?(?:(?:the|a)\s)?(?:(?:possible|maximum|total)\s(?:of\s)?)?"
+    r"(?P<of>\d+(?:[.,]0+)?)(?![\d/]|[.,]\d))?"
+    r"(?![\w+%^/]|[.,]\d|[ ]%|:\d|[ ][+*×=][ ])(?:[ ](?:stars?|points?|pts)\b)?"
+)
+_RANGE = re.compile(
+    r"(?:scale\s+)?(?:(?:of|from|between)\s+)?(?<![\w.,/+-])(?P<low>[+-]?\d+(?:\.\d+)?)\s?(?:-|–|—|\.\.|to|and|through)\s?"
+    r"(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?",
+    re.IGNORECASE,
+)
+_EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
+_SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
+_QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}<>|]+")
+
+
+def strip_edges(text: str) -> str:
+    """The text without the quotes, brackets, emphasis and punctuation of any script around it."""
+    start, end = 0, len(text)
+    while start < end and _is_edge(text[start]):
+        start += 1
+    while end > start and _is_edge(text[end - 1]):
+        end -= 1
+    return text[start:end]
+
+
+def _is_edge(character: str) -> bool:
+    if character.isalnum() or character in _EDGE_KEPT:
+        return False
+    return unicodedata.category(character)[0] in "PSZC" or character in "`^~|<>"
+
+
+def comparison_key(text: str) -> str:
+    """What of a short text counts when it is compared with a label: letters and digits, in one case and one spacing.
+
+    >>> comparison_key("**Very_Good!**") == comparison_key("very good")
+    True
+    >>> comparison_key("-1") == comparison_key("1")
+    False
+    """
+    stripped = strip_edges(without_markup(plain_characters(text)).strip())
+    if not stripped:
+        return re.sub(r"\s+", "", text).casefold()
+    folded = _QUOTING.sub(" ", stripped.casefold()).strip() or stripped.casefold()
+    joiner = " " if any(character.isdigit() for character in folded) else ""
+    if folded[0] in "+-" and joiner:
+        return folded[0] + _SEPARATORS.sub(joiner, folded[1:].strip())
+    return _SEPARATORS.sub(joiner, folded).strip()
+
+
+def number_of(text: str) -> Decimal | None:
+    """The number that the whole text is, or None. A comma may be the decimal sign: "4,0" is 4."""
+    bare = text.strip().replace(",", ".", 1)
+    try:
+        value = Decimal(bare) if re.fullmatch(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)", bare, re.ASCII) else None
+    except InvalidOperation:  # pragma: no cover - the pattern admits only decimal numbers
+        return None
+    return None if value is None else value.normalize() + 0
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of one question, ready to be found in a reply."""
+
+    given: tuple[str, ...]
+    by_key: dict[str, int]
+    by_number: dict[Decimal, int]
+    scale_top: Decimal | None
+    pattern: re.Pattern[str] | None
+    by_spelling: dict[str, int]
+    comparands: frozenset[int]
+
+    def mark(self, text: str) -> str:
+        """The text with every mention of a label written as one private character; longer labels first."""
+        if self.by_number:
+            text = _NUMBER.sub(self._mark_number, _RANGE.sub(self._without_scale, text))
+        return self.pattern.sub(self._mark_word, text) if self.pattern else text
+
+    def _without_scale(self, found: re.Match[str]) -> str:
+        """The scale itself ("1-5", "from 1 to 5") names no label; any other range names two."""
+        ends = (number_of(found.group("low")), number_of(found.group("high")))
+        return " " if len(self.by_number) > 2 and ends == (min(self.by_number), self.scale_top) else found.group()
+
+    def _mark_number(self, found: re.Match[str]) -> str:
+        index = self.number_index(found)
+        return found.group() if index is None else chr(FIRM + index)
+
+    def number_index(self, found: re.Match[str]) -> int | None:
+        """The label that a number in the reply is; "4/5" and "4 out of 5" are 4 if 5 is the top of the scale."""
+        scale = found.group("of")
+        if scale is not None and number_of(scale) != self.scale_top:
+            return None
+        value = number_of((found.group("sign") or "") + found.group("whole"))
+        return None if value is None else self.by_number.get(value)
+
+    def _mark_word(self, found: re.Match[str]) -> str:
+        surface = found.group("label") or found.group("carried")
+        index = self.by_spelling[_spelling(surface)]
+        written_as_offered = surface == self.given[index] or not surface.islower()
+        return chr((FIRM if written_as_offered else LOOSE) + index)
+
+    def whole_number(self, text: str) -> int | None:
+        """The label that the whole text is as a number, or None."""
+        found = _NUMBER.fullmatch(strip_edges(text))
+        return self.number_index(found) if found and self.by_number else None
+
+
+def mention_index(character: str) -> int:
+    """The index of the label that a private character stands for."""
+    code = ord(character)
+    return code - LOOSE if code >= LOOSE else code - FIRM
+
+
+def _spelling(label: str) -> str:
+    return _SEPARATORS.sub(" ", label.casefold()).strip()
+
+
+def _word_pattern(label: str) -> str:
+    """The pattern of one label as a whole word; words of prose that are also labels only where they end a clause."""
+    parts = [re.escape(part) for part in _SEPARATORS.split(label.strip())] or [re.escape(label)]
+    body = r"[\s_\-]+".join(part for part in parts if part)
+    if len(label) == 1 and label.isascii() and label.isalpha():
+        if label.casefold() in _ARTICLES:
+            follows = rf"(?:{BOUNDARY}|(?='s\b)|(?=[ ]*[(\[>])|(?=[ ]+{_VERB}\b)|(?=[ ]+{MENTION}))"
+            return f"(?-i:{body}){follows}"
+        return f"(?-i:{body})"
+    if label.casefold() in _DETERMINERS:
+        return f"{body}{BOUNDARY}"
+    return body
+
+
+def _compile_pattern(labels: dict[str, int]) -> re.Pattern[str] | None:
+    """One pattern for all labels that are words, the longest first."""
+    words = sorted(labels, key=len, reverse=True)
+    if not words:
+        return None
+    before, after = _BEFORE, _AFTER
+    alternatives = "|".join(_word_pattern(word) for word in words)
+    short = [re.escape(word) for word in words if len(word) <= 2 and word.isalnum()]
+    carried = ""
+    if short:
+        names = "|".join(short)
+        carried = (
+            rf"(?<!\w){CARRIER}s?[ ]*(?:[\(\[\"']\s*)?(?P<carried>(?-i:{names})|(?:{names})(?:(?=[\)\]])|{BOUNDARY}))"
+            rf"(?:\s*[\)\]\"'])?{after}|"
+        )
+    else:
+        carried = r"(?P<carried>(?!))|"
+    return re.compile(rf"{carried}{before}(?P<label>{alternatives}){after}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1024)
+def compile_labels(labels: tuple[str, ...]) -> Labels:
+    """Check and compile the labels.
+
+    Raises:
+        InvalidInputError: No label, a blank one, or two that are equal but for case and space.
+    """
+    _check(labels)
+    plain = [without_markup(plain_characters(label)) or label.strip() for label in labels]
+    numbers = [number_of(label) for label in plain]
+    by_number = {value: index for index, value in enumerate(numbers) if value is not None}
+    if len(by_number) < sum(value is not None for value in numbers):
+        by_number = {}  # "4" and "4.0" are different labels here: only their spelling tells them apart
+    words = {label: index for index, label in enumerate(plain) if numbers[index] not in by_number}
+    return Labels(
+        given=labels,
+        by_key=_unique([comparison_key(label) for label in labels]),
+        by_number=by_number,
+        scale_top=max(by_number, default=None),
+        pattern=_compile_pattern(words),
+        by_spelling={_spelling(label): index for label, index in words.items()},
+        comparands=frozenset(
+            index for index, label in enumerate(plain) if numbers[index] is None and _names_a_thing(label)
+        ),
+    )
+
+
+def _names_a_thing(label: str) -> bool:
+    """Whether a label stands for one of the things compared ("A", "Response 1"), so that prose about it is no verdict."""
+    return re.search(r"(?<![^\W_])(?:[A-Za-z]|\d+)(?![^\W_])", label) is not None
+
+
+def _unique(keys: Sequence[str]) -> dict[str, int]:
+    return {key: index for index, key in enumerate(keys) if key and keys.count(key) == 1}
+
+
+def _check(labels: tuple[str, ...]) -> None:
+    if not labels:
+        raise InvalidInputError("labels is empty: give at least one label to choose from.")
+    if len(labels) > MAX_LABELS:
+        raise InvalidInputError(f"{len(labels)} labels are too many: at most {MAX_LABELS} can be told apart.")
+    seen: dict[str, str] = {}
+    for label in labels:
+        if not isinstance(label, str) or not label.strip():
+            raise InvalidInputError(f"Label {label!r} is blank: every label needs text that a reply can name.")
+        folded = "".join(label.casefold().split())
+        if folded in seen:
+            raise InvalidInputError(
+                f"Labels {seen[folded]!r} and {label!r} are equal but for case and space: rename one of them."
+            )
+        seen[folded] = label

@@ -1,0 +1,181 @@
+"""The reading of one reply, rule by rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evenhand.parsing.cleaning import plain_characters, without_fences, without_markup, without_quotations, without_thinking
+from evenhand.parsing.fields import JsonReading, read_json
+from evenhand.parsing.labels import MENTION, Labels, comparison_key, compile_labels
+from evenhand.parsing.match import Match, Reason
+from evenhand.parsing.mentions import only_mention
+from evenhand.parsing.near import near_label
+from evenhand.parsing.statements import Outcome, Statement, canonical_tags, sentences, statements
+
+_REFUSAL = re.compile(
+    r"(?:^|[.!\n]\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |really )?sorry\b|apologi[sz]e\b|my apologies|"
+    r"(?:i|we)(?:'m| am| are| must| will| would| have to|'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|do|am|would|may)? ?not "
+    r"(?:be able to |able to |going to |feel comfortable |comfortable )?(?:\w+ly )?"
+    r"(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|answer|assist|help|comply|compar|engag|fulfil|give|offer|"
+    r"discuss|respond|support|complet|continu|do (?:that|this)|make|encourag|promot|say|score|grad|pick|review|create|generat)|"
+    r"unable to|declin|refus)|as an ai\b|(?:i )?failed to obtain)",
+    re.IGNORECASE,
+)
+_WHOLE_LIMIT = 400  # a longer reply is compared by its sentences only
+
+
+def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_reason: str | None = None) -> Match:
+    """The option that the reply names, or the reason why it names none. Never a default, never a guess.
+
+    Args:
+        reply: The judge's text.
+        labels: The offered labels; the index of the result refers to this order.
+        finish_reason: What the engine reported; ``"length"`` and ``"content_filter"`` explain a missing verdict.
+
+    Returns:
+        A match of kind ``exact``, ``normalized``, ``verdict``, ``mention`` or ``near``, or of kind ``none`` with a reason.
+
+    Raises:
+        InvalidInputError: No label, a blank label, or two labels that are equal but for case and space.
+
+    >>> match_closest_option("It is not Excellent. Overall it is Good.", ["Excellent", "Good", "Bad"]).index
+    1
+    >>> match_closest_option("I would say between 3 and 4.", ["1", "2", "3", "4", "5"]).reason
+    'ambiguous'
+    """
+    compiled = compile_labels(tuple(labels))
+    match = _read(reply, compiled, cut_off=finish_reason == "length")
+    if match.index is None and finish_reason == "length":
+        return _none("truncated")
+    if match.index is None and finish_reason == "content_filter":
+        return _none("content_filter")
+    return match
+
+
+def _read(reply: str | None, labels: Labels, *, cut_off: bool) -> Match:
+    if reply is None or not reply.strip():
+        return _none("empty")
+    whole = _whole(reply, labels, cut_off=cut_off)
+    if whole is not None:
+        return whole
+    text = without_thinking(plain_characters(reply))
+    if text is None:
+        return _none("no_match")
+    if not text.strip():
+        return _none("empty")
+    if text.strip() != reply.strip() and (whole := _whole(text, labels, cut_off=cut_off)) is not None:
+        return whole if whole.kind != "exact" else Match(index=whole.index, kind="normalized")
+    return _read_text(without_fences(text), labels, cut_off=cut_off)
+
+
+def _read_text(text: str, labels: Labels, *, cut_off: bool) -> Match:
+    json = read_json(text)
+    if json is not None:
+        from_json = _from_json(json, labels)
+        if from_json is not None:
+            return from_json
+        if not json.complete:
+            return _none("no_match")
+        text = json.rest
+    cleaned = without_markup(without_quotations(text))
+    marked = canonical_tags(labels.mark(cleaned))
+    decided = decide(found := statements(marked, labels))
+    refused = _REFUSAL.search(cleaned[:600]) is not None
+    if isinstance(decided, int):
+        return Match(index=decided, kind="verdict") if not (cut_off and _may_go_on(marked, decided, labels)) else _none("truncated")
+    if decided == "unknown" and (misspelled := _near_slot(found, labels)) is not None:
+        return Match(index=misspelled, kind="near")
+    if decided is not None:
+        return _none("refusal" if refused else "ambiguous" if decided == "ambiguous" else "no_match")
+    return _without_statement(cleaned, marked, labels, refused=refused, cut_off=cut_off)
+
+
+def _without_statement(cleaned: str, marked: str, labels: Labels, *, refused: bool, cut_off: bool) -> Match:
+    if refused:
+        return _none("refusal")
+    if cut_off:
+        return _none("truncated")
+    named = only_mention(sentences(marked), labels)
+    if isinstance(named, int):
+        return Match(index=named, kind="mention")
+    if named is not None:
+        return _none("ambiguous")
+    if (misspelled := None if re.search(MENTION, marked) else near_label(cleaned, labels)) is not None:
+        return Match(index=misspelled, kind="near")
+    return _none("no_match")
+
+
+def _whole(text: str, labels: Labels, *, cut_off: bool) -> Match | None:
+    """The match if the whole text is one label."""
+    stripped = text.strip()
+    if len(stripped) > _WHOLE_LIMIT and len(stripped) > 2 * max(map(len, labels.given)):
+        return None
+    exact = labels.given.index(stripped) if stripped in labels.given else None
+    index = exact
+    if index is None:
+        index = labels.by_key.get(comparison_key(stripped))
+    if index is None and labels.by_number:
+        index = labels.whole_number(without_markup(plain_characters(stripped)))
+    if index is None:
+        return None
+    if cut_off and any(
+        other != index and label.casefold().startswith(labels.given[index].casefold()) for other, label in enumerate(labels.given)
+    ):
+        return _none("truncated")
+    return Match(index=index, kind="exact" if exact is not None else "normalized")
+
+
+def _from_json(json: JsonReading, labels: Labels) -> Match | None:
+    """The match that the verdict-like fields give; None if there is no such field."""
+    if not json.fields:
+        return None
+    readings = [_whole(field.value, labels, cut_off=False) for field in json.fields]
+    indexes = {reading.index for reading in readings if reading is not None}
+    if not indexes:
+        for field in json.fields:
+            inner = labels.mark(without_markup(plain_characters(field.value)))
+            outcome = decide(statements(inner, labels))
+            outcome = only_mention(sentences(inner), labels) if outcome is None else outcome
+            if isinstance(outcome, int):
+                indexes.add(outcome)
+    if len(indexes) == 1:
+        return Match(index=indexes.pop(), kind="verdict")
+    if indexes:
+        return _none("ambiguous")
+    misspelled = {near for field in json.fields if (near := near_label(field.value, labels)) is not None}
+    return Match(index=misspelled.pop(), kind="near") if len(misspelled) == 1 else _none("no_match")
+
+
+def decide(found: list[Statement]) -> Outcome | None:
+    """The verdict of all statements: the last firm one; without a firm one, what all plain ones agree on."""
+    firm = [statement for statement in found if statement.firm]
+    if firm:
+        explicit = [statement for statement in firm if statement.explicit]
+        if explicit and all(later.nobody for later in firm if later.sentence > explicit[-1].sentence):
+            firm = explicit
+        place = max(statement.sentence for statement in firm)
+        last = {statement.outcome for statement in firm if statement.sentence == place}
+        indexes = {outcome for outcome in last if isinstance(outcome, int)}
+        if len(indexes) == 1 and "ambiguous" not in last:
+            return indexes.pop()
+        return last.pop() if len(last) == 1 else "ambiguous"
+    plain = {statement.outcome for statement in found}
+    return plain.pop() if len(plain) == 1 else "ambiguous" if plain else None
+
+
+def _may_go_on(marked: str, index: int, labels: Labels) -> bool:
+    """Whether a cut-off reply ends in a label that is the beginning of another."""
+    if not re.search(rf"{MENTION}\Z", marked):
+        return False
+    label = labels.given[index].casefold()
+    return any(other != index and text.casefold().startswith(label) for other, text in enumerate(labels.given))
+
+
+def _near_slot(found: list[Statement], labels: Labels) -> int | None:
+    slots = [statement.slot for statement in found if statement.firm]
+    return near_label(slots[-1], labels) if slots and slots[-1] else None
+
+
+def _none(reason: Reason) -> Match:
+    return Match(index=None, kind="none", reason=reason)
