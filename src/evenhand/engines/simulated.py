@@ -1,0 +1,368 @@
+"""A judge with known faults: the truth against which every reliability measure is tested, and a planning tool.
+
+Every response has a latent quality: an assessment expects it in [0, 1], a comparison reads it as log-odds. With quality
+q, length preference λ · ln((1 + length) / (1 + ``typical_length``)) (length in characters), and θ the
+``position_preference`` in log-odds, the judge's choice has these probabilities:
+
+    two responses, two options     P(first shown) = σ(δ), with δ = s₁ − s₂ + θ and s = q + length preference
+    … with a tie (three options)   P(first) : P(tie) : P(second) = exp(δ/2) : ``tie`` : exp(−δ/2)   (Davidson 1970)
+    … graded (four and more)       y = δ + a standard logistic draw; the option whose value is nearest to σ(y)
+    more responses                 P(place i) ∝ exp(s_i + θ·[i is shown first])   (Luce 1959)
+    one response                   the option whose value is nearest to s
+
+``noise`` is the standard deviation of a normal error added to every s, drawn anew for each sample. With probability
+1 − ``accuracy`` another option than the one so chosen is taken, each equally often. In an assessment the judge takes,
+with probability |tanh(θ/2)|, the option shown first (shown last for θ < 0) whatever the response; that is the size at
+which two equally good responses are told apart by a comparison with the same θ.
+
+So the probabilities of every choice are known in closed form (with ``noise``, in a comparison of two by Gauss–Hermite
+quadrature, good to about 1e-6, and in one of more by 4,096 fixed draws), and a reply is a draw from them, seeded by
+(seed, question id, order, sample).
+
+After that the reply may go wrong: with the probabilities ``refusal_rate``, ``truncation_rate`` and ``garbage_rate`` it
+refuses, breaks off before the verdict, or names no option. A re-ask mends that with probability ``recovery_rate``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from anyio.lowlevel import checkpoint
+from scipy.special import expit, ndtr
+
+from evenhand.engines.base import Request
+from evenhand.engines.baseline import option_positions
+from evenhand.engines.phrasing import asked, nothing_to_hold, phrase
+from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.question import Presentation, Question
+from evenhand.votes import Completion, TokenLogprob
+
+QualityRule = Callable[[Question, int], float]
+Fault = Literal["refusal", "truncation", "garbage"]
+Probabilities = npt.NDArray[np.float64]
+
+_REPLIES: Mapping[Fault, tuple[str, str]] = {
+    "refusal": ("I'm sorry, but I can't help with that request.", "stop"),
+    "truncation": ("Having weighed all that was said above, the verdict that I arrive at", "length"),
+    "garbage": ("zxqv wvkj qqzx", "stop"),
+}
+_NODES = 64
+
+
+def quality_of_text(question: Question, index: int) -> float:
+    """The default quality: a uniform number in [0, 1) that depends on the response's text alone.
+
+    >>> from evenhand.criteria import yes_no_criterion
+    >>> question = Question(id="1", criterion=yes_no_criterion("a", "b"), responses=("Paris.",))
+    >>> quality_of_text(question, 0) == quality_of_text(question, 0) < 1
+    True
+    """
+    return _uniform(question.responses[index])
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedEngine:
+    """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free.
+
+    Attributes:
+        quality: Where the truth comes from: response text -> quality, or a function of the question and of the
+            response's index in the question's own order. By default a number in [0, 1) that depends on the text alone.
+        position_preference: Log-odds in favour of what is shown first; negative in favour of what is shown last.
+        verbosity_preference: Added to a response's quality for each e-fold of its length.
+        noise: Standard deviation of the error on each quality, drawn anew for each sample.
+        accuracy: Probability that the judge names the option it means.
+        tie: Davidson's ν, where a comparison offers a tie; two equal responses tie with probability ν / (ν + 2).
+        refusal_rate: Probability of a refusal instead of a verdict.
+        truncation_rate: Probability of a reply that breaks off before the verdict.
+        garbage_rate: Probability of a reply that names no option.
+        recovery_rate: Probability that a re-ask mends such a reply.
+        typical_length: Characters of a response that ``verbosity_preference`` leaves alone in an assessment.
+        seed: Another seed, another judge of the same kind.
+        name: The judge's name; by default made of the parameters that differ from their defaults.
+    """
+
+    quality: Mapping[str, float] | QualityRule = field(default=quality_of_text, hash=False)
+    position_preference: float = 0.0
+    verbosity_preference: float = 0.0
+    noise: float = 0.0
+    accuracy: float = 1.0
+    tie: float = 1.0
+    refusal_rate: float = 0.0
+    truncation_rate: float = 0.0
+    garbage_rate: float = 0.0
+    recovery_rate: float = 0.0
+    typical_length: int = 500
+    seed: int = 0
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("accuracy", "refusal_rate", "truncation_rate", "garbage_rate", "recovery_rate"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; a probability lies between 0 and 1")
+        if self.fault_rate > 1:
+            raise InvalidInputError(
+                f"refusal_rate + truncation_rate + garbage_rate is {self.fault_rate!r}; together they are at most 1"
+            )
+        for name in ("noise", "tie", "typical_length"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it is finite and not negative")
+        for name in ("position_preference", "verbosity_preference"):
+            if not math.isfinite(getattr(self, name)):
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it must be finite")
+
+    @property
+    def fault_rate(self) -> float:
+        """Probability that a first reply names no option."""
+        return self.refusal_rate + self.truncation_rate + self.garbage_rate
+
+    @property
+    def judge_id(self) -> str:
+        """``simulated``, with the seed, unless a name was given."""
+        return self.name if self.name is not None else f"simulated-{self.seed}"
+
+    @property
+    def concurrency(self) -> int:
+        """It answers at once, so that few requests need to wait."""
+        return 8
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """None: its replies cost nothing."""
+        return None
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Nothing is held."""
+        return nothing_to_hold()
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request.
+
+        Raises:
+            RejectedRequestError: If the request has no question, or a response has no known quality.
+        """
+        await checkpoint()
+        question, presentation = asked(request, self.judge_id)
+        random = self._random(question, presentation.order, request.sample)
+        probabilities = self.choice_probabilities(question, presentation.order)
+        own_index = int(random.choice(len(probabilities), p=probabilities))
+        fault = self._fault(random.random())
+        recovers = random.random() < self.recovery_rate
+        if fault is not None and (
+            request.stage in {"selection", "one_step"} or (request.stage == "reask" and not recovers)
+        ):
+            text, finish_reason = _REPLIES[fault]
+            return Completion(text=text, finish_reason=finish_reason, model=self.judge_id)
+        shown = presentation.to_own.index(own_index)
+        reasons = self._reasons(question, presentation)
+        reply = phrase(request, presentation.options[shown].label, reasons, model=self.judge_id)
+        if not request.logprobs or request.stage in {"assessment", "summary"}:
+            return reply
+        return reply.model_copy(update={"logprobs": (self._logprob(presentation, probabilities, shown, request),)})
+
+    def choice_probabilities(self, question: Question, order: Sequence[int]) -> Probabilities:
+        """P(option) in this order, given that the reply names one; indices are the criterion's own. NA options get 0.
+
+        Raises:
+            RejectedRequestError: If a response has no known quality, or there are fewer options than responses.
+        """
+        presentation = question.present(tuple(order))
+        if question.mode == "assess":
+            chosen = self._assessment(question)
+        elif len(question.responses) == 2:
+            chosen = self._comparison(question, presentation)
+        else:
+            chosen = self._selection(question, presentation)
+        positions = list(option_positions(question.criterion))
+        others = max(1, len(positions) - 1)
+        meant = np.zeros(len(question.criterion.options))
+        meant[positions] = self.accuracy * chosen[positions] + (1 - self.accuracy) * (1 - chosen[positions]) / others
+        if question.mode == "assess" and self.position_preference:
+            shown = [own for own in presentation.to_own if own in positions]
+            taken = math.tanh(abs(self.position_preference) / 2)
+            meant *= 1 - taken
+            meant[shown[0] if self.position_preference > 0 else shown[-1]] += taken
+        normalized: Probabilities = meant / meant.sum()
+        return normalized
+
+    def expected_value(self, question: Question, orders: Sequence[Sequence[int]]) -> float:
+        """The mean over the orders of the expected value of the option chosen; of two responses, the first's winrate.
+
+        With both orders of a comparison this is what a winrate measured with this judge converges to, whether orders
+        that disagree are averaged or made ties, unless replies go wrong.
+
+        Raises:
+            InvalidInputError: If an option has no value.
+        """
+        values = [option.value for option in question.criterion.options if not option.na]
+        if any(value is None for value in values):
+            raise InvalidInputError(
+                f"the criterion {question.criterion.name!r} has options without values; an expected value needs all"
+            )
+        values_by_index = option_positions(question.criterion)
+        weights = np.array([values_by_index.get(index, 0.0) for index in range(len(question.criterion.options))])
+        return float(np.mean([self.choice_probabilities(question, order) @ weights for order in orders]))
+
+    def true_value(self, question: Question) -> float:
+        """The expected value with the same qualities and tie parameter, without noise, error or preference."""
+        unbiased = SimulatedEngine(quality=self.quality, tie=self.tie)
+        return unbiased.expected_value(question, [tuple(range(question.places))])
+
+    def quality_of(self, question: Question, index: int) -> float:
+        """The latent quality of a response, by its index in the question's own order.
+
+        Raises:
+            RejectedRequestError: If it is not known, or not finite.
+        """
+        if callable(self.quality):
+            value = float(self.quality(question, index))
+        else:
+            response = question.responses[index]
+            if response not in self.quality:
+                raise RejectedRequestError(
+                    f"the simulated judge {self.judge_id!r} knows no quality of the response {response[:80]!r} "
+                    f"(question {question.id!r}): add it to quality, or give a function",
+                    cause="no_quality",
+                )
+            value = float(self.quality[response])
+        if not math.isfinite(value):
+            raise RejectedRequestError(
+                f"the quality of response {index} of question {question.id!r} is {value!r}; it must be finite",
+                cause="no_quality",
+            )
+        return value
+
+    def _strength(self, question: Question, index: int) -> float:
+        length = math.log((1 + len(question.responses[index])) / (1 + self.typical_length))
+        return self.quality_of(question, index) + self.verbosity_preference * length
+
+    def _assessment(self, question: Question) -> Probabilities:
+        """Each option takes the interval between the midpoints to its neighbours; of equal values the first."""
+        positions = option_positions(question.criterion)
+        first_of = {value: index for index, value in reversed(positions.items())}
+        ranked = sorted(first_of)
+        edges = [-math.inf, *((low + high) / 2 for low, high in pairwise(ranked)), math.inf]
+        strength = self._strength(question, 0)
+        probabilities = np.zeros(len(question.criterion.options))
+        for place, value in enumerate(ranked):
+            low, high = edges[place], edges[place + 1]
+            if self.noise:
+                share = float(ndtr((high - strength) / self.noise) - ndtr((low - strength) / self.noise))
+            else:
+                share = float(low < strength <= high)
+            probabilities[first_of[value]] = share
+        return probabilities
+
+    def _comparison(self, question: Question, presentation: Presentation) -> Probabilities:
+        first, second = (self._strength(question, index) for index in presentation.order)
+        difference = first - second + self.position_preference
+        shown = _mean_over_noise(
+            lambda error: self._shown_pair(question, difference + error), self.noise * math.sqrt(2)
+        )
+        probabilities = np.zeros(len(question.criterion.options))
+        for place, own in enumerate(presentation.to_own):
+            probabilities[own] = shown[place]
+        return probabilities
+
+    def _shown_pair(self, question: Question, difference: Probabilities) -> Probabilities:
+        """Rows: the options as shown; columns: the differences."""
+        positions = option_positions(question.criterion)
+        ranked = sorted(positions, key=lambda index: -positions[index])
+        table = np.zeros((len(question.criterion.options), len(difference)))
+        if len(ranked) == 2:
+            table[ranked[0]] = expit(difference)
+            table[ranked[1]] = expit(-difference)
+        elif len(ranked) == 3:
+            wins, losses = np.exp(difference / 2), np.exp(-difference / 2)
+            total = wins + losses + self.tie
+            table[ranked[0]], table[ranked[1]], table[ranked[2]] = wins / total, self.tie / total, losses / total
+        else:
+            values = [positions[index] for index in ranked]
+            cuts = [_logit((high + low) / 2) for high, low in pairwise(values)]
+            above = np.array([expit(difference - cut) for cut in cuts])
+            bounded = np.vstack([np.zeros_like(difference), above, np.ones_like(difference)])
+            table[ranked] = np.diff(bounded, axis=0)
+        return table
+
+    def _selection(self, question: Question, presentation: Presentation) -> Probabilities:
+        """More than two responses: a softmax over them."""
+        positions = list(option_positions(question.criterion))
+        count = len(question.responses)
+        if len(positions) < count:
+            raise RejectedRequestError(
+                f"question {question.id!r} compares {count} responses with {len(positions)} options that are not NA; "
+                "give one option a response",
+                cause="options",
+            )
+        strengths = np.array([self._strength(question, index) for index in range(count)])
+        strengths[presentation.order[0]] += self.position_preference
+        if self.noise:
+            errors = np.random.default_rng(0).normal(scale=self.noise, size=(4096, count))
+            strengths = strengths + errors
+        weights = np.exp(strengths - strengths.max(axis=-1, keepdims=True))
+        shares = weights / weights.sum(axis=-1, keepdims=True)
+        probabilities = np.zeros(len(question.criterion.options))
+        probabilities[positions[:count]] = shares.reshape(-1, count).mean(axis=0)
+        return probabilities
+
+    def _fault(self, draw: float) -> Fault | None:
+        rates: tuple[tuple[Fault, float], ...] = (
+            ("refusal", self.refusal_rate),
+            ("truncation", self.truncation_rate),
+            ("garbage", self.garbage_rate),
+        )
+        for fault, rate in rates:
+            if draw < rate:
+                return fault
+            draw -= rate
+        return None
+
+    def _random(self, question: Question, order: tuple[int, ...], sample: int) -> np.random.Generator:
+        key = f"{self.seed}\n{question.id}\n{order}\n{sample}"
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:16]))
+
+    def _reasons(self, question: Question, presentation: Presentation) -> str:
+        order = presentation.order if question.mode == "compare" else (0,)
+        strengths = ", ".join(f"{self._strength(question, index):.3f}" for index in order)
+        return f"A simulated assessment; the latent quality as shown: {strengths}."
+
+    def _logprob(
+        self, presentation: Presentation, probabilities: Probabilities, shown: int, request: Request
+    ) -> TokenLogprob:
+        """The whole label as one token, with the labels shown as the likeliest alternatives."""
+        ranked = sorted(
+            (
+                (label, float(probabilities[own]))
+                for label, own in zip(presentation.labels, presentation.to_own, strict=True)
+            ),
+            key=lambda pair: -pair[1],
+        )
+        top = tuple((label, math.log(share)) for label, share in ranked[: request.logprobs] if share > 0)
+        chosen = float(probabilities[presentation.to_own[shown]])
+        return TokenLogprob(token=presentation.labels[shown], logprob=math.log(chosen), top=top)
+
+
+def _mean_over_noise(table: Callable[[Probabilities], Probabilities], scale: float) -> Probabilities:
+    """The expectation of each row over a normal error of this scale."""
+    if not scale:
+        return table(np.zeros(1))[:, 0]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    mean: Probabilities = table(nodes * scale) @ (weights / weights.sum())
+    return mean
+
+
+def _logit(share: float) -> float:
+    if share <= 0:
+        return -math.inf
+    return math.inf if share >= 1 else math.log(share / (1 - share))
+
+
+def _uniform(text: str) -> float:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
