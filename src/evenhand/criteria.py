@@ -175,7 +175,7 @@ class Rubric(FrozenModel):
         name: Names the score.
         criteria: With different names; their weights say what each counts.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
-            ``partial`` (see ``na_partial``), or ``fail`` the whole rubric.
+            ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
         na_partial: The value that ``partial`` counts, in [0, 1].
     """
 

@@ -1,0 +1,68 @@
+"""From votes to verdicts, and from verdicts to the scores of rubrics and checklists.
+
+Read :func:`aggregate` first: it is the one way from the votes on a question to a verdict, in every mode.
+"""
+
+from evenhand.aggregation.checklist_score import (
+    ChecklistScore,
+    ChecklistSummary,
+    PrimaryScore,
+    category_pass_rates,
+    check_primary_score,
+    checklist_scores,
+    score_answers,
+    summarize_checklists,
+    verdict_answer,
+    verdict_confidence,
+)
+from evenhand.aggregation.length_penalty import LengthPenalty
+from evenhand.aggregation.levels import worst_option
+from evenhand.aggregation.rubric_score import RubricScore, rubric_score
+from evenhand.aggregation.rules import (
+    ON_POSITION_BIAS,
+    RULES,
+    AggregationWarning,
+    check_on_position_bias,
+    check_rule,
+)
+from evenhand.aggregation.verdict import REASONS_BY_SEVERITY, aggregate
+from evenhand.aggregation.yes_no import (
+    Answer,
+    ConfidenceLevel,
+    YesNoProbability,
+    confidence_level,
+    confident_answer,
+    yes_no_confidence,
+    yes_no_probability,
+)
+
+__all__ = [
+    "ON_POSITION_BIAS",
+    "REASONS_BY_SEVERITY",
+    "RULES",
+    "AggregationWarning",
+    "Answer",
+    "ChecklistScore",
+    "ChecklistSummary",
+    "ConfidenceLevel",
+    "LengthPenalty",
+    "PrimaryScore",
+    "RubricScore",
+    "YesNoProbability",
+    "aggregate",
+    "category_pass_rates",
+    "check_on_position_bias",
+    "check_primary_score",
+    "check_rule",
+    "checklist_scores",
+    "confidence_level",
+    "confident_answer",
+    "rubric_score",
+    "score_answers",
+    "summarize_checklists",
+    "verdict_answer",
+    "verdict_confidence",
+    "worst_option",
+    "yes_no_confidence",
+    "yes_no_probability",
+]

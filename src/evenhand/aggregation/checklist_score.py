@@ -1,0 +1,233 @@
+"""The answers to a checklist's items to its scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from evenhand.aggregation.rules import average_of
+from evenhand.aggregation.yes_no import Answer, relative_confidence
+from evenhand.criteria import Checklist
+from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.votes import Verdict
+
+PrimaryScore = Literal["pass_rate", "weighted_score", "normalized_score"]
+UNGROUPED = "ungrouped"
+"""The category of the items that name none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistScore:
+    """What the answers to one checklist come to. Every score is over the answered items only.
+
+    Attributes:
+        yes: Items answered yes.
+        no: Items answered no.
+        na: Items that do not apply.
+        unanswered: Items without an answer; they are never counted as no.
+        weighted_score: Σ w·yes / Σ w over the answered items; None when that is 0 / 0.
+        normalized_score: The mean confidence over the answered items; None when there are none.
+        primary: Which score is the primary one.
+    """
+
+    yes: int
+    no: int
+    na: int = 0
+    unanswered: int = 0
+    weighted_score: float | None = None
+    normalized_score: float | None = None
+    primary: PrimaryScore = "pass_rate"
+
+    def __post_init__(self) -> None:
+        check_primary_score(self.primary)
+
+    @property
+    def answered(self) -> int:
+        """Items answered yes or no."""
+        return self.yes + self.no
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Yes / answered; None when nothing is answered."""
+        return self.yes / self.answered if self.answered else None
+
+    @property
+    def scaled_score_1_5(self) -> float | None:
+        """The pass rate on a scale from 1 to 5: 4 · pass_rate + 1."""
+        return None if self.pass_rate is None else 4 * self.pass_rate + 1
+
+    @property
+    def primary_score(self) -> float | None:
+        """The score that ``primary`` names; the pass rate where that one is undefined."""
+        named: float | None = getattr(self, self.primary)
+        return self.pass_rate if named is None else named
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistSummary:
+    """Many checklists together.
+
+    Attributes:
+        n: How many checklists.
+        unscored: How many of them have no primary score; the means leave them out.
+        macro_pass_rate: The mean of their pass rates.
+        micro_pass_rate: All yes / all answered items.
+        mean_score: The mean of their primary scores.
+        na: Items that do not apply.
+        unanswered: Items without an answer.
+    """
+
+    n: int
+    unscored: int
+    macro_pass_rate: float | None
+    micro_pass_rate: float | None
+    mean_score: float | None
+    na: int
+    unanswered: int
+
+
+def check_primary_score(primary: str) -> None:
+    """Raise :class:`UnknownRuleError` unless ``primary`` names a score."""
+    if primary not in get_args(PrimaryScore):
+        raise UnknownRuleError(
+            f"{primary!r} is not a score of a checklist. {did_you_mean(primary, get_args(PrimaryScore))}"
+        )
+
+
+def score_answers(
+    answers: Sequence[Answer | None],
+    weights: Sequence[float] | None = None,
+    *,
+    confidences: Sequence[float | None] | None = None,
+    primary: PrimaryScore = "pass_rate",
+) -> ChecklistScore:
+    """The scores of one checklist from the answers to its items.
+
+    An item's confidence is the probability of yes among yes and no. An item without one counts as 1 or 0 in
+    ``normalized_score``, which therefore equals the pass rate when no item has one.
+
+    Args:
+        answers: Per item ``"yes"``, ``"no"``, ``"na"``, or None for an item without an answer.
+        weights: Per item, finite and >= 0; None weighs all alike.
+        confidences: Per item in [0, 1], or None where log-probabilities were not given.
+        primary: The score that ``primary_score`` is.
+
+    Raises:
+        InvalidInputError: If the lengths differ, or an answer, a weight or a confidence is out of its range.
+        UnknownRuleError: If ``primary`` names no score.
+
+    Example:
+        >>> score = score_answers(["yes", "no", None, "yes"], [100, 50, 10, 50])
+        >>> score.pass_rate, score.weighted_score, score.unanswered
+        (0.6666666666666666, 0.75, 1)
+    """
+    weights = [1.0] * len(answers) if weights is None else weights
+    confidences = [None] * len(answers) if confidences is None else confidences
+    _check_lengths(len(answers), {"weights": weights, "confidences": confidences})
+    met: list[tuple[float, float, float]] = []
+    for answer, weight, confidence in zip(answers, weights, confidences, strict=True):
+        _check_item(answer, weight, confidence)
+        if answer in {"yes", "no"}:
+            passed = 1.0 if answer == "yes" else 0.0
+            met.append((passed, weight, passed if confidence is None else confidence))
+    total = math.fsum(weight for _, weight, _ in met)
+    return ChecklistScore(
+        yes=sum(answer == "yes" for answer in answers),
+        no=sum(answer == "no" for answer in answers),
+        na=sum(answer == "na" for answer in answers),
+        unanswered=sum(answer is None for answer in answers),
+        weighted_score=math.fsum(passed * weight for passed, weight, _ in met) / total if total > 0 else None,
+        normalized_score=average_of([confidence for *_, confidence in met]) if met else None,
+        primary=primary,
+    )
+
+
+def checklist_scores(
+    verdicts: Sequence[Verdict], checklist: Checklist, *, primary: PrimaryScore = "pass_rate"
+) -> ChecklistScore:
+    """The scores of one checklist from one verdict per item, in the checklist's order.
+
+    A verdict of value 1 is yes, of value 0 no. An item's confidence is the mean of P(yes) / (P(yes) + P(no)) over the
+    scored votes that carry probabilities.
+
+    Raises:
+        InvalidInputError: If there are more or fewer verdicts than items.
+        UnknownRuleError: If ``primary`` names no score.
+    """
+    _check_lengths(len(checklist.items), {"verdicts": verdicts})
+    return score_answers(
+        [verdict_answer(verdict) for verdict in verdicts],
+        [item.weight for item in checklist.items],
+        confidences=[verdict_confidence(verdict) for verdict in verdicts],
+        primary=primary,
+    )
+
+
+def verdict_answer(verdict: Verdict) -> Answer | None:
+    """The answer that a verdict on a yes/no question gives; None when it is unscored."""
+    if verdict.na:
+        return "na"
+    if verdict.value is None:
+        return None
+    return "yes" if verdict.value > 0.5 else "no"
+
+
+def verdict_confidence(verdict: Verdict) -> float | None:
+    """The mean confidence of the votes on a yes/no question (yes is option 0); None without probabilities."""
+    confidences = [
+        relative_confidence(vote.probabilities[0], vote.probabilities[1])
+        for vote in verdict.votes
+        if vote.scored and vote.probabilities is not None
+    ]
+    known = [confidence for confidence in confidences if confidence is not None]
+    return average_of(known) if known else None
+
+
+def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:
+    """Category -> yes / answered, in the order of first appearance; None where nothing is answered.
+
+    Example:
+        >>> category_pass_rates(["yes", "no", "no"], ["style", "facts", "style"])
+        {'style': 0.5, 'facts': 0.0}
+    """
+    _check_lengths(len(answers), {"categories": categories})
+    grouped: dict[str, list[Answer | None]] = {}
+    for answer, category in zip(answers, categories, strict=True):
+        grouped.setdefault(category or UNGROUPED, []).append(answer)
+    return {category: score_answers(group).pass_rate for category, group in grouped.items()}
+
+
+def summarize_checklists(scores: Sequence[ChecklistScore]) -> ChecklistSummary:
+    """Many checklists together; a checklist without a score is counted, and left out of the means."""
+    rates = [score.pass_rate for score in scores if score.pass_rate is not None]
+    primary = [score.primary_score for score in scores if score.primary_score is not None]
+    answered = sum(score.answered for score in scores)
+    return ChecklistSummary(
+        n=len(scores),
+        unscored=len(scores) - len(primary),
+        macro_pass_rate=average_of(rates) if rates else None,
+        micro_pass_rate=sum(score.yes for score in scores) / answered if answered else None,
+        mean_score=average_of(primary) if primary else None,
+        na=sum(score.na for score in scores),
+        unanswered=sum(score.unanswered for score in scores),
+    )
+
+
+def _check_lengths(expected: int, sequences: Mapping[str, Sequence[object]]) -> None:
+    for name, values in sequences.items():
+        if len(values) != expected:
+            raise InvalidInputError(f"{len(values)} {name} for {expected} checklist items; give one per item")
+
+
+def _check_item(answer: str | None, weight: float, confidence: float | None) -> None:
+    if answer is not None and answer not in get_args(Answer):
+        raise InvalidInputError(
+            f"{answer!r} is not an answer to a checklist item. {did_you_mean(answer, get_args(Answer))} "
+            "None stands for an item without an answer"
+        )
+    if not (math.isfinite(weight) and weight >= 0):
+        raise InvalidInputError(f"a checklist item has the weight {weight!r}; it must be finite and >= 0")
+    if confidence is not None and not 0 <= confidence <= 1:
+        raise InvalidInputError(f"a checklist item has the confidence {confidence!r}; it lies in [0, 1]")

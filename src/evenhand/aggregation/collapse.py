@@ -1,0 +1,117 @@
+"""One judge's votes to one choice: first the samples of each order, then the orders."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evenhand.aggregation.levels import Choice, Levels
+from evenhand.aggregation.rules import average_of, plurality_choice
+from evenhand.votes import Vote
+
+_NA = -2
+"""Stands for "does not apply" where the selections of several orders are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """What one judge says in one order.
+
+    Attributes:
+        choice: The choice; None when no vote of the order is scored.
+        na: No vote is scored, and at least one says that the criterion does not apply.
+        spread: The population standard deviation of the values drawn; None with fewer than two.
+    """
+
+    choice: Choice | None
+    na: bool
+    spread: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeResult:
+    """What one judge says in all orders.
+
+    Attributes:
+        choice: The choice; None when the judge is unscored, abstains or says NA.
+        na: The judge says that the criterion does not apply.
+        abstains: The judge's orders disagree, under ``abstain``.
+        consistent: Whether all orders that were answered select the same option; None with fewer than two.
+        spreads: Per order with repeated draws the spread of the values.
+    """
+
+    choice: Choice | None
+    na: bool
+    abstains: bool
+    consistent: bool | None
+    spreads: tuple[float, ...]
+
+
+def collapse_samples(votes: Sequence[Vote], levels: Levels) -> OrderResult:
+    """One judge's draws in one order (section "samples" of :func:`~evenhand.aggregation.aggregate`)."""
+    indices: list[int] = []
+    na = False
+    for vote in votes:
+        if is_na(vote, levels):
+            na = True
+        elif vote.selected_index is not None:
+            indices.append(vote.selected_index)
+    if not indices:
+        return OrderResult(None, na, None)
+    spread = None
+    if len(indices) > 1 and levels.has_values:
+        spread = _population_deviation([levels.number(index) for index in indices])
+    if indices.count(indices[0]) == len(indices):
+        return OrderResult(levels.choice(indices[0]), na=False, spread=spread)
+    by_value = levels.graded if levels.pairwise else levels.criterion.scale == "ordinal"
+    if by_value and levels.has_values:
+        index = levels.snap(statistics.median([levels.number(index) for index in indices]))
+        choice = levels.choice(index) if index >= 0 else levels.tie
+    else:
+        choice = plurality_choice([levels.choice(index) for index in indices], levels)
+    return OrderResult(choice, na=False, spread=spread)
+
+
+def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:
+    """One judge's orders (section "orders" of :func:`~evenhand.aggregation.aggregate`)."""
+    results = orders.values()
+    spreads = tuple([result.spread for result in results if result.spread is not None])
+    if len(orders) == 1:
+        (only,) = results
+        return JudgeResult(only.choice, only.na, abstains=False, consistent=None, spreads=spreads)
+    choices = [result.choice for result in results if result.choice is not None]
+    answers = [choice.option for choice in choices] + [_NA for result in results if result.na]
+    consistent = len(set(answers)) == 1 if len(answers) > 1 else None
+    if policy == "first":
+        first = orders[min(orders)]
+        return JudgeResult(first.choice, first.na, abstains=False, consistent=consistent, spreads=spreads)
+    if policy == "abstain" and choices and consistent is not True:
+        return JudgeResult(None, na=False, abstains=consistent is False, consistent=consistent, spreads=spreads)
+    if not choices:
+        return JudgeResult(None, bool(answers), abstains=False, consistent=consistent, spreads=spreads)
+    choice = _reconciled(choices, policy, levels)
+    return JudgeResult(choice, na=False, abstains=False, consistent=consistent, spreads=spreads)
+
+
+def is_na(vote: Vote, levels: Levels) -> bool:
+    """Whether the vote says that the criterion does not apply."""
+    return vote.na or (vote.selected_index is not None and levels.na[vote.selected_index])
+
+
+def _population_deviation(values: Sequence[float]) -> float:
+    mean = average_of(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def _reconciled(choices: Sequence[Choice], policy: str, levels: Levels) -> Choice:
+    if len(set(choices)) == 1:
+        return choices[0]
+    values = [levels.number(choice.option) if choice.value is None else choice.value for choice in choices]
+    if policy == "tie" and len({levels.side(value) for value in values}) > 1:
+        return levels.tie
+    value = average_of(values)
+    if levels.pairwise or levels.criterion.scale == "ordinal":
+        return Choice(levels.snap(value), value)
+    return Choice(plurality_choice(choices, levels).option, value)

@@ -1,0 +1,140 @@
+"""The verdicts on a rubric's criteria to one score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.criteria import Criterion, NaStrategy, Rubric
+from evenhand.errors import InvalidInputError
+from evenhand.votes import UnscoredReason, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RubricScore:
+    """What the verdicts on a rubric come to, with the parameters that made it.
+
+    Attributes:
+        score: In [0, 1]; None when it is undefined.
+        raw_score: The weighted sum before it is divided and clamped; None when nothing is counted.
+        counted: The names of the criteria that the score rests on.
+        na: The names of the criteria that do not apply.
+        unscored: The names of the criteria without a number; they are left out under every strategy.
+        unscored_reason: Why there is no score, when nothing applicable was scored: the most frequent reason of the
+            verdicts; ``no_value`` when only criteria were counted that no score can be divided by.
+        negative_only: The rubric as written has no positive weight, so that the score counts down from 1.
+        na_strategy: As in the rubric.
+        na_partial: As in the rubric.
+    """
+
+    score: float | None
+    raw_score: float | None
+    counted: tuple[str, ...]
+    na: tuple[str, ...]
+    unscored: tuple[str, ...]
+    unscored_reason: UnscoredReason | None
+    negative_only: bool
+    na_strategy: NaStrategy
+    na_partial: float
+
+
+def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
+    r"""One score in [0, 1] from one verdict per criterion, in the rubric's order.
+
+    With weights :math:`w_i` and the values :math:`v_i` of the options selected (``Verdict.value``, snapped):
+
+    .. math:: \mathrm{score} = \frac{\sum w_i v_i}{\sum_{w_i > 0} w_i}
+        \quad\text{or, with no positive weight,}\quad 1 + \frac{\sum w_i v_i}{\sum |w_i|},
+
+    clamped to [0, 1]; both sums run over the criteria that are counted. Which form applies depends on the rubric as
+    written, never on which criteria happened to be left out.
+
+    A criterion that does not apply is left out (``skip``), contributes nothing and stays in the divisor (``zero``),
+    contributes ``na_partial`` of a positive weight and nothing of a negative one (``partial``), or counts as its worst
+    option: the lowest value for a positive weight, the highest for a negative one (``fail``). An unscored verdict is
+    always left out, and named.
+
+    Degenerate cases: nothing counted, or a divisor of 0 (every positive criterion left out), gives no score.
+
+    Args:
+        verdicts: One per criterion.
+        rubric: Gives weights, values and the NA strategy.
+
+    Raises:
+        InvalidInputError: If there are more or fewer verdicts than criteria.
+
+    Example:
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> rubric = Rubric(
+        ...     name="answer",
+        ...     criteria=(yes_no_criterion("correct", "…", weight=10), yes_no_criterion("rude", "…", weight=-5)),
+        ... )
+        >>> met = Verdict(selected_index=0, value=1.0, aggregated_value=1.0)
+        >>> rubric_score([met, met], rubric).score
+        0.5
+    """
+    if len(verdicts) != len(rubric.criteria):
+        raise InvalidInputError(
+            f"{len(verdicts)} verdicts for the {len(rubric.criteria)} criteria of the rubric {rubric.name!r}; "
+            "give one per criterion, an unscored one where there is none"
+        )
+    counted: list[tuple[Criterion, float]] = []
+    na: list[str] = []
+    unscored: list[str] = []
+    reasons: list[UnscoredReason] = []
+    for criterion, verdict in zip(rubric.criteria, verdicts, strict=True):
+        if verdict.na:
+            na.append(criterion.name)
+            contribution = _na_contribution(criterion, rubric)
+        elif verdict.value is None:
+            unscored.append(criterion.name)
+            reasons.append(verdict.unscored_reason or "no_value")
+            continue
+        else:
+            contribution = criterion.weight * verdict.value
+        if contribution is not None:
+            counted.append((criterion, contribution))
+    raw_score = math.fsum(contribution for _, contribution in counted) if counted else None
+    negative_only = all(criterion.weight <= 0 for criterion in rubric.criteria)
+    score = _normalized([criterion.weight for criterion, _ in counted], raw_score, negative_only=negative_only)
+    return RubricScore(
+        score=score,
+        raw_score=raw_score,
+        counted=tuple(criterion.name for criterion, _ in counted),
+        na=tuple(na),
+        unscored=tuple(unscored),
+        unscored_reason=_reason(score, counted=bool(counted), reasons=reasons),
+        negative_only=negative_only,
+        na_strategy=rubric.na_strategy,
+        na_partial=rubric.na_partial,
+    )
+
+
+def _na_contribution(criterion: Criterion, rubric: Rubric) -> float | None:
+    """What a criterion that does not apply adds to the weighted sum; None where it is left out."""
+    if rubric.na_strategy == "skip":
+        return None
+    if rubric.na_strategy == "zero":
+        return 0.0
+    if rubric.na_strategy == "partial":
+        return max(criterion.weight, 0.0) * rubric.na_partial
+    values = [option.value for option in criterion.options if option.value is not None]
+    if not values:
+        return None
+    return criterion.weight * (min(values) if criterion.weight >= 0 else max(values))
+
+
+def _normalized(weights: Sequence[float], raw_score: float | None, *, negative_only: bool) -> float | None:
+    divisor = math.fsum(-weight if negative_only else max(weight, 0.0) for weight in weights)
+    if raw_score is None or divisor <= 0:
+        return None
+    return min(max(raw_score / divisor + (1.0 if negative_only else 0.0), 0.0), 1.0)
+
+
+def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredReason]) -> UnscoredReason | None:
+    if score is not None:
+        return None
+    if reasons:
+        return max(sorted(set(reasons)), key=reasons.count)
+    return "no_value" if counted else None

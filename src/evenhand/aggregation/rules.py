@@ -1,0 +1,213 @@
+"""Which rules there are, for which scale, and how a panel's choices become one."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from evenhand.aggregation.levels import TOLERANCE, Choice, Levels
+from evenhand.criteria import Scale
+from evenhand.errors import UnknownRuleError, did_you_mean
+
+RULES: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
+    {
+        "binary": ("majority", "weighted", "unanimous", "any"),
+        "ordinal": ("mean", "median", "weighted_mean", "mode", "min", "max"),
+        "nominal": ("mode", "weighted_mode", "unanimous"),
+        "pairwise": ("mode", "weighted_mode", "mean", "weighted_mean"),
+    }
+)
+"""Scale -> the panel rules that belong to it, the default first."""
+
+ON_POSITION_BIAS: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
+    {
+        "binary": ("average", "abstain", "first"),
+        "ordinal": ("average", "abstain", "first"),
+        "nominal": ("average", "abstain", "first"),
+        "pairwise": ("tie", "average", "abstain", "first"),
+    }
+)
+"""Scale -> what may be done when a judge's orders disagree, the default first. ``average`` needs options with values;
+without them the default is ``abstain``."""
+
+WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
+"""The rules that look at the judges' weights."""
+
+
+class AggregationWarning(UserWarning):
+    """A rule could not be applied as it is written, and another one was."""
+
+
+class Ballot(NamedTuple):
+    """What one judge comes to the panel with."""
+
+    choice: Choice
+    weight: float
+
+
+def check_rule(rule: str | None, scale: Scale) -> str:
+    """The rule, or the scale's default for None.
+
+    Raises:
+        UnknownRuleError: If the rule does not exist, or does not belong to the scale.
+
+    Example:
+        >>> check_rule(None, "ordinal")
+        'mean'
+        >>> check_rule("medain", "ordinal")
+        Traceback (most recent call last):
+            ...
+        evenhand.errors.UnknownRuleError: 'medain' is not a rule for the scale 'ordinal'. Did you mean 'median'? \
+Accepted: 'mean', 'median', 'weighted_mean', 'mode', 'min', 'max'.
+    """
+    accepted = _accepted(RULES, scale)
+    if rule is None:
+        return accepted[0]
+    if rule not in accepted:
+        raise UnknownRuleError(f"{rule!r} is not a rule for the scale {scale!r}. {did_you_mean(rule, accepted)}")
+    return rule
+
+
+def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool = True) -> str:
+    """The policy for orders that disagree, or the default for None.
+
+    Raises:
+        UnknownRuleError: If the policy does not exist, does not belong to the scale, or needs values that the
+            criterion does not have.
+
+    Example:
+        >>> check_on_position_bias(None, "pairwise"), check_on_position_bias(None, "nominal", has_values=False)
+        ('tie', 'abstain')
+    """
+    accepted = _accepted(ON_POSITION_BIAS, scale)
+    if not has_values:
+        accepted = tuple(name for name in accepted if name != "average")
+    if policy is None:
+        return accepted[0]
+    if policy not in accepted:
+        why = " whose options have no values" if not has_values else ""
+        raise UnknownRuleError(
+            f"on_position_bias={policy!r} does not fit the scale {scale!r}{why}. {did_you_mean(policy, accepted)}"
+        )
+    return policy
+
+
+def _accepted(table: Mapping[Scale, tuple[str, ...]], scale: Scale) -> tuple[str, ...]:
+    try:
+        return table[scale]
+    except KeyError:
+        raise UnknownRuleError(f"{scale!r} is not a scale. {did_you_mean(scale, table)}") from None
+
+
+def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice:
+    """The choice of a panel under a rule of its scale (section "judges" of :func:`~evenhand.aggregation.aggregate`)."""
+    if len({ballot.choice for ballot in ballots}) == 1:
+        return ballots[0].choice
+    if rule not in WEIGHTED_RULES:
+        ballots = [Ballot(ballot.choice, 1.0) for ballot in ballots]
+    if rule in {"mean", "weighted_mean", "median", "min", "max"} and levels.has_values:
+        return _choice_by_value(ballots, rule, levels)
+    if levels.pairwise:
+        return _winning_side(ballots, levels)
+    if rule == "any":
+        met = [ballot for ballot in ballots if ballot.choice.option == levels.met]
+        return _selected(ballots, levels.met if met else levels.unmet, levels)
+    if rule == "unanimous":
+        return _unanimous(ballots, levels)
+    return _selected(ballots, _plurality(ballots, levels), levels)
+
+
+def plurality_choice(choices: Sequence[Choice], levels: Levels) -> Choice:
+    """The option chosen most often, ties to the worst; for pairwise the winning side, ties to the tie."""
+    ballots = [Ballot(choice, 1.0) for choice in choices]
+    if levels.pairwise:
+        return _winning_side(ballots, levels)
+    return levels.choice(_plurality(ballots, levels))
+
+
+def average_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """The (weighted) mean, independent of the order of the values and never outside their range."""
+    low, high = min(values), max(values)
+    if weights is None:
+        mean = math.fsum(values) / len(values)
+    else:
+        mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
+    return min(max(mean, low), high)
+
+
+def _choice_by_value(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice:
+    values = [_value(ballot.choice, levels) for ballot in ballots]
+    if rule in {"min", "max"}:
+        extreme = min(values) if rule == "min" else max(values)
+        indices = [ballot.choice.option for ballot, value in zip(ballots, values, strict=True) if value == extreme]
+        return Choice(min(indices), extreme)
+    weights = [ballot.weight for ballot in ballots]
+    value = statistics.median(values) if rule == "median" else average_of(values, weights)
+    if len({ballot.choice.option for ballot in ballots}) == 1:
+        return Choice(ballots[0].choice.option, value)
+    return Choice(levels.snap(value), value)
+
+
+def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+    if len({ballot.choice.option for ballot in ballots}) == 1:
+        return _selected(ballots, ballots[0].choice.option, levels)
+    if levels.criterion.scale == "binary":
+        return _selected(ballots, levels.unmet, levels)
+    if (na_index := levels.criterion.na_index) is not None:
+        return Choice(na_index, None)
+    warnings.warn(
+        f"the judges of {levels.criterion.name!r} disagree under the rule 'unanimous', and the criterion has no NA "
+        "option to select: falling back to 'mode'. Add an NA option, or choose the rule 'mode'",
+        AggregationWarning,
+        stacklevel=4,
+    )
+    return _selected(ballots, _plurality(ballots, levels), levels)
+
+
+def _winning_side(ballots: Sequence[Ballot], levels: Levels) -> Choice:
+    """The side with the most weight, at the mean value of those who took it; no single winner is a tie."""
+    weights: dict[int, list[float]] = {}
+    for ballot in ballots:
+        weights.setdefault(levels.side(_value(ballot.choice, levels)), []).append(ballot.weight)
+    sides = _leaders(weights)
+    if len(sides) > 1:
+        return levels.tie
+    takers = [ballot for ballot in ballots if levels.side(_value(ballot.choice, levels)) == sides[0]]
+    value = average_of([_value(ballot.choice, levels) for ballot in takers], [ballot.weight for ballot in takers])
+    if len({ballot.choice.option for ballot in takers}) == 1:
+        return Choice(takers[0].choice.option, value)
+    return Choice(levels.snap(value), value)
+
+
+def _plurality(ballots: Sequence[Ballot], levels: Levels) -> int:
+    weights: dict[int, list[float]] = {}
+    for ballot in ballots:
+        weights.setdefault(ballot.choice.option, []).append(ballot.weight)
+    return levels.worst(_leaders(weights))
+
+
+def _leaders(weights: Mapping[int, list[float]]) -> list[int]:
+    totals = {key: math.fsum(parts) for key, parts in weights.items()}
+    most = max(totals.values()) - TOLERANCE
+    return [key for key, total in totals.items() if total >= most]
+
+
+def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
+    """An option selected by count, with the mean value of the judges that selected it.
+
+    The mean is the option's own value unless a judge's orders disagreed and were averaged.
+    """
+    option_value = levels.values[index]
+    takers = [ballot for ballot in ballots if ballot.choice.option == index]
+    if option_value is None or not takers:
+        return Choice(index, option_value)
+    values = [_value(ballot.choice, levels) for ballot in takers]
+    return Choice(index, average_of(values, [ballot.weight for ballot in takers]))
+
+
+def _value(choice: Choice, levels: Levels) -> float:
+    return levels.number(choice.option) if choice.value is None else choice.value

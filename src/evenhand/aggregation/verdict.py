@@ -1,0 +1,286 @@
+"""The votes on one question to one verdict: samples, then orders, then judges."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from evenhand.aggregation.collapse import JudgeResult, collapse_orders, collapse_samples, is_na
+from evenhand.aggregation.levels import TOLERANCE, UNNAMED_TIE, Choice, Levels
+from evenhand.aggregation.rules import (
+    WEIGHTED_RULES,
+    Ballot,
+    average_of,
+    check_on_position_bias,
+    check_rule,
+    panel_choice,
+)
+from evenhand.criteria import Criterion, fold_label
+from evenhand.errors import InvalidInputError
+from evenhand.votes import UnscoredReason, Verdict, Vote
+
+REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
+    "engine_error",
+    "budget",
+    "content_filter",
+    "refusal",
+    "truncated",
+    "empty",
+    "no_match",
+    "ambiguous",
+    "inconsistent",
+    "no_value",
+)
+"""Which of two equally frequent reasons a verdict names: the one further from an answer comes first."""
+
+TIE_LABEL = "tie"
+
+
+def aggregate(
+    votes: Sequence[Vote],
+    criterion: Criterion,
+    rule: str | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    on_position_bias: str | None = None,
+) -> Verdict:
+    """Collapse all votes on one question to one verdict, from the inside out.
+
+    Unscored and NA votes are set aside first. If no vote is left, the verdict is NA when all that answered said NA,
+    and else unscored with the most frequent reason (:data:`REASONS_BY_SEVERITY` decides between equally frequent
+    ones).
+
+    **samples** of one judge in one order. Ordinal and graded pairwise: the median of the values, snapped to an option.
+    Binary and nominal: the mode. Pairwise: the side drawn most often, no single winner being a tie.
+
+    **orders** of one judge. One order asked: it stands. Otherwise ``on_position_bias`` decides:
+
+    - ``average`` (default for options with values): the mean of the orders' values; the option is the nearest one
+      (binary and nominal: the mode of the orders).
+    - ``tie`` (pairwise only, its default): orders that name different winners make a tie, ½; orders that agree on the
+      winner and differ in the grade are averaged.
+    - ``abstain`` (default for options without values): the judge is set aside unless all orders that answered agree.
+    - ``first``: the given order stands alone (the identity permutation; if it was not asked, the lowest permutation
+      that was), even when it is unscored and another is not.
+
+    A lone scored order where more were asked is not debiased. ``abstain`` sets it aside; ``average`` and ``tie`` use
+    it, and ``position_consistent`` is None.
+
+    **judges**. The rules of each scale are in :data:`RULES`. Rules that average (``mean``, ``weighted_mean``,
+    ``median``) keep the number in ``aggregated_value`` and snap it to the nearest option that is not NA, unless all
+    judges chose the same option. Rules that select count each judge for one option; ``aggregated_value`` is then the
+    mean value of the judges that selected it, which differs from ``value`` only where a judge's orders were averaged.
+    ``min`` and ``max`` take the lowest and highest value, the lowest index among equal values. Binary ``unanimous`` is
+    met if every judge says so, ``any`` if one does. Nominal ``unanimous`` selects the NA option on disagreement;
+    without one it falls back to ``mode`` with an :class:`AggregationWarning`. Weighted rules set aside the judges of
+    weight 0.
+
+    **Ties** (of counts, of weights within 1e-9, of distances within 1e-9) go to :func:`worst_option`. Pairwise ties
+    favour neither side: they are a tie, ½, and where no option names it ``selected_index`` is None and
+    ``selected_label`` is ``"tie"``.
+
+    **Without values** (``criterion.has_values`` is False) rules that need them select by ``mode``; the selection is
+    reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
+
+    The order of ``votes`` never matters. Two votes with the same judge, order and sample are two draws.
+
+    Args:
+        votes: All votes on the question, the unscored ones included; at least one.
+        criterion: Whose options were voted on. Values are read from it, not from the votes.
+        rule: The panel rule; None for the scale's default.
+        weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``.
+        on_position_bias: What to do when a judge's orders disagree; None for the default.
+
+    Raises:
+        InvalidInputError: If there are no votes, a vote does not fit the criterion, or a weight is missing, negative
+            or not finite, or every judge weighs 0 under a weighted rule.
+        InvalidCriterionError: If a pairwise criterion has an option without a value.
+        UnknownRuleError: If ``rule`` or ``on_position_bias`` does not exist or does not fit the criterion.
+
+    Example:
+        >>> from evenhand.criteria import Option
+        >>> levels = tuple(Option(label=name, value=value) for name, value in [("Bad", 0), ("Fair", 0.5), ("Good", 1)])
+        >>> both_orders = [
+        ...     Vote(judge_id="a", order=(0, 1, 2), selected_index=2),
+        ...     Vote(judge_id="a", order=(2, 1, 0), selected_index=1),
+        ... ]
+        >>> verdict = aggregate(both_orders, Criterion(name="clear", description="", options=levels))
+        >>> verdict.aggregated_value, verdict.selected_label, verdict.position_consistent
+        (0.75, 'Fair', False)
+    """
+    if not votes:
+        raise InvalidInputError(
+            f"there are no votes on {criterion.name!r} to aggregate; a call that failed is a vote with a reason"
+        )
+    levels = Levels.of(criterion)
+    rule = check_rule(rule, criterion.scale)
+    policy = check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values)
+    grid = _grid(votes, levels)
+    judge_weights = _judge_weights(grid, weights, rule)
+    results = {
+        judge: collapse_orders(
+            {order: collapse_samples(draws, levels) for order, draws in orders.items()}, policy, levels
+        )
+        for judge, orders in grid.items()
+    }
+    reliability = _reliability(votes, results)
+    counted = {judge: result for judge, result in results.items() if judge_weights[judge] > 0}
+    ballots = [
+        Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
+    ]
+    if ballots:
+        return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels), reliability)
+    if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
+        return _na_verdict(votes, levels, reliability)
+    abstained = sum(
+        vote.scored for judge in counted if counted[judge].abstains for draws in grid[judge].values() for vote in draws
+    )
+    return Verdict(unscored_reason=_reason(votes, abstained), **reliability)
+
+
+_Grid = dict[str, dict[tuple[int, ...], list[Vote]]]
+
+
+def _grid(votes: Sequence[Vote], levels: Levels) -> _Grid:
+    grid: _Grid = {}
+    size = len(levels.values)
+    for vote in votes:
+        index = vote.selected_index
+        if index is not None:
+            if not 0 <= index < size:
+                raise InvalidInputError(
+                    f"a vote of {vote.judge_id!r} selects option {index!r} of {levels.criterion.name!r}, "
+                    f"which has the options 0 … {size - 1}: aggregate it with the criterion it was cast on"
+                )
+            label = levels.criterion.options[index].label
+            if vote.selected_label is not None and vote.selected_label != label:
+                _check_label(vote, label, levels.criterion.name)
+        grid.setdefault(vote.judge_id, {}).setdefault(vote.order, []).append(vote)
+    return grid
+
+
+def _check_label(vote: Vote, label: str, name: str) -> None:
+    if vote.selected_label is not None and fold_label(vote.selected_label) != fold_label(label):
+        raise InvalidInputError(
+            f"a vote of {vote.judge_id!r} selects {vote.selected_label!r} as option {vote.selected_index!r} of "
+            f"{name!r}, but that option is {label!r}: aggregate it with the criterion it was cast on"
+        )
+
+
+def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> dict[str, float]:
+    if rule not in WEIGHTED_RULES:
+        return dict.fromkeys(grid, 1.0)
+    found: dict[str, float] = {}
+    for judge, orders in grid.items():
+        if weights is not None:
+            if judge not in weights:
+                raise InvalidInputError(f"the weights {dict(weights)!r} name no weight for the judge {judge!r}; add it")
+            found[judge] = weights[judge]
+        else:
+            cast = {vote.weight for draws in orders.values() for vote in draws}
+            if len(cast) > 1:
+                raise InvalidInputError(
+                    f"the votes of {judge!r} have different weights {sorted(cast)!r}; a judge has one weight"
+                )
+            found[judge] = cast.pop()
+        if not (math.isfinite(found[judge]) and found[judge] >= 0):
+            raise InvalidInputError(f"the judge {judge!r} has the weight {found[judge]!r}; it must be finite and >= 0")
+    if not any(found.values()):
+        raise InvalidInputError(f"every judge has the weight 0 ({found!r}) under the rule {rule!r}; one must count")
+    return found
+
+
+class _Reliability(TypedDict):
+    """The fields of a verdict that do not depend on what is selected."""
+
+    position_consistent: bool | None
+    spread: float | None
+    votes: tuple[Vote, ...]
+
+
+def _reliability(votes: Sequence[Vote], results: Mapping[str, JudgeResult]) -> _Reliability:
+    consistent = [result.consistent for result in results.values() if result.consistent is not None]
+    spreads = [spread for result in results.values() for spread in result.spreads]
+    return {
+        "position_consistent": all(consistent) if consistent else None,
+        "spread": average_of(spreads) if spreads else None,
+        "votes": tuple(votes),
+    }
+
+
+def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, reliability: _Reliability) -> Verdict:
+    index, number = choice
+    if index == UNNAMED_TIE:
+        return Verdict(
+            selected_label=TIE_LABEL,
+            value=0.5,
+            aggregated_value=number,
+            agreement=0.0,
+            assessment=_assessment(votes, levels, index, number),
+            **reliability,
+        )
+    na = levels.na[index]
+    return Verdict(
+        selected_index=index,
+        selected_label=levels.criterion.options[index].label,
+        value=levels.values[index],
+        aggregated_value=number,
+        na=na,
+        agreement=_share(votes, index),
+        unscored_reason="no_value" if number is None and not na else None,
+        assessment=_assessment(votes, levels, index, number),
+        **reliability,
+    )
+
+
+def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: _Reliability) -> Verdict:
+    said = Counter(
+        vote.selected_index for vote in votes if vote.selected_index is not None and levels.na[vote.selected_index]
+    )
+    index = min(said, key=lambda option: (-said[option], option)) if said else levels.criterion.na_index
+    agreeing = [vote for vote in votes if is_na(vote, levels) and vote.selected_index in {index, None}]
+    return Verdict(
+        selected_index=index,
+        selected_label=None if index is None else levels.criterion.options[index].label,
+        na=True,
+        agreement=len(agreeing) / len(votes),
+        assessment=_first_assessment(agreeing),
+        **reliability,
+    )
+
+
+def _share(votes: Sequence[Vote], index: int) -> float:
+    return sum([vote.selected_index == index for vote in votes]) / len(votes)
+
+
+def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float | None) -> str | None:
+    """The reasons of a vote for the final choice; where no vote selected it, of the vote nearest in value."""
+    reasoned = [vote for vote in votes if vote.assessment is not None and vote.selected_index is not None]
+    chosen = [vote for vote in reasoned if vote.selected_index == index]
+    if chosen or number is None:
+        return _first_assessment(chosen)
+    valued = [(vote, levels.values[vote.selected_index]) for vote in reasoned if vote.selected_index is not None]
+    distances = [(abs(value - number), vote) for vote, value in valued if value is not None]
+    nearest = min((distance for distance, _ in distances), default=0.0)
+    return _first_assessment([vote for distance, vote in distances if distance <= nearest + TOLERANCE])
+
+
+def _first_assessment(votes: Sequence[Vote]) -> str | None:
+    """The reasons given first: in the given order of options before any other, in the first draw."""
+    reasoned = [
+        (vote.order, vote.judge_id, vote.sample, vote.assessment) for vote in votes if vote.assessment is not None
+    ]
+    return min(reasoned)[-1] if reasoned else None
+
+
+def _reason(votes: Sequence[Vote], abstained: int) -> UnscoredReason:
+    counts: Counter[UnscoredReason] = Counter(
+        vote.unscored_reason or ("engine_error" if vote.error else "no_match")
+        for vote in votes
+        if vote.selected_index is None and not vote.na
+    )
+    if abstained:
+        counts["inconsistent"] += abstained
+    return min(counts, key=lambda reason: (-counts[reason], REASONS_BY_SEVERITY.index(reason)))

@@ -1,0 +1,469 @@
+"""Aggregation and scoring cases whose expected values two published packages computed (facts, read in place)."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+
+from evenhand.aggregation import (
+    ChecklistScore,
+    LengthPenalty,
+    aggregate,
+    category_pass_rates,
+    confidence_level,
+    confident_answer,
+    rubric_score,
+    score_answers,
+    summarize_checklists,
+    worst_option,
+    yes_no_confidence,
+    yes_no_probability,
+)
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.votes import Verdict, Vote
+from tests.aggregation.builders import criterion_of
+from tests.support.shared import shared_path
+
+Case = Mapping[str, Any]
+
+FILE = "cases/aggregation_and_checklists.json"
+MET_UNMET = {"MET": 0, "UNMET": 1, "CANNOT_ASSESS": 2}
+PRIMARY = {"pass": "pass_rate", "weighted": "weighted_score", "normalized": "normalized_score"}
+
+# Where the packages and DESIGN differ, DESIGN wins. Everything else in the file must agree to 1e-9.
+
+FAILED_CALLS_DO_NOT_AGREE = frozenset(["ar-0331", "ar-0350", "ar-0361", "ar-0380", "ar-0391", "ar-1528"])
+"""The packages count a failed call as agreeing with an NA verdict. Section 5: agreement is the share of all votes that
+equal the final choice, and a call that failed equals none."""
+
+NOTHING_COUNTS = frozenset(
+    [
+        "ar-0263",
+        "ar-0275",
+        "ar-0276",
+        "ar-0289",
+        "ar-0291",
+        "ar-0294",
+        "ar-0306",
+        "ar-0307",
+        "ar-0834",
+        "ar-0838",
+        "ar-0843",
+        "ar-0857",
+        "ar-0864",
+        "ar-0871",
+        "ar-0872",
+        "ar-0876",
+        "ar-0879",
+        "ar-1299",
+        "ar-1300",
+        "ar-1302",
+        "ar-1304",
+        "ar-1305",
+        "ar-1306",
+        "ar-1309",
+        "ar-1310",
+        "ar-1313",
+        "ar-1548",
+        "ar-1563",
+        "ar-1628",
+    ]
+)
+"""Every weight is 0. The packages score such a rubric 0; here it is refused when it is written, because no score is
+defined (the divisor is 0). The verdicts of these cases are compared as all others are."""
+
+EMPTY_RUBRIC = frozenset({"ar-1527"})
+"""A rubric without criteria: the packages give no score; here it is refused when it is written."""
+
+FAILED_IS_UNSCORED = frozenset(
+    [
+        "ar-0321",
+        "ar-0340",
+        "ar-0352",
+        "ar-0362",
+        "ar-0363",
+        "ar-0381",
+        "ar-0382",
+        "ar-0393",
+        "ar-1079",
+        "ar-1080",
+        "ar-1081",
+        "ar-1082",
+        "ar-1091",
+        "ar-1094",
+        "ar-1096",
+        "ar-1105",
+        "ar-1106",
+        "ar-1113",
+        "ar-1115",
+        "ar-1125",
+        "ar-1126",
+        "ar-1128",
+        "ar-1139",
+    ]
+)
+"""Every call failed. The packages report the NA verdict with agreement 1 and a flag; sections 3 and 5: the verdict is
+unscored with a reason, and nothing agrees with it. The scores (none) are the same."""
+
+# The packages also write the value 0 beside an NA verdict; section 3: an NA option has no value.
+
+
+def close(expected: float | None) -> Any:
+    return None if expected is None else pytest.approx(expected, abs=1e-9, rel=0)
+
+
+def cast(judge: int, ballot: int | str | None, criterion: Criterion, weight: float = 1.0) -> Vote:
+    if isinstance(ballot, str) and ballot.startswith("ERR_"):
+        reason = "no_match" if ballot == "ERR_PARSE" else "engine_error"
+        return Vote(judge_id=f"j{judge}", order=(0, 1), weight=weight, unscored_reason=reason)
+    index = MET_UNMET[ballot] if isinstance(ballot, str) else criterion.na_index if ballot is None else ballot
+    na = index is None or criterion.options[index].na
+    return Vote(judge_id=f"j{judge}", order=(0, 1), weight=weight, selected_index=index, na=na)
+
+
+def options_criterion(name: str, spec: Case, *, scale: str, weight: float, inject_na: bool) -> Criterion:
+    options = [
+        Option(label=option.get("label", f"o{place}"), value=None if option["na"] else option["value"], na=option["na"])
+        for place, option in enumerate(spec["options"])
+    ]
+    if inject_na and not any(option.na for option in options):
+        options.append(Option(label="(not applicable)", na=True))
+    return Criterion(name=name, description="", options=tuple(options), scale=scale, weight=weight)
+
+
+def check_verdict(verdict: Verdict, expected: Case, ballots: Sequence[int | str | None], case_id: str) -> None:
+    failed = [isinstance(ballot, str) and ballot.startswith("ERR_") for ballot in ballots]
+    if case_id in FAILED_IS_UNSCORED:
+        assert expected["criterion_failed"]
+        assert (verdict.selected_index, verdict.na, verdict.value, verdict.agreement) == (None, False, None, None)
+        assert verdict.unscored_reason in {"engine_error", "no_match"}
+        return
+    assert verdict.unscored_reason is None
+    if "verdict" in expected:
+        assert verdict.selected_index == MET_UNMET[expected["verdict"]]
+        assert verdict.na is (expected["verdict"] == "CANNOT_ASSESS")
+    else:
+        assert verdict.selected_index == expected["selected_index"]
+        assert verdict.na is expected["abstained"]
+    if "value" in expected and not verdict.na:
+        assert verdict.value == close(expected["value"])
+        assert verdict.aggregated_value == close(expected["aggregated_value"])
+    disputed = case_id in FAILED_CALLS_DO_NOT_AGREE and verdict.na
+    share_failed = sum(failed) / len(failed) if disputed else 0.0
+    assert not disputed or share_failed > 0
+    assert verdict.agreement == close(expected["agreement"] - share_failed)
+
+
+def check_scores(
+    verdicts: Sequence[Verdict], criteria: Sequence[Criterion], config: Case, expected: Case, case_id: str
+) -> None:
+    if case_id in NOTHING_COUNTS | EMPTY_RUBRIC:
+        with pytest.raises(ValueError, match="is empty" if case_id in EMPTY_RUBRIC else "one must count"):
+            Rubric(name="r", criteria=tuple(criteria))
+        return
+    rubric = Rubric(
+        name="r",
+        criteria=tuple(criteria),
+        na_strategy=config.get("abstain_strategy", "skip"),
+        na_partial=config.get("partial_credit", 0.5),
+    )
+    score = rubric_score(verdicts, rubric)
+    assert (score.score if config.get("normalize", True) else score.raw_score) == close(expected["score"])
+    if "raw_score" in expected:
+        assert score.raw_score == close(expected["raw_score"])
+    if "item_failed" in expected:
+        assert (len(score.unscored) == len(criteria)) is expected["item_failed"]
+
+
+def check_ensemble_vote_binary(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    criterion = yes_no_criterion("c", "", weight=given["criterion_weight"], na=True)
+    votes = [
+        cast(judge, ballot, criterion, weight)
+        for judge, (ballot, weight) in enumerate(zip(given["votes"], given["judge_weights"], strict=True))
+    ]
+    verdict = aggregate(votes, criterion, given["aggregation"])
+    check_verdict(verdict, expected, given["votes"], case["id"])
+    check_scores([verdict], [criterion], {}, expected, case["id"])
+    for vote, score in zip(votes, expected["judge_scores"], strict=True):
+        check_scores([aggregate([vote], criterion)], [criterion], {}, {"score": score}, case["id"])
+
+
+def check_ensemble_vote_multichoice(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    criterion = options_criterion(
+        "c",
+        given,
+        scale=given["scale"],
+        weight=given["criterion_weight"],
+        inject_na=given["inject_abstain_option"],
+    )
+    votes = [
+        cast(judge, ballot, criterion, weight)
+        for judge, (ballot, weight) in enumerate(zip(given["votes"], given["judge_weights"], strict=True))
+    ]
+    rule = given["criterion_strategy_override"] or given["strategy"]
+    verdict = aggregate(votes, criterion, rule)
+    check_verdict(verdict, expected, given["votes"], case["id"])
+    check_scores([verdict], [criterion], {}, expected, case["id"])
+    for vote, score in zip(votes, expected["judge_scores"], strict=True):
+        check_scores([aggregate([vote], criterion)], [criterion], {}, {"score": score}, case["id"])
+
+
+def check_ensemble_rubric(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    config = given["config"]
+    criteria = [
+        options_criterion(
+            f"c{place}",
+            spec,
+            scale=spec["scale"],
+            weight=spec["weight"],
+            inject_na=config["inject_abstain_option"],
+        )
+        if "options" in spec
+        else yes_no_criterion(f"c{place}", "", weight=spec["weight"], na=True)
+        for place, spec in enumerate(given["criteria"])
+    ]
+    grid = [
+        [
+            cast(judge, ballot, criterion, weight)
+            for judge, (ballot, weight) in enumerate(zip(ballots, given["judge_weights"], strict=True))
+        ]
+        for criterion, ballots in zip(criteria, given["votes"], strict=True)
+    ]
+    verdicts = [
+        aggregate(votes, criterion, config[criterion.scale]) for criterion, votes in zip(criteria, grid, strict=True)
+    ]
+    for verdict, one, ballots in zip(verdicts, expected["per_criterion"], given["votes"], strict=True):
+        check_verdict(verdict, one, ballots, case["id"])
+    check_scores(verdicts, criteria, config, expected, case["id"])
+    for judge, score in enumerate(expected["judge_scores"]):
+        single = [aggregate([votes[judge]], criterion) for votes, criterion in zip(grid, criteria, strict=True)]
+        check_scores(single, criteria, config, {"score": score}, case["id"])
+
+
+def check_rubric_score_from_verdicts(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    criteria = [
+        options_criterion(f"c{place}", spec, scale=spec["scale"], weight=spec["weight"], inject_na=False)
+        if "options" in spec
+        else yes_no_criterion(f"c{place}", "", weight=spec["weight"], na=True)
+        for place, spec in enumerate(given["criteria"])
+    ]
+    if "raises" in expected:
+        with pytest.raises(ValueError, match="no option"):
+            criteria[0].index_of(given["verdicts"][0])
+        return
+    ballots = [
+        label if label in MET_UNMET else criterion.index_of(label)
+        for criterion, label in zip(criteria, given["verdicts"], strict=True)
+    ]
+    verdicts = [
+        aggregate([cast(0, ballot, criterion)], criterion) for criterion, ballot in zip(criteria, ballots, strict=True)
+    ]
+    check_scores(verdicts, criteria, given, expected, case["id"])
+
+
+def check_worst_option_among(case: Case) -> None:
+    given = case["input"]
+    criterion = criterion_of(given["option_values"], weight=given["criterion_weight"])
+    assert worst_option(criterion, given["candidates"]) == case["expected"]["index"]
+
+
+def check_label_lookup(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    options = tuple(Option(label=label) for label in given["option_labels"])
+    criterion = Criterion(name="c", description="", options=options)
+    if "raises" in expected:
+        with pytest.raises(ValueError, match="no option"):
+            criterion.index_of(given["label"])
+    else:
+        assert criterion.index_of(given["label"]) == expected["index"]
+
+
+def check_length_penalty(case: Case) -> None:
+    given = case["input"]
+    sections = {"ALL": "all", "OUTPUT_ONLY": "output", "THINKING_ONLY": "thinking"}[given["count_sections"]]
+    penalty = LengthPenalty(
+        free_budget=given["free_budget"],
+        max_cap=given["max_cap"],
+        penalty_at_cap=given["penalty_at_cap"],
+        exponent=given["exponent"],
+        sections=sections,
+    )
+    found = penalty.of("w " * given["output_words"], thinking="w " * given["thinking_words"])
+    assert found == close(case["expected"]["penalty"])
+
+
+def check_length_penalty_on_score(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    penalty = LengthPenalty(
+        free_budget=given["free_budget"],
+        max_cap=given["max_cap"],
+        penalty_at_cap=given["penalty_at_cap"],
+        exponent=given["exponent"],
+    )
+    criterion = yes_no_criterion("c", "", weight=given["criterion_weight"])
+    verdict = aggregate([cast(0, given["verdict"], criterion)], criterion)
+    score = rubric_score([verdict], Rubric(name="r", criteria=(criterion,)))
+    assert score.score is not None
+    assert score.raw_score == close(expected["raw_score"])
+    if given["normalize"]:
+        assert penalty.applied(score.score, given["words"]) == close(expected["score"])
+    else:
+        assert penalty.applied(score.raw_score, given["words"], floor=None) == close(expected["score"])
+
+
+def check_checklist(score: ChecklistScore, expected: Case) -> None:
+    assert score.pass_rate == close(expected["pass_rate"])
+    assert score.weighted_score == close(expected["weighted_score"])
+    assert score.normalized_score == close(expected["normalized_score"])
+    assert score.primary_score == close(expected["primary_score"])
+    assert score.scaled_score_1_5 == close(expected["scaled_1_5"])
+
+
+def check_checklist_batch_scoring(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    answers: list[Any] = [None] * len(given["weights"])
+    for answer in given["reply"]["answers"]:
+        answers[answer["question_index"] - 1] = answer["answer"].lower()
+    assert answers == expected["answers"]
+    check_checklist(score_answers(answers, given["weights"], primary=PRIMARY[given["primary_metric"]]), expected)
+
+
+def check_checklist_item_scoring(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    answers: list[Any] = [reply.lower() for reply in given["replies"]]
+    assert answers == expected["answers"]
+    check_checklist(score_answers(answers, given["weights"], primary=PRIMARY[given["primary_metric"]]), expected)
+
+
+def check_checklist_logprob_scoring(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    found = [yes_no_probability(yes, no) for yes, no in given["yes_no_probs"]]
+    assert [one.answer for one in found] == expected["answers"]
+    assert [one.confidence for one in found] == close(expected["confidences"])
+    assert [one.level for one in found] == expected["levels"]
+    score = score_answers(
+        [one.answer for one in found],
+        given["weights"],
+        confidences=[one.confidence for one in found],
+        primary=PRIMARY[given["primary_metric"]],
+    )
+    check_checklist(score, expected)
+
+
+def check_confidence_level(case: Case) -> None:
+    confidence = case["input"]["confidence"]
+    assert confidence_level(confidence) == case["expected"]["level"]
+    assert confident_answer(confidence) == case["expected"]["answer"]
+
+
+def check_first_token_logprobs(case: Case) -> None:
+    expected = case["expected"]
+    found = yes_no_confidence(case["input"]["top_logprobs"])
+    assert (found.yes, found.no) == (close(expected["yes_prob"]), close(expected["no_prob"]))
+    assert found.confidence == close(expected["confidence"])
+    assert (found.answer, found.level) == (expected["answer"], expected["level"])
+
+
+def checklist_score_of(given: Case) -> ChecklistScore:
+    return ChecklistScore(
+        yes=given["yes"],
+        no=given["no"],
+        weighted_score=given.get("weighted_score"),
+        normalized_score=given.get("normalized_score"),
+        primary=PRIMARY.get(given.get("primary_metric", "pass"), given.get("primary_metric")),
+    )
+
+
+def check_primary_score(case: Case) -> None:
+    if "raises" in case["expected"]:
+        with pytest.raises(UnknownRuleError, match="invalid"):
+            checklist_score_of(case["input"])
+    else:
+        assert checklist_score_of(case["input"]).primary_score == close(case["expected"]["primary_score"])
+
+
+def check_scaled_score_1_5(case: Case) -> None:
+    score = checklist_score_of(case["input"])
+    assert score.pass_rate == close(case["expected"]["pass_rate"])
+    assert score.scaled_score_1_5 == close(case["expected"]["scaled"])
+
+
+def check_batch_summary(case: Case) -> None:
+    summary = summarize_checklists([checklist_score_of(example) for example in case["input"]["examples"]])
+    assert summary.macro_pass_rate == close(case["expected"]["macro_pass_rate"])
+    assert summary.micro_pass_rate == close(case["expected"]["micro_pass_rate"])
+    assert summary.mean_score == close(case["expected"]["mean_score"])
+
+
+def check_per_category_pass_rates(case: Case) -> None:
+    categories = case["input"]["categories"]
+    answers: list[Any] = [None] * len(categories)
+    for index, answer in case["input"]["answers"]:
+        answers[index] = answer
+    assert category_pass_rates(answers, categories) == close(case["expected"]["rates"])
+
+
+CHECKS: dict[str, Callable[[Case], None]] = {
+    name.removeprefix("check_"): check
+    for name, check in list(globals().items())
+    if name.startswith("check_") and name not in {"check_verdict", "check_scores", "check_checklist"}
+}
+
+
+EXPECTED_COUNTS = {
+    "ensemble_vote_multichoice": 351,
+    "rubric_score_from_verdicts": 178,
+    "ensemble_vote_binary": 162,
+    "ensemble_rubric": 74,
+    "checklist_batch_scoring": 38,
+    "checklist_logprob_scoring": 24,
+    "length_penalty": 22,
+    "checklist_item_scoring": 12,
+    "worst_option_among": 10,
+    "confidence_level": 9,
+    "label_lookup": 6,
+    "length_penalty_on_score": 5,
+    "scaled_score_1_5": 5,
+    "first_token_logprobs": 3,
+    "primary_score": 3,
+    "batch_summary": 3,
+    "per_category_pass_rates": 1,
+}
+"""Kind -> cases. All are run; ``grouped_score`` is described in the file and has no case."""
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    return tuple(json.loads(shared_path(FILE).read_text(encoding="utf-8"))["cases"])
+
+
+@pytest.mark.filterwarnings("ignore::evenhand.aggregation.AggregationWarning")
+@pytest.mark.parametrize("kind", sorted(CHECKS))
+def test_every_published_case_of_the_kind(kind):
+    wrong = {}
+    for case in cases():
+        if case["kind"] == kind:
+            try:
+                CHECKS[kind](case)
+            except (AssertionError, InvalidInputError, pytest.fail.Exception) as error:
+                wrong[case["id"]] = str(error)
+    assert not wrong
+
+
+def test_every_kind_in_the_file_is_run_and_none_went_missing():
+    assert set(CHECKS) == set(EXPECTED_COUNTS)
+    assert Counter(case["kind"] for case in cases()) == EXPECTED_COUNTS
+
+
+def test_every_listed_deviation_is_a_case():
+    listed = FAILED_CALLS_DO_NOT_AGREE | NOTHING_COUNTS | EMPTY_RUBRIC | FAILED_IS_UNSCORED
+    assert listed <= {case["id"] for case in cases()}
+    assert len(listed) == 6 + 29 + 1 + 23
