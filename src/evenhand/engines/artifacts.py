@@ -63,11 +63,10 @@ class JudgeEngineArtifact(InferenceEngine):
                 journal.close()
         failures = [outcome for outcome in outcomes if isinstance(outcome, EngineError)]
         if failures:
-            kept = (
-                "; the replies received are journaled, so that a second run asks only for the rest" if journal else ""
-            )
+            kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
             raise EngineError(
-                f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. The first: {failures[0]}",
+                f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. "
+                f"The first: {failures[0]}",
                 cause=failures[0].cause,
             ) from failures[0]
         completions = [outcome for outcome in outcomes if isinstance(outcome, Completion)]

@@ -1,0 +1,157 @@
+"""The gate in front of a server: calls in flight, calls a minute, tokens a minute, and what a 429 does to them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+SECONDS_PER_MINUTE: Final = 60.0
+CATCH_UP_SECONDS: Final = 0.05
+
+
+class Pace:
+    """So many units a minute, evenly spaced (the generic cell rate algorithm, with next to no burst).
+
+    Spacing keeps every window of a minute within the limit, from any moment on. What a late timer lost may be caught up
+    within 50 ms, so that thousands a minute can be reached; rates below twenty a second are spaced exactly.
+    """
+
+    def __init__(self, per_minute: float, now: float) -> None:
+        self._interval = SECONDS_PER_MINUTE / per_minute
+        self._slack = CATCH_UP_SECONDS if self._interval < CATCH_UP_SECONDS else 0.0
+        self.ready_at = now
+
+    def take(self, units: float, now: float) -> None:
+        """Use up this many units from now on."""
+        self.ready_at = max(self.ready_at, now - self._slack) + units * self._interval
+
+    def correct(self, units: float) -> None:
+        """Use up more units than were taken, or give some back."""
+        self.ready_at += units * self._interval
+
+
+class Gate:
+    """Lets requests through, first come first served, as the limits allow; a request sent again goes first.
+
+    A 429 halves the number of calls that may be in flight, once for all calls that were under way at that time, and
+    every reply adds a little, so that a full round of replies raises it by one (additive increase, multiplicative
+    decrease). A Retry-After stops the whole gate until then.
+
+    Attributes:
+        limit: How many calls may be in flight now, between 1 and ``max_in_flight``.
+        in_flight: How many are.
+    """
+
+    def __init__(
+        self,
+        max_in_flight: int,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.max_in_flight = max_in_flight
+        self.limit = float(max_in_flight)
+        self.in_flight = 0
+        self._clock = clock
+        self._requests = None if requests_per_minute is None else Pace(requests_per_minute, clock())
+        self._tokens = None if tokens_per_minute is None else Pace(tokens_per_minute, clock())
+        self._paused_until = 0.0
+        self._decreased_at = -1.0
+        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def enter(self, tokens: float = 0.0, *, again: bool = False) -> float:
+        """Wait for a place; return the time at which it was given. Every entry is followed by one :meth:`leave`."""
+        if not self._waiting and self.in_flight + 1 <= self.limit:
+            now = self._clock()
+            if self._ready_at() <= now:
+                self._admit_one(tokens, now)
+                return now
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if again:
+            self._waiting.appendleft((place, tokens))
+        else:
+            self._waiting.append((place, tokens))
+        self._admit()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave()
+            raise
+        return self._clock()
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.in_flight -= 1
+        if self._waiting:
+            self._admit()
+
+    def succeeded(self) -> None:
+        """A reply came."""
+        if self.limit < self.max_in_flight:
+            self.limit = min(float(self.max_in_flight), self.limit + 1 / self.limit)
+
+    def spent(self, tokens: float) -> None:
+        """A reply used so many tokens more than were expected when it was let in."""
+        if self._tokens is not None:
+            self._tokens.correct(tokens)
+
+    def slow_down(self, entered_at: float) -> None:
+        """The server answered 429 to a call that was let in at this time."""
+        if entered_at > self._decreased_at:
+            self._decreased_at = self._clock()
+            self.limit = max(1.0, self.limit / 2)
+
+    def pause(self, seconds: float) -> None:
+        """Let nothing in for so long."""
+        self._paused_until = max(self._paused_until, self._clock() + seconds)
+
+    def close(self) -> None:
+        """Forget the timer; whoever still waits is cancelled."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiting:
+            self._waiting.popleft()[0].cancel()
+
+    def _ready_at(self) -> float:
+        ready = self._paused_until
+        if self._requests is not None:
+            ready = max(ready, self._requests.ready_at)
+        if self._tokens is not None:
+            ready = max(ready, self._tokens.ready_at)
+        return ready
+
+    def _admit_one(self, tokens: float, now: float) -> None:
+        self.in_flight += 1
+        if self._requests is not None:
+            self._requests.take(1, now)
+        if self._tokens is not None:
+            self._tokens.take(tokens, now)
+
+    def _admit(self) -> None:
+        while self._waiting and self.in_flight + 1 <= self.limit:
+            place, tokens = self._waiting[0]
+            if place.cancelled():
+                self._waiting.popleft()
+                continue
+            now = self._clock()
+            wait = self._ready_at() - now
+            if wait > 0:
+                self._admit_after(wait)
+                return
+            self._waiting.popleft()
+            self._admit_one(tokens, now)
+            place.set_result(None)
+
+    def _admit_after(self, wait: float) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(wait, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._admit()

@@ -1,0 +1,193 @@
+"""Any server that speaks ``/v1/chat/completions``, on aiohttp directly: its client costs little a call."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from evenhand.engines.redaction import check_variable_name, redact
+from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
+from evenhand.engines.replies import filtered_completion, read_completion, read_error
+from evenhand.errors import FatalEngineError, InvalidInputError, TransientEngineError
+from evenhand.votes import Completion
+
+DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
+PATH: Final = "/chat/completions"
+
+
+@dataclass(frozen=True)
+class OpenAICompatibleTransport:
+    """The address of a server, and where its key is found.
+
+    Attributes:
+        base_url: With or without ``/v1`` and ``/chat/completions``; without user name, password and query.
+        api_key_env: The environment variable that holds the key, never the key. None takes ``OPENAI_API_KEY`` when it
+            is set, and no key otherwise; ``""`` sends none.
+        headers_env: The environment variable that holds further headers as a JSON object.
+    """
+
+    base_url: str
+    api_key_env: str | None = None
+    headers_env: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_url", normalized_base_url(self.base_url))
+        for field in ("api_key_env", "headers_env"):
+            name = getattr(self, field)
+            if name:
+                check_variable_name(field, name)
+
+    @property
+    def endpoint(self) -> Mapping[str, Any]:
+        """The address."""
+        return {"endpoint": self.base_url}
+
+    @asynccontextmanager
+    async def opened(self, settings: RemoteSettings) -> AsyncIterator[Connection]:
+        """A pool of connections for the event loop that runs now."""
+        headers, secrets = self._headers()
+        connector = aiohttp.TCPConnector(limit=settings.max_in_flight, ttl_dns_cache=300)
+        async with aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            headers=headers,
+        ) as session:
+            yield _AiohttpConnection(session, URL(self.base_url + PATH), secrets, _proxy(self.base_url))
+
+    def _headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evenhand"}
+        secrets = []
+        key = os.environ.get(DEFAULT_KEY_VARIABLE) if self.api_key_env is None else None
+        if self.api_key_env:
+            key = _environment("api_key_env", self.api_key_env)
+        if key:
+            headers["Authorization"] = f"Bearer {key.strip()}"
+            secrets.append(key.strip())
+        if self.headers_env:
+            further = _header_object(self.headers_env)
+            headers |= further
+            secrets += further.values()
+        for name, value in headers.items():
+            if not value.isascii() or not value.isprintable():
+                raise InvalidInputError(
+                    f"the value of the header {name!r} holds characters that a header cannot carry: "
+                    "set the environment variable again, without line ends and other control characters"
+                )
+        return headers, tuple(secrets)
+
+
+def openai_compatible_judge(
+    settings: RemoteSettings, base_url: str, *, api_key_env: str | None = None, headers_env: str | None = None
+) -> RemoteJudge:
+    """A judge on vLLM, SGLang, Ollama, llama.cpp, TGI, LM Studio, OpenAI, or whatever else speaks their protocol."""
+    return RemoteJudge(settings, OpenAICompatibleTransport(base_url, api_key_env, headers_env))
+
+
+def normalized_base_url(base_url: str) -> str:
+    """The address without ``/chat/completions``, with ``/v1`` where no path was given.
+
+    >>> normalized_base_url("http://localhost:8000/")
+    'http://localhost:8000/v1'
+    >>> normalized_base_url("https://example.org/api/v1/chat/completions")
+    'https://example.org/api/v1'
+
+    Raises:
+        InvalidInputError: If it is not an http(s) address, or holds a user name, a password, a query or a fragment.
+    """
+    example = "such as 'http://localhost:8000/v1'"
+    if not isinstance(base_url, str):
+        raise InvalidInputError(f"base_url is a {type(base_url).__name__}; give an address {example}")
+    try:
+        parts = urlsplit(base_url.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidInputError(f"base_url is not an address; give one {example}") from error
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise InvalidInputError(
+            "base_url holds a user name, a password, a query or a fragment (not shown here, in case it is secret): "
+            f"give the bare address {example}, the key through api_key_env and further headers through headers_env"
+        )
+    if parts.scheme not in {"http", "https"} or not host:
+        raise InvalidInputError(f"base_url is {base_url!r}; give an address with http:// or https://, {example}")
+    path = parts.path.rstrip("/").removesuffix(PATH).rstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc.lower(), path or "/v1", "", ""))
+
+
+def _environment(field: str, name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise InvalidInputError(
+            f"{field} names the environment variable {name!r}, which is not set: set it, or leave {field} out"
+        )
+    return value
+
+
+def _header_object(name: str) -> dict[str, str]:
+    try:
+        headers = json.loads(_environment("headers_env", name))
+    except ValueError:
+        headers = None
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise InvalidInputError(
+            f"the environment variable {name!r} (headers_env) must hold a JSON object of texts, such as "
+            '{"X-Project": "evaluation"}'
+        )
+    return headers
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment prescribes, looked up once instead of for every call."""
+    parts = urlsplit(base_url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+class _AiohttpConnection:
+    """An open pool of connections to one address."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: URL, secrets: tuple[str, ...], proxy: str | None) -> None:
+        self._session = session
+        self._url = url
+        self._secrets = secrets
+        self._proxy = proxy
+
+    def supports_schema(self) -> bool:
+        """Not known before asking."""
+        return True
+
+    async def send(self, payload: Mapping[str, Any]) -> Completion:
+        """One POST."""
+        body = json.dumps(payload).encode()
+        try:
+            async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
+                status, headers, content = response.status, response.headers, await response.read()
+        except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
+            raise FatalEngineError(self._describe(error), cause="connection") from None
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise TransientEngineError(self._describe(error), cause="connection") from None
+        if status != 200:
+            text = content.decode("utf-8", "replace")
+            filtered = filtered_completion(status, text)
+            if filtered is not None:
+                return filtered
+            raise read_error(status, text, headers.get("Retry-After"), self._secrets)
+        try:
+            reply = json.loads(content)
+        except ValueError:
+            raise TransientEngineError("the server's reply is not JSON", cause="garbage") from None
+        return read_completion(reply)
+
+    def _describe(self, error: Exception) -> str:
+        told = redact(str(error), self._secrets)
+        return f"the connection to {str(self._url)!r} failed ({type(error).__name__}{': ' if told else ''}{told})"

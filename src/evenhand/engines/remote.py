@@ -1,0 +1,414 @@
+"""A judge behind a network: limits, retries and structured output, the same above every transport."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
+
+from evenhand.engines.base import Request
+from evenhand.engines.limits import Gate
+from evenhand.engines.replies import speaks_of_schema
+from evenhand.errors import (
+    EngineError,
+    FatalEngineError,
+    InvalidInputError,
+    RateLimitedError,
+    TransientEngineError,
+    did_you_mean,
+)
+from evenhand.votes import Completion
+
+READY_SHARE: Final = 1.25
+RATE_LIMIT_PATIENCE: Final = 4
+LONGEST_BACKOFF: Final = 30.0
+LONGEST_WAIT: Final = 300.0
+CHARACTERS_PER_TOKEN: Final = 4
+EXPECTED_REPLY_TOKENS: Final = 200
+RESERVED_PARAMETERS: Final = frozenset(
+    {"model", "messages", "n", "stream", "response_format", "logprobs", "top_logprobs", "temperature", "max_tokens"}
+    | {"top_p", "seed", "stop"}
+)
+SECRET_PARAMETERS: Final = ("key", "token", "secret", "password", "authorization", "credential", "header")
+HARMLESS_PARAMETERS: Final = ("max_completion_tokens", "min_tokens", "stop_token_ids", "skip_special_tokens")
+
+StructuredOutput = Literal["auto"] | bool
+
+
+@dataclass(frozen=True)
+class RemoteSettings:
+    """What is asked of a model behind a network, and how fast.
+
+    Attributes:
+        model: As the server names it.
+        name: The judge's name in votes and scores; the model when None.
+        temperature: 0 by default, so that a verdict can be repeated. Repeated draws (``samples`` > 1) need more, and
+            models that accept no temperature need None (the server's default).
+        max_tokens: Of one reply; None is the server's default.
+        top_p: None is the server's default.
+        seed: Sent with the sample index added to it, so that repeated draws differ. Without a seed nothing tells
+            repeated draws apart but the temperature.
+        stop: Texts that end a reply.
+        extra: More parameters of the request body, such as ``{"reasoning_effort": "low"}``.
+        structured_output: ``True`` asks for replies that satisfy the request's JSON schema; ``"auto"`` does so until
+            the server answers that it cannot; ``False`` never does.
+        max_in_flight: Calls in flight at once, at most; a 429 lowers it for a while.
+        requests_per_minute: May be a fraction; requests are spaced evenly.
+        tokens_per_minute: Of prompts and replies; estimated before a call and corrected after it.
+        timeout: Seconds for one attempt.
+        max_retries: Attempts after the first for what may pass (429, 5xx, a lost connection, a time-out, a reply that
+            is no reply). A 429 counts only when the engine got no other reply since this request's last attempt; four
+            times as many attempts are the end in any case.
+        backoff: Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.
+        prompt_price: US dollars a million tokens, where the server does not tell the cost.
+        completion_price: US dollars a million tokens.
+    """
+
+    model: str
+    name: str | None = None
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    structured_output: StructuredOutput = "auto"
+    max_in_flight: int = 64
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float = 60.0
+    max_retries: int = 5
+    backoff: float = 0.5
+    prompt_price: float | None = None
+    completion_price: float | None = None
+
+    def __post_init__(self) -> None:
+        if not _is_text(self.model):
+            raise InvalidInputError(f"model is {self.model!r}; name the model as the server knows it")
+        self._check_range("temperature", self.temperature, 0, None)
+        self._check_range("max_tokens", self.max_tokens, 1, None, whole=True)
+        self._check_range("top_p", self.top_p, 0, 1)
+        self._check_range("seed", self.seed, None, None, whole=True)
+        self._check_range("max_in_flight", self.max_in_flight, 1, None, whole=True)
+        self._check_range("max_retries", self.max_retries, 0, None, whole=True)
+        self._check_range("backoff", self.backoff, 0, None)
+        for name in ("prompt_price", "completion_price"):
+            self._check_range(name, getattr(self, name), 0, None)
+        for name in ("requests_per_minute", "tokens_per_minute", "timeout"):
+            self._check_range(name, getattr(self, name), 0, None)
+            if getattr(self, name) == 0:
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it must be above 0")
+        if self.structured_output not in ("auto", True, False):
+            raise InvalidInputError(
+                f"structured_output is {self.structured_output!r}. "
+                f"{did_you_mean(self.structured_output, ('auto', True, False))}"
+            )
+        if not all(isinstance(text, str) and text for text in self.stop):
+            raise InvalidInputError(f"stop is {self.stop!r}; give texts that end a reply")
+        _check_extra(self.extra)
+
+    @staticmethod
+    def _check_range(
+        name: str, value: float | None, least: float | None, most: float | None, *, whole: bool = False
+    ) -> None:
+        if value is None and name not in {"max_in_flight", "max_retries", "timeout", "backoff"}:
+            return
+        kinds = int if whole else (int, float)
+        if (
+            isinstance(value, kinds)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and (least is None or value >= least)
+            and (most is None or value <= most)
+        ):
+            return
+        kind = "a whole number" if whole else "a number"
+        low = "" if least is None else f" from {least}"
+        high = "" if most is None else f" to {most}"
+        raise InvalidInputError(f"{name} is {value!r}; it must be {kind}{low}{high}")
+
+    def sampling(self) -> dict[str, Any]:
+        """The parameters that every request carries and every reply depends on."""
+        given = {
+            "model": self.model,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "top_p": self.top_p,
+            "seed": self.seed,
+            "stop": list(self.stop) or None,
+        }
+        return {name: value for name, value in given.items() if value is not None} | dict(self.extra)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _check_extra(extra: Mapping[str, Any]) -> None:
+    if not isinstance(extra, Mapping):
+        raise InvalidInputError(f"extra is a {type(extra).__name__}; give a mapping of request parameters")
+    for name in extra:
+        if name in RESERVED_PARAMETERS:
+            raise InvalidInputError(
+                f"extra may not hold {name!r}: it has a field of its own, or is set for each request"
+            )
+        if name not in HARMLESS_PARAMETERS and any(word in str(name).casefold() for word in SECRET_PARAMETERS):
+            raise InvalidInputError(
+                f"extra may not hold {name!r}: keys and headers are read from environment variables (see api_key_env)"
+            )
+    try:
+        json.dumps(dict(extra), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"extra must be plain JSON: {error}") from error
+
+
+class Transport(Protocol):
+    """Carries one request body to a server and its reply back."""
+
+    @property
+    def endpoint(self) -> Mapping[str, Any]:
+        """What names the server in a judge's identity, without secrets."""
+
+    def opened(self, settings: RemoteSettings) -> AbstractAsyncContextManager[Connection]:
+        """A connection for the event loop that runs now."""
+
+
+class Connection(Protocol):
+    """An open transport on one event loop."""
+
+    async def send(self, payload: Mapping[str, Any]) -> Completion:
+        """The reply to one attempt.
+
+        Raises:
+            EngineError: Of the kind that says whether another attempt makes sense.
+        """
+
+    def supports_schema(self) -> bool:
+        """Whether the server may be asked for structured output, as far as is known without asking."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """What one event loop shares: the open connection, the gate, and what was learnt."""
+
+    connection: Connection
+    resources: AsyncExitStack
+    gate: Gate
+    schema: bool
+    users: int = 0
+    replies: int = 0
+    reply_tokens: float = EXPECTED_REPLY_TOKENS
+    fatal: FatalEngineError | None = None
+
+
+@dataclass(slots=True)
+class _Trial:
+    """One request on its way: what is sent, and how often it was."""
+
+    request: Request
+    payload: Mapping[str, Any]
+    schema: bool
+    tokens: float
+    replies_before: int
+    attempts: int = 0
+    retries: int = 0
+
+
+class RemoteJudge:
+    """A judge behind a network.
+
+    It may run on several event loops at once, each with connections and limits of its own, and any number of times.
+
+    Attributes:
+        settings: What is asked, and how fast.
+        transport: How it travels.
+    """
+
+    def __init__(self, settings: RemoteSettings, transport: Transport, *, jitter: random.Random | None = None) -> None:
+        self.settings = settings
+        self.transport = transport
+        self._sampling = settings.sampling()
+        self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
+        self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+
+    def __repr__(self) -> str:
+        return f"RemoteJudge({self.settings!r}, {self.transport!r})"
+
+    @property
+    def judge_id(self) -> str:
+        """The name given, or the model's."""
+        return self.settings.name or self.settings.model
+
+    @property
+    def concurrency(self) -> int:
+        """A quarter more than may be in flight, so that the next request is ready when a reply comes."""
+        return math.ceil(self.settings.max_in_flight * READY_SHARE)
+
+    def identity(self) -> Mapping[str, Any]:
+        """The server, the model and the sampling parameters."""
+        return {
+            **self.transport.endpoint,
+            "sampling": self.settings.sampling(),
+            "structured_output": self.settings.structured_output,
+        }
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Connections for the event loop that runs now, shared by all who enter meanwhile."""
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop) or await self._open(loop)
+        session.users += 1
+        try:
+            yield
+        finally:
+            session.users -= 1
+            if not session.users:
+                del self._sessions[loop]
+                session.gate.close()
+                await session.resources.aclose()
+
+    async def _open(self, loop: asyncio.AbstractEventLoop) -> _Session:
+        settings, resources = self.settings, AsyncExitStack()
+        connection = await resources.enter_async_context(self.transport.opened(settings))
+        wanted = settings.structured_output
+        session = self._sessions[loop] = _Session(
+            connection=connection,
+            resources=resources,
+            gate=Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+            schema=connection.supports_schema() if wanted == "auto" else wanted,
+        )
+        return session
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request, after as many attempts as it takes.
+
+        Raises:
+            EngineError: When there is no reply.
+            InvalidInputError: When the judge is not running on this event loop.
+        """
+        session = self._sessions.get(asyncio.get_running_loop())
+        if session is None:
+            raise InvalidInputError(
+                f"the judge {self.judge_id!r} is not running on this event loop: call complete() inside "
+                "'async with judge.running():'"
+            )
+        trial = self._trial(session, request)
+        while True:
+            entered_at = await session.gate.enter(trial.tokens, again=trial.attempts > 0)
+            try:
+                completion = await self._attempt(session, trial)
+            except EngineError as error:
+                error.attempts = trial.attempts
+                delay = self._after_failure(error, session, trial, entered_at)
+            else:
+                return self._received(completion, session, trial)
+            finally:
+                session.gate.leave()
+            if delay:
+                await asyncio.sleep(delay)
+
+    def _trial(self, session: _Session, request: Request) -> _Trial:
+        schema = session.schema and request.response_schema is not None
+        return _Trial(
+            request=request,
+            payload=self._payload(request, schema=schema),
+            schema=schema,
+            tokens=self._expected_tokens(request, session),
+            replies_before=session.replies,
+        )
+
+    async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
+        if session.fatal is not None:
+            raise FatalEngineError(str(session.fatal), cause=session.fatal.cause)
+        trial.attempts += 1
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                return await session.connection.send(trial.payload)
+        except TimeoutError as error:
+            raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
+
+    def _received(self, completion: Completion, session: _Session, trial: _Trial) -> Completion:
+        session.replies += 1
+        session.gate.succeeded()
+        if self.settings.tokens_per_minute is not None and completion.prompt_tokens is not None:
+            reply_tokens = completion.completion_tokens or 0
+            session.gate.spent(completion.prompt_tokens + reply_tokens - trial.tokens)
+            session.reply_tokens += 0.1 * (reply_tokens - session.reply_tokens)
+        return self._priced(completion)
+
+    def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
+        """Seconds that the request waits by itself before it queues again.
+
+        Raises:
+            EngineError: If it is not sent again.
+        """
+        if isinstance(error, TransientEngineError):
+            return self._delay(error, session, trial, entered_at)
+        if isinstance(error, FatalEngineError):
+            session.fatal = session.fatal or error
+        elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
+            session.schema = trial.schema = False
+            trial.payload = self._payload(trial.request, schema=False)
+            return 0.0
+        raise error
+
+    def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
+        limited = isinstance(error, RateLimitedError)
+        trial.retries += not limited or session.replies == trial.replies_before
+        trial.replies_before = session.replies
+        most = self.settings.max_retries
+        if limited:
+            session.gate.slow_down(entered_at)
+        if trial.retries > most or trial.attempts > RATE_LIMIT_PATIENCE * most:
+            raise self._gave_up(error) from error
+        backoff = min(LONGEST_BACKOFF, self.settings.backoff * 2 ** max(0, trial.retries - 1))
+        wait = self._jitter.uniform(0, backoff)
+        if not isinstance(error, RateLimitedError):
+            return wait
+        if error.retry_after is not None:
+            if error.retry_after > LONGEST_WAIT:
+                raise self._gave_up(error) from error
+            wait = error.retry_after
+        session.gate.pause(wait)
+        return 0.0
+
+    def _gave_up(self, error: TransientEngineError) -> TransientEngineError:
+        times = "once" if error.attempts == 1 else f"{error.attempts} times"
+        message = f"{self.judge_id!r} was asked {times} and gave no reply; the last time, {error}"
+        if isinstance(error, RateLimitedError):
+            return RateLimitedError(message, cause=error.cause, attempts=error.attempts, retry_after=error.retry_after)
+        return TransientEngineError(message, cause=error.cause, attempts=error.attempts)
+
+    def _payload(self, request: Request, *, schema: bool) -> dict[str, Any]:
+        payload = {**self._sampling, "messages": request.messages}
+        if self.settings.seed is not None:
+            payload["seed"] = self.settings.seed + request.sample
+        if request.logprobs:
+            payload["logprobs"] = True
+            payload["top_logprobs"] = request.logprobs
+        if schema and request.response_schema is not None:
+            payload["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "verdict", "strict": True, "schema": dict(request.response_schema)},
+            }
+        return payload
+
+    def _expected_tokens(self, request: Request, session: _Session) -> float:
+        if self.settings.tokens_per_minute is None:
+            return 0.0
+        characters = sum(len(message.get("content") or "") for message in request.messages)
+        return characters / CHARACTERS_PER_TOKEN + session.reply_tokens
+
+    def _priced(self, completion: Completion) -> Completion:
+        prompt, reply = self.settings.prompt_price, self.settings.completion_price
+        if completion.cost is not None or (prompt is None and reply is None):
+            return completion
+        if completion.prompt_tokens is None or completion.completion_tokens is None:
+            return completion
+        cost = (completion.prompt_tokens * (prompt or 0.0) + completion.completion_tokens * (reply or 0.0)) / 1e6
+        return completion.model_copy(update={"cost": cost})

@@ -1,0 +1,139 @@
+"""Reading what a chat-completions server sends: replies, errors, and how long it asks to wait."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from evenhand.engines.redaction import redact
+from evenhand.errors import EngineError, FatalEngineError, RateLimitedError, RejectedRequestError, TransientEngineError
+from evenhand.votes import Completion, TokenLogprob
+
+FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
+TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
+SHOWN_CHARACTERS: Final = 300
+
+
+def read_completion(reply: object) -> Completion:
+    """The first choice of a chat completion.
+
+    No content, and content of parts none of which is text, give ``text=None``. Hidden reasoning is not part of the
+    text. A refusal in its own field is the text when there is no content.
+
+    Raises:
+        TransientEngineError: If the reply has no choice with a message: servers under load send such bodies.
+    """
+    if not isinstance(reply, Mapping):
+        raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        error = reply.get("error")
+        told = f": {redact(json.dumps(error))[:SHOWN_CHARACTERS]}" if error else ""
+        raise TransientEngineError(f"the server's reply has no choice with a message{told}", cause="garbage")
+    usage = reply.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
+    text = _text(message.get("content"))
+    finish_reason, model = choice.get("finish_reason"), reply.get("model")
+    return Completion(
+        text=_text(message.get("refusal")) if text is None else text,
+        finish_reason=finish_reason if isinstance(finish_reason, str) else None,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        cost=_amount(usage.get("cost")),
+        model=model if isinstance(model, str) else None,
+        logprobs=_logprobs(choice.get("logprobs")),
+    )
+
+
+def _text(content: object) -> str | None:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return None
+    parts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
+    texts = [part for part in parts if isinstance(part, str)]
+    return "".join(texts) if texts else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _amount(value: object) -> float | None:
+    valid = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    return float(value) if valid else None  # type: ignore[arg-type]
+
+
+def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    if not isinstance(content, list):
+        return None
+    tokens = []
+    for entry in content:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
+            continue
+        top = tuple(_pairs(entry.get("top_logprobs")))
+        logprob = entry.get("logprob")
+        if isinstance(logprob, int | float):
+            tokens.append(TokenLogprob(token=entry["token"], logprob=logprob, top=top))
+    return tuple(tokens)
+
+
+def _pairs(likeliest: object) -> Iterable[tuple[str, float]]:
+    for entry in likeliest if isinstance(likeliest, list) else ():
+        if isinstance(entry, Mapping):
+            token, logprob = entry.get("token"), entry.get("logprob")
+            if isinstance(token, str) and isinstance(logprob, int | float):
+                yield token, float(logprob)
+
+
+def read_error(status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = ()) -> EngineError:
+    """The error that a status other than 200 means; its message quotes the body, without secrets."""
+    told = " ".join(redact(body, secrets).split())[:SHOWN_CHARACTERS]
+    message = f"the server answered {status}: {told or 'nothing'}"
+    cause = f"http_{status}"
+    wait = seconds_to_wait(retry_after)
+    if status in FATAL_STATUSES or 300 <= status < 400 or (status == 429 and "insufficient_quota" in body):
+        return FatalEngineError(message, cause=cause)
+    if status == 429 or (status >= 500 and wait is not None):  # an overloaded server that says when to come back
+        return RateLimitedError(message, cause=cause, retry_after=wait)
+    if status >= 500 or status in TRANSIENT_STATUSES:
+        return TransientEngineError(message, cause=cause)
+    return RejectedRequestError(message, cause=cause)
+
+
+def filtered_completion(status: int, body: str) -> Completion | None:
+    """Some servers answer 400 when their content filter stops a prompt: that is a reply, not a fault."""
+    if status != 400 or not any(code in body for code in ('"content_filter"', '"content_policy_violation"')):
+        return None
+    return Completion(text=None, finish_reason="content_filter")
+
+
+def speaks_of_schema(message: str) -> bool:
+    """Whether an error's message is about structured output."""
+    folded = message.casefold()
+    return any(word in folded for word in ("response_format", "json_schema", "schema", "structured output", "guided"))
+
+
+def seconds_to_wait(retry_after: str | None) -> float | None:
+    """The Retry-After header, in seconds or as an HTTP date; None when it is neither.
+
+    >>> seconds_to_wait("1.5"), seconds_to_wait("Thu, 01 Jan 1970 00:00:00 GMT"), seconds_to_wait("soon")
+    (1.5, 0.0, None)
+    """
+    if retry_after is None:
+        return None
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
