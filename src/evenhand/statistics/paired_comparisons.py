@@ -1,0 +1,302 @@
+"""Strengths of systems from paired comparisons: Bradley-Terry, Davidson's ties, Davidson and Beaver's order effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import helmert
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, logsumexp
+
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.intervals import Interval
+from evenhand.statistics.paired_logit import LogitFit, Outcomes, fit_logit, wald_interval, why_not_finite
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Strength:
+    """What a model says of one system.
+
+    Attributes:
+        system: Its name.
+        log_strength: ``lambda``; those of the placed systems sum to zero. None when it has no finite value.
+        share: ``exp(lambda)`` as a share of the placed systems' sum: the strength on the probability scale. Its
+            interval is formed on the logit scale.
+        reason: Why there is no finite strength; None when there is one.
+    """
+
+    system: str
+    log_strength: Interval | None
+    share: Interval | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the whole model, or the reason why it has no value.
+
+    Attributes:
+        interval: The estimate with its interval; None when there is a reason.
+        reason: Why there is no estimate; None when there is one.
+    """
+
+    interval: Interval | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """A fitted paired-comparison model.
+
+    Attributes:
+        model: ``"bradley_terry"`` (a tie is half a win each) or ``"davidson"`` (a tie is an outcome of its own).
+        strengths: One a system, in the order of ``Contests.systems``.
+        tie: Davidson's ``nu``: between equals a tie has probability ``nu / (2 + nu)``. Without a tie in the
+            data it is 0, on the boundary: a reason, no interval.
+        position_log_odds: The log-odds that the first-shown wins a decided contest between equals; positive favours it.
+        position_probability: The same as a probability: 0.5 is no position advantage.
+        level: Of the intervals.
+        contests: Scored contests.
+        unscored: Contests without a score, left out.
+        clusters: Prompts with a scored contest.
+        log_likelihood: At the maximum; None when nothing could be fitted.
+        iterations: Steps of the optimiser.
+        gradient: The largest component of the mean gradient at the end.
+    """
+
+    model: Literal["bradley_terry", "davidson"]
+    strengths: tuple[Strength, ...]
+    tie: Parameter
+    position_log_odds: Parameter
+    position_probability: Parameter
+    level: float
+    contests: int
+    unscored: int
+    clusters: int
+    log_likelihood: float | None
+    iterations: int
+    gradient: float | None
+
+
+def fit_bradley_terry(contests: Contests, *, order_effect: bool = False, level: float = 0.95) -> PairedComparison:
+    """Bradley-Terry strengths by maximum likelihood, a tie as half a win each.
+
+    ``logit P(i beats j) = lambda_i - lambda_j (+ delta when i is shown first)``, ``sum lambda = 0``.
+
+    Any score in [0, 1] counts as that share of a win. A system that won or lost every contest has no finite strength,
+    and more generally the strengths are finite only within a set of systems in which a chain of wins leads from each
+    to each (Ford's condition): the largest such set is placed, every other system carries a reason. The intervals are
+    ``estimate ± t(G-1) · standard error`` with the covariance robust to any dependence within a prompt, G prompts.
+
+    Source: Bradley and Terry, Biometrika 39 (1952); Ford, American Mathematical Monthly 64 (1957).
+
+    Args:
+        contests: With ``order_effect``, presented contests: who was shown first must be true.
+        order_effect: Estimate the advantage ``delta`` of the system shown first.
+        level: Of the intervals.
+
+    >>> twice, once = [1.0, 1.0], [0.0]  # a beats b two times of three: log-odds log 2
+    >>> contests = Contests.of(["a", "b"], first=[0] * 3, second=[1] * 3, score=twice + once)
+    >>> fit = fit_bradley_terry(contests)
+    >>> [round(strength.share.estimate, 4) for strength in fit.strengths if strength.share]
+    [0.6667, 0.3333]
+    """
+    return _fit("bradley_terry", contests, order_effect=order_effect, level=level)
+
+
+def fit_davidson(contests: Contests, *, order_effect: bool = False, level: float = 0.95) -> PairedComparison:
+    """Davidson's model, in which a tie is an outcome; with ``order_effect``, Davidson and Beaver's.
+
+    With ``pi = exp(lambda)``, i shown first: ``P(i wins) : P(tie) : P(j wins)``
+    ``= gamma · pi_i : nu · sqrt(gamma · pi_i · pi_j) : pi_j``, ``gamma = exp(delta)``. Davidson and Beaver write
+    ``pi_i : nu' sqrt(pi_i pi_j) : gamma' pi_j``; theirs are ``gamma' = 1/gamma`` and ``nu' = nu / sqrt(gamma)``, the
+    likelihood is the same. Without a tie in the data ``nu`` is 0 and the model is Bradley-Terry's.
+
+    A score between a tie and a win (votes averaged) is shared between the two outcomes so that the score is kept. A tie
+    connects both ways in Ford's condition; the rest is as in ``fit_bradley_terry``.
+
+    Source: Davidson, Journal of the American Statistical Association 65 (1970); Davidson and Beaver, Biometrics 33
+    (1977).
+
+    Args:
+        contests: With ``order_effect``, presented contests: who was shown first must be true.
+        order_effect: Estimate the advantage ``delta`` of the system shown first.
+        level: Of the intervals.
+
+    >>> score = [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]  # equals; two ties of six: nu / (2 + nu) = 1/3, nu = 1
+    >>> fit = fit_davidson(Contests.of(["a", "b"], first=[0] * 6, second=[1] * 6, score=score))
+    >>> round(fit.tie.interval.estimate, 6) if fit.tie.interval else fit.tie.reason
+    1.0
+    """
+    return _fit("davidson", contests, order_effect=order_effect, level=level)
+
+
+_NOT_ASKED = "the model was fitted without an order effect"
+
+
+def _fit(
+    model: Literal["bradley_terry", "davidson"], contests: Contests, *, order_effect: bool, level: float
+) -> PairedComparison:
+    scored = contests.scored
+    placed, reasons = placeable(scored)
+    rows = np.isin(scored.first, placed) & np.isin(scored.second, placed)
+    core = scored.only(rows)
+    has_ties = bool(np.any((core.score > 0) & (core.score < 1)))
+    ties = model == "davidson" and has_ties
+    tie_reason = "a tie counts as half a win each" if model == "bradley_terry" else "no tie was seen: nu is 0"
+
+    design, position_reason = _design(core, placed, order_effect=order_effect, ties=ties)
+    problem = why_not_finite(Outcomes.of(design, core.score, core.cluster, ties=ties)) if len(placed) else None
+    if problem is not None:
+        why = (
+            "every contest was a tie: strengths and tie parameter have no finite estimate"
+            if np.all(core.score == 0.5)
+            else f"the likelihood has no unique finite maximum ({problem})"
+        )
+        reasons = {**dict.fromkeys(placed.tolist(), why), **reasons}
+        placed, tie_reason = placed[:0], why
+        position_reason = position_reason or why
+    fit = fit_logit(Outcomes.of(design, core.score, core.cluster, ties=ties)) if len(placed) else None
+
+    log_odds, probability = _position(fit, len(placed) - 1, position_reason, level)
+    return PairedComparison(
+        model=model,
+        strengths=_strengths(contests.systems, placed, reasons, fit, level),
+        tie=_tie(fit, level) if fit is not None and ties else Parameter(None, tie_reason),
+        position_log_odds=log_odds,
+        position_probability=probability,
+        level=level,
+        contests=len(scored),
+        unscored=len(contests) - len(scored),
+        clusters=len(np.unique(scored.cluster)),
+        log_likelihood=None if fit is None else fit.log_likelihood,
+        iterations=0 if fit is None else fit.iterations,
+        gradient=None if fit is None else fit.gradient,
+    )
+
+
+def placeable(scored: Contests) -> tuple[npt.NDArray[np.intp], dict[int, str]]:
+    """The systems that have finite strengths relative to one another, and for every other system the reason why not.
+
+    They are the largest strongly connected component of the graph with an edge from each system to those that it took
+    anything from (a win, or a tie). A component of one system has nothing to be compared with; of two equally
+    large ones neither is preferred.
+
+    >>> swept = Contests.of("abc", first=[0, 1, 2, 1], second=[1, 2, 1, 0], score=[1, 1, 1, 0])
+    >>> placed, reasons = placeable(swept)
+    >>> placed.tolist(), reasons
+    ([1, 2], {0: 'won every contest: no finite strength'})
+    """
+    size = len(scored.systems)
+    took = np.zeros((size, size))
+    np.add.at(took, (scored.first, scored.second), scored.score)
+    np.add.at(took, (scored.second, scored.first), 1.0 - scored.score)
+    _, label = connected_components(csr_array(took > 0), directed=True, connection="strong")
+    sizes = np.bincount(label)
+    largest = np.flatnonzero(sizes == sizes.max())
+    unique = len(largest) == 1 and sizes.max() > 1
+    placed = np.flatnonzero(label == largest[0]) if unique else np.empty(0, dtype=np.intp)
+    reasons = {
+        system: _why_not_placed(float(took[system].sum()), float(took[:, system].sum()))
+        for system in sorted(set(range(size)) - set(placed.tolist()))
+    }
+    return placed, reasons
+
+
+def _why_not_placed(taken: float, given: float) -> str:
+    if taken + given == 0:
+        return "no scored contest"
+    if given == 0:
+        return "won every contest: no finite strength"
+    if taken == 0:
+        return "lost every contest: no finite strength"
+    return "no chain of wins leads both from and to the systems that can be placed: no finite strength"
+
+
+def strength_design(core: Contests, placed: npt.NDArray[np.intp]) -> FloatArray:
+    """Shape (m, len(placed) - 1): ``e_first - e_second`` in an orthonormal basis of the strengths that sum to zero."""
+    basis = _basis(len(placed))
+    where = np.full(len(core.systems), -1)
+    where[placed] = np.arange(len(placed))
+    difference: FloatArray = basis[where[core.first]] - basis[where[core.second]]
+    return difference
+
+
+def _basis(size: int) -> FloatArray:
+    basis: FloatArray = helmert(size).T
+    return basis
+
+
+def _design(
+    core: Contests, placed: npt.NDArray[np.intp], *, order_effect: bool, ties: bool
+) -> tuple[FloatArray, str | None]:
+    """The design with the order effect where that is identified, and the reason where it is not."""
+    if not len(placed):
+        return np.empty((0, 0)), "no system could be placed" if order_effect else _NOT_ASKED
+    strengths = strength_design(core, placed)
+    if not order_effect:
+        return strengths, _NOT_ASKED
+    with_order = np.column_stack([strengths, np.ones(len(core))])
+    problem = why_not_finite(Outcomes.of(with_order, core.score, core.cluster, ties=ties))
+    if problem == "collinear":
+        return strengths, "the orders cannot be told from the systems: show pairs in both orders"
+    if problem == "separated" and why_not_finite(Outcomes.of(strengths, core.score, core.cluster, ties=ties)) is None:
+        return strengths, "position decides every contest that strength does not: no finite estimate"
+    return with_order, None
+
+
+def _strengths(
+    systems: tuple[str, ...],
+    placed: npt.NDArray[np.intp],
+    reasons: dict[int, str],
+    fit: LogitFit | None,
+    level: float,
+) -> tuple[Strength, ...]:
+    found: dict[int, Strength] = {
+        system: Strength(systems[system], None, None, reason) for system, reason in reasons.items()
+    }
+    if fit is not None:
+        basis = _basis(len(placed))
+        width = basis.shape[1]
+        log_strengths = basis @ fit.parameters[:width]
+        unused = len(fit.parameters) - width
+        for position, system in enumerate(placed.tolist()):
+            others = np.delete(log_strengths, position)
+            rest = np.exp(others - logsumexp(others))
+            slope = (
+                np.insert(-rest, position, 1.0) @ basis
+            )  # of logit(share) = lambda - log(sum of the others' exp(lambda))
+            found[system] = Strength(
+                systems[system],
+                wald_interval(fit, np.pad(basis[position], (0, unused)), level),
+                wald_interval(
+                    fit,
+                    np.pad(slope, (0, unused)),
+                    level,
+                    transform=expit,
+                    at=log_strengths[position] - logsumexp(others),
+                ),
+                None,
+            )
+    return tuple(found[system] for system in range(len(systems)))
+
+
+def _position(fit: LogitFit | None, column: int, reason: str | None, level: float) -> tuple[Parameter, Parameter]:
+    if fit is None or reason is not None:
+        return Parameter(None, reason), Parameter(None, reason)
+    direction = np.eye(len(fit.parameters))[column]
+    return (
+        Parameter(wald_interval(fit, direction, level), None),
+        Parameter(wald_interval(fit, direction, level, transform=expit), None),
+    )
+
+
+def _tie(fit: LogitFit, level: float) -> Parameter:
+    direction = np.eye(len(fit.parameters))[-1]
+    return Parameter(wald_interval(fit, direction, level, transform=np.exp), None)
