@@ -6,9 +6,9 @@ cannot say: the scale, the weight, and which options mean that the criterion doe
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Union, cast
+from typing import Any, List, Union, cast
 
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option, Scale, fold_label
@@ -123,7 +123,7 @@ def artifact_from_criterion(criterion: Criterion) -> EvenhandCriterion:
     )
 
 
-def context_mapping(fields: Union[str, List[str], Dict[str, str], None]) -> dict[str, str]:
+def context_mapping(fields: Union[str, Sequence[str], Mapping[str, str], None]) -> dict[str, str]:
     """Context fields in any of unitxt's forms, as name shown -> field read.
 
     >>> context_mapping(["question", "context"])
@@ -231,7 +231,7 @@ def _catalog_entry(identifier: str) -> dict[str, Any]:
 
 
 def criteria_ids(mode: str | None = None) -> list[str]:
-    """The ids of evenhand's own criteria in the catalog, sorted; ``mode`` is ``direct``, ``pairwise`` or None for all."""
+    """The ids of evenhand's own criteria, sorted; ``mode`` is ``direct``, ``pairwise`` or None for all."""
     root = register_catalog() / "criteria" / "evenhand"
     return sorted(
         "criteria.evenhand." + ".".join(path.relative_to(root).with_suffix("").parts)
@@ -303,3 +303,18 @@ def _scale_of(artifact: CriteriaWithOptions, options: tuple[Option, ...]) -> Sca
 def _shown(reference: object) -> str:
     text = repr(reference)
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+def check_entry(path: Path) -> Union[str, None]:
+    """What is wrong with a catalog entry, or None: it must build, say what it is, and come back from its own JSON."""
+    entry = _read_object(path)
+    for field in ("__description__", "__tags__"):
+        if not entry.get(field):
+            return f"has no {field}"
+    try:
+        artifact = Artifact.load(str(path))
+    except Exception as error:  # noqa: BLE001 - unitxt raises many kinds; the caller is told which
+        return f"cannot be built: {error}"
+    if json.loads(artifact.to_json()) != {key: value for key, value in entry.items() if key != "__id__"}:
+        return "changes when it is built and written again"
+    return None

@@ -50,13 +50,12 @@ class ScoreSummary:
     usage: Usage
 
 
-def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95, seed: int = 0) -> ScoreSummary:
+def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSummary:
     """Scores with intervals over instances; one verdict an instance, each instance a cluster with all its votes.
 
     Args:
         verdicts: One an instance.
         level: Of the intervals.
-        seed: Of the intervals, where they resample.
     """
     columns = np.array(
         [
@@ -69,11 +68,11 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95, seed: int = 0
         ],
         dtype=float,
     ).reshape(len(verdicts), 3)
-    score, positional_bias, agreement = mean_intervals(columns, level=level, seed=seed)
+    score, positional_bias, agreement = mean_intervals(columns, level=level)
     spreads = np.array([[_number(verdict.spread)] for verdict in verdicts], dtype=float).reshape(len(verdicts), 1)
-    (spread,) = mean_intervals(spreads, level=level, seed=seed, bounds=(0.0, 0.5))
+    (spread,) = mean_intervals(spreads, level=level, bounds=(0.0, 0.5))
     replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
-    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level, seed=seed)
+    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
     scored = columns[~np.isnan(columns[:, 0]), 0]
     unscored = sum(not verdict.scored and not verdict.na for verdict in verdicts)
     usage = Usage()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from dataclasses import dataclass
     from typing import Any, Self, dataclass_transform
+    from typing import Optional as Maybe
 
     @dataclass_transform(kw_only_default=True)
     class Artifact:
@@ -136,6 +137,13 @@ else:
 
     random.setstate(_state)
 
+    class Maybe:
+        """``Maybe[X]`` is ``X`` to unitxt, which does not understand optional field types, and ``X | None`` to mypy."""
+
+        def __class_getitem__(cls, item: object) -> object:
+            return item
+
+
 __all__ = [
     "Artifact",
     "Catalog",
@@ -147,6 +155,7 @@ __all__ = [
     "InferenceEngine",
     "LocalCatalog",
     "MapReduceMetric",
+    "Maybe",
     "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
     "dict_get",

@@ -1,1 +1,15 @@
-"""The data set that ``evenhand demo`` judges, and its loader."""
+"""The demonstration data: 48 prompts, the responses of three systems, references, and gold labels given by us."""
+
+import json
+from importlib import resources
+from typing import Any
+
+SYSTEMS = ("alder", "birch", "cedar")
+CRITERIA = ("criteria.evenhand.direct.relevance", "criteria.evenhand.direct.correctness")
+GOLD_FIELDS = {"relevance": "{system}_relevance", "correctness": "{system}_correctness"}
+
+
+def load_rows() -> list[dict[str, Any]]:
+    """The rows; the README beside the data says what each column holds."""
+    text = resources.files(__name__).joinpath("prompts.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]

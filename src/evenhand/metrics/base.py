@@ -5,17 +5,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Dict, List, Union
 
-from evenhand.aggregation import check_on_position_bias, check_rule
 from evenhand.artifacts import context_mapping, load_criteria_artifact
 from evenhand.criteria import Scale
-from evenhand.engines.base import JudgeEngine
-from evenhand.engines.journal import open_journal
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
 from evenhand.judging.instances import context_of, field_of, text_of
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.statistics import Interval
 from evenhand.unitxt_bases import (
@@ -25,6 +20,7 @@ from evenhand.unitxt_bases import (
     EvaluationInput,
     InferenceEngine,
     MapReduceMetric,
+    Maybe,
 )
 from evenhand.votes import Vote
 
@@ -39,7 +35,7 @@ NO_ENGINE = (
 class ClassifiedInput(EvaluationInput):
     """One instance as a judge metric sees it, with the data classification policy that must reach the engine."""
 
-    data_classification: tuple[str, ...] | None = None
+    data_classification: Maybe[tuple[str, ...] | None] = None
 
 
 class JudgeMetric(MapReduceMetric):
@@ -73,12 +69,12 @@ class JudgeMetric(MapReduceMetric):
 
     main_score: str = "llm_as_judge"
     prediction_type: Any = Any
-    n_resamples: int = None  # type: ignore[assignment] # unitxt's own bootstrap stays off: the scores bring their intervals
+    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
 
-    inference_engine: Union[InferenceEngine, List[InferenceEngine]] = None
-    criteria: Criteria = None
-    criteria_field: str = None
-    context_fields: Union[str, List[str], Dict[str, str]] = None
+    inference_engine: Maybe[Union[InferenceEngine, List[InferenceEngine]]] = None
+    criteria: Maybe[Criteria] = None
+    criteria_field: Maybe[str] = None
+    context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
     check_positional_bias: Union[bool, float] = True
     orders: str = "given"
     shuffles: int = 1
@@ -86,14 +82,14 @@ class JudgeMetric(MapReduceMetric):
     flow: str = "two_step"
     max_reasks: int = 1
     generate_summaries: bool = False
-    aggregation: str = None
-    on_position_bias: str = None
-    judge_weights: List[float] = None
-    evaluator_name: str = None
+    aggregation: Maybe[str] = None
+    on_position_bias: Maybe[str] = None
+    judge_weights: Maybe[List[float]] = None
+    evaluator_name: Maybe[str] = None
     include_prompts_in_result: bool = True
     max_failure_rate: float = 0.2
-    max_calls: int = None
-    max_cost: float = None
+    max_calls: Maybe[int] = None
+    max_cost: Maybe[float] = None
     seed: int = 0
     journal: str = "default"
     progress: bool = True
@@ -101,44 +97,36 @@ class JudgeMetric(MapReduceMetric):
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
-        self.grid()
-        self.judging_flow()
-        self.limits()
-        for scale in self.scales():
-            check_rule(self.aggregation, scale)
-            check_on_position_bias(self.on_position_bias, scale)
+        self.settings(self.scales())
 
     @abstractmethod
     def scales(self) -> Sequence[Scale]:
         """The scales of the criteria that are known when the metric is built."""
 
-    def grid(self) -> Grid:
-        """Orders and samples, as a checked value."""
-        return Grid(
-            orders=self.orders,
-            check_positional_bias=self.check_positional_bias,
-            samples=self.samples,
-            shuffles=self.shuffles,
-            seed=self.seed,
-        )
-
-    def judging_flow(self) -> Flow:
-        """How a judge is asked, as a checked value."""
-        return Flow(
-            name=self.flow,
-            max_reasks=self.max_reasks,
-            generate_summaries=self.generate_summaries,
-            include_prompts=self.include_prompts_in_result,
-            seed=self.seed,
-        )
-
-    def limits(self) -> Limits:
-        """Budget and tolerance, as a checked value."""
-        return Limits(
-            max_calls=self.max_calls,
-            max_cost=self.max_cost,
-            max_failure_rate=self.max_failure_rate,
-            progress=self.progress,
+    def settings(self, scales: Sequence[Scale] = ()) -> RunSettings:
+        """The run's settings, checked, together with the scales that its rules must fit."""
+        return RunSettings.from_options(
+            {
+                "check_positional_bias": self.check_positional_bias,
+                "orders": self.orders,
+                "shuffles": self.shuffles,
+                "samples": self.samples,
+                "flow": self.flow,
+                "max_reasks": self.max_reasks,
+                "generate_summaries": self.generate_summaries,
+                "include_prompts_in_result": self.include_prompts_in_result,
+                "aggregation": self.aggregation,
+                "on_position_bias": self.on_position_bias,
+                "judge_weights": self.judge_weights,
+                "max_failure_rate": self.max_failure_rate,
+                "max_calls": self.max_calls,
+                "max_cost": self.max_cost,
+                "level": self.confidence_level,
+                "seed": self.seed,
+                "journal": self.journal,
+                "progress": self.progress,
+            },
+            scales,
         )
 
     def engines(self) -> list[Any]:
@@ -147,7 +135,7 @@ class JudgeMetric(MapReduceMetric):
         Raises:
             InvalidInputError: If there is none.
         """
-        if self.inference_engine is None or self.inference_engine == []:
+        if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
         return self.inference_engine if isinstance(self.inference_engine, list) else [self.inference_engine]
 
@@ -167,17 +155,7 @@ class JudgeMetric(MapReduceMetric):
             for engine in engines:
                 if isinstance(engine, Artifact):
                     engine.verify_instance({"data_classification_policy": list(policy)})
-        judges: list[JudgeEngine] = [as_judge(engine) for engine in engines]
-        with open_journal(self.journal, judges) as journal:
-            return run_votes(
-                questions,
-                judges,
-                grid=self.grid(),
-                flow=self.judging_flow(),
-                limits=self.limits(),
-                journal=journal,
-                weights=self.judge_weights,
-            )
+        return self.settings().run(questions, [as_judge(engine) for engine in engines])
 
     def criteria_artifacts(self, inputs: Sequence[EvaluationInput]) -> list[Criteria]:
         """One criteria artifact an instance: the metric's own, or the one that the instance names.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.aggregation import aggregate, check_on_position_bias, check_rule
+from evenhand.aggregation import aggregate
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
@@ -96,9 +96,7 @@ class DirectJudge(JudgeMetric):
     def reduce(self, intermediates: List[DirectAssessment]) -> Dict[str, Any]:
         """The global scores: the mean score and every measure of how far it can be trusted."""
         main, evaluator = intermediates[0].score_name, intermediates[0].evaluator
-        summary = summarize(
-            [intermediate.verdict for intermediate in intermediates], level=self.confidence_level, seed=self.seed
-        )
+        summary = summarize([intermediate.verdict for intermediate in intermediates], level=self.confidence_level)
         scores: dict[str, Any] = self.interval_scores(main, summary.score)
         scores |= self.interval_scores(f"{main}_using_{evaluator}", summary.score)
         for name in ("positional_bias", "parse_rate", "agreement", "spread"):
@@ -128,8 +126,7 @@ class DirectJudge(JudgeMetric):
                 "and one without fits metrics.evenhand.pairwise"
             )
         criterion = criterion_from_artifact(artifact)
-        check_rule(self.aggregation, criterion.scale)
-        check_on_position_bias(self.on_position_bias, criterion.scale)
+        self.settings([criterion.scale])
         return criterion
 
     def _question(self, row: int, given: EvaluationInput, criterion: Criterion) -> Question:

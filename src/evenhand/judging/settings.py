@@ -1,0 +1,202 @@
+"""The settings of a run under the names that users give them, for metrics, tables and the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self, TypedDict, cast
+
+from evenhand.aggregation import check_on_position_bias, check_rule
+from evenhand.criteria import Scale
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.journal import Journal, open_journal
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.flow import Flow, FlowName
+from evenhand.judging.grid import Grid, Orders
+from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
+from evenhand.question import Question
+from evenhand.votes import Vote
+
+
+class RunOptions(TypedDict, total=False):
+    """How a run judges; every option has a default.
+
+    Attributes:
+        check_positional_bias: True (the default) shows every instance in both orders; a share such as 0.2 shows a
+            seeded sample of the instances so; False none.
+        orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
+        shuffles: How many permutations ``shuffled`` draws.
+        samples: Draws of each prompt.
+        flow: ``two_step`` (assessment, then selection) or ``one_step`` (one structured reply; half the calls).
+        max_reasks: How often a judge whose reply names no option is asked again (1).
+        generate_summaries: Ask for a summary of each assessment.
+        include_prompts_in_result: Keep the prompts in the votes.
+        aggregation: The rule by which a panel's votes become one; the scale's default when None.
+        on_position_bias: What a disagreement between orders counts; the scale's default when None.
+        judge_weights: One positive weight a judge, in the order of the panel.
+        max_failure_rate: The share of votes that may fail (0.2) before the run ends in an error.
+        max_calls: Calls to launch at most.
+        max_cost: US dollars after which no call is launched.
+        level: Of the intervals (0.95).
+        seed: Of samples, shuffles, nonces and intervals (0).
+        journal: ``"default"``, the path of a journal file, or None for no journal.
+        progress: Show a progress bar.
+    """
+
+    check_positional_bias: bool | float
+    orders: str
+    shuffles: int
+    samples: int
+    flow: str
+    max_reasks: int
+    generate_summaries: bool
+    include_prompts_in_result: bool
+    aggregation: str | None
+    on_position_bias: str | None
+    judge_weights: Sequence[float] | None
+    max_failure_rate: float
+    max_calls: int | None
+    max_cost: float | None
+    level: float
+    seed: int
+    journal: str | Path | None
+    progress: bool
+
+
+DEFAULTS: RunOptions = {
+    "check_positional_bias": True,
+    "orders": "given",
+    "shuffles": 1,
+    "samples": 1,
+    "flow": "two_step",
+    "max_reasks": 1,
+    "generate_summaries": False,
+    "include_prompts_in_result": True,
+    "aggregation": None,
+    "on_position_bias": None,
+    "judge_weights": None,
+    "max_failure_rate": 0.2,
+    "max_calls": None,
+    "max_cost": None,
+    "level": 0.95,
+    "seed": 0,
+    "journal": "default",
+    "progress": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Checked options.
+
+    Attributes:
+        grid: Orders and samples.
+        flow: How a judge is asked.
+        limits: Budget, tolerated failures, progress bar.
+        aggregation: The panel rule, or None for the scale's default.
+        on_position_bias: The policy on disagreeing orders, or None for the scale's default.
+        judge_weights: One a judge, or None for equal weights.
+        level: Of the intervals.
+        seed: Of everything random.
+        journal: ``"default"``, a path, or None.
+    """
+
+    grid: Grid
+    flow: Flow
+    limits: Limits
+    aggregation: str | None
+    on_position_bias: str | None
+    judge_weights: tuple[float, ...] | None
+    level: float
+    seed: int
+    journal: str | Path | None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any] | RunOptions, scales: Sequence[Scale] = ()) -> Self:
+        """Check options, and that the rules among them fit the scales of what is judged.
+
+        Raises:
+            InvalidInputError: An option that does not exist, or a value that is not accepted.
+            UnknownRuleError: A rule that does not exist or does not fit a scale.
+        """
+        unknown = [name for name in options if name not in DEFAULTS]
+        if unknown:
+            raise InvalidInputError(f"there is no option {unknown[0]!r}. {did_you_mean(unknown[0], DEFAULTS)}")
+        given = cast(RunOptions, {**DEFAULTS, **options})
+        for scale in scales:
+            check_rule(given["aggregation"], scale)
+            check_on_position_bias(given["on_position_bias"], scale)
+        if not 0 < given["level"] < 1:
+            raise InvalidInputError(f"level is {given['level']!r}; a confidence level lies between 0 and 1, as 0.95")
+        weights = given["judge_weights"]
+        return cls(
+            grid=Grid(
+                orders=cast(Orders, given["orders"]),
+                check_positional_bias=given["check_positional_bias"],
+                samples=given["samples"],
+                shuffles=given["shuffles"],
+                seed=given["seed"],
+            ),
+            flow=Flow(
+                name=cast(FlowName, given["flow"]),
+                max_reasks=given["max_reasks"],
+                generate_summaries=given["generate_summaries"],
+                include_prompts=given["include_prompts_in_result"],
+                seed=given["seed"],
+            ),
+            limits=Limits(
+                max_calls=given["max_calls"],
+                max_cost=given["max_cost"],
+                max_failure_rate=given["max_failure_rate"],
+                progress=given["progress"],
+            ),
+            aggregation=given["aggregation"],
+            on_position_bias=given["on_position_bias"],
+            judge_weights=None if weights is None else tuple(weights),
+            level=given["level"],
+            seed=given["seed"],
+            journal=given["journal"],
+        )
+
+    def run(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> list[tuple[Vote, ...]]:
+        """The votes on each question; see :func:`evenhand.judging.run.run_votes`."""
+        with self._opened_journal(judges) as journal:
+            return run_votes(
+                questions,
+                judges,
+                grid=self.grid,
+                flow=self.flow,
+                limits=self.limits,
+                journal=journal,
+                weights=self.judge_weights,
+            )
+
+    def estimate(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> RunEstimate:
+        """What :meth:`run` would do, without a call."""
+        with self._opened_journal(judges) as journal:
+            return estimate_run(questions, judges, grid=self.grid, flow=self.flow, journal=journal)
+
+    @contextmanager
+    def _opened_journal(self, judges: Sequence[JudgeEngine]) -> Iterator[Journal | None]:
+        """The journal, unless it is switched off or no judge's replies need one."""
+        needed = any(judge.identity() is not None for judge in judges)
+        journal = open_journal(self.journal) if needed else None
+        try:
+            yield journal
+        finally:
+            if journal is not None:
+                journal.close()
+
+    def parameters(self) -> dict[str, Any]:
+        """The settings that a result depends on, as plain JSON."""
+        return {
+            "grid": asdict(self.grid),
+            "flow": asdict(self.flow),
+            "aggregation": self.aggregation,
+            "on_position_bias": self.on_position_bias,
+            "judge_weights": None if self.judge_weights is None else list(self.judge_weights),
+            "level": self.level,
+            "seed": self.seed,
+        }

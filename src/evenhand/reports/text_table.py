@@ -1,0 +1,88 @@
+"""A table of texts, as Markdown, as HTML and for a terminal."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from evenhand.statistics import Interval
+
+MISSING = "–"
+UNBOUND_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Headers, rows of texts, and what must be said beneath them.
+
+    Attributes:
+        title: Above the table.
+        headers: One a column.
+        rows: As wide as the headers.
+        notes: Sentences beneath the table.
+    """
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def to_markdown(self) -> str:
+        """A pipe table with its title and notes."""
+        lines = [f"**{self.title}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
+        lines += [_pipe_row(row) for row in self.rows]
+        for note in self.notes:
+            lines += ["", note]
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """A table element with a caption, and the notes as paragraphs."""
+        head = "".join(f"<th>{html.escape(header)}</th>" for header in self.headers)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        caption = html.escape(self.title)
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+    def to_terminal(self, *, width: int | None = None) -> str:
+        """The table with box-drawing lines, no wider than the terminal."""
+        table = Table(title=self.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+        for place, header in enumerate(self.headers):
+            table.add_column(header, justify="left" if place == 0 else "right", no_wrap=place == 0)
+        for row in self.rows:
+            table.add_row(*(cell.replace("[", r"\[") for cell in row))
+        console = Console(width=width, highlight=False)
+        if width is None and not console.is_terminal:
+            console = Console(width=UNBOUND_WIDTH, highlight=False)
+        with console.capture() as captured:
+            console.print(table)
+            for note in self.notes:
+                console.print(note, markup=False)
+        return captured.get()
+
+
+def _pipe_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def format_interval(interval: Interval | None, *, digits: int = 2) -> str:
+    """An estimate with its interval, or a dash where there is none."""
+    if interval is None:
+        return MISSING
+    return f"{interval.estimate:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def format_share(interval: Interval | None) -> str:
+    """A share as a percentage with its interval, or a dash where there is none."""
+    if interval is None:
+        return MISSING
+    return f"{interval.estimate:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
+
+
+def format_count(value: float | None, *, digits: int = 0) -> str:
+    """A number with thousands separators, or a dash where there is none."""
+    return MISSING if value is None else f"{value:,.{digits}f}"
