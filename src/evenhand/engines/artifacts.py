@@ -6,15 +6,19 @@ retries as a judge's questions.
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any, Dict, List
+from dataclasses import fields
+from typing import Any, Dict, List, Union
 
 from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, open_journal
-from evenhand.errors import EngineError
-from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput
+from evenhand.engines.litellm import litellm_judge
+from evenhand.engines.openai_compatible import openai_compatible_judge
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.errors import EngineError, InvalidInputError
+from evenhand.unitxt_bases import InferenceEngine, Maybe, TextGenerationInferenceOutput
 from evenhand.votes import Completion
 
 
@@ -28,23 +32,28 @@ class JudgeEngineArtifact(InferenceEngine):
     """
 
     use_cache: bool = False
-    journal: str = "default"
+    journal: Maybe[str] = "default"
     label: str = "evenhand"
 
     def to_judge(self) -> JudgeEngine:
         """A fresh judge with this artifact's settings."""
         raise NotImplementedError
 
+    def missing_fields(self) -> List[str]:
+        """Fields that the judge needs and that were not given: a catalog entry may leave them to its user."""
+        return []
+
     def verify(self) -> None:
-        """Check the fields by building the judge."""
+        """Check the fields by building the judge, unless some are still to be given."""
         super().verify()
-        self.to_judge()
+        if not self.missing_fields():
+            self.to_judge()
 
     def prepare_engine(self) -> None:
         """Nothing is opened before the first call."""
 
     def get_engine_id(self) -> str:
-        """The judge's name, without dots and dashes as unitxt's ids have it."""
+        """The judge's name in the form of unitxt's engine ids."""
         name = self.to_judge().judge_id.split("/")[-1].replace("-", "_").replace(".", ",").lower()
         return f"{name}_{self.label}"
 
@@ -88,6 +97,116 @@ class JudgeEngineArtifact(InferenceEngine):
     def get_return_object(self, outputs: List[TextGenerationInferenceOutput], return_meta_data: bool) -> List[Any]:
         """Texts, or with meta data unitxt's outputs."""
         return outputs if return_meta_data else [output.prediction for output in outputs]
+
+
+class RemoteJudgeArtifact(JudgeEngineArtifact):
+    """A judge behind a network; every field is explained in :class:`~evenhand.engines.remote.RemoteSettings`.
+
+    Attributes:
+        api_key: Refused, like ``credentials``, and a field only for that: unitxt's own error for an unknown field would
+            show the key.
+        credentials: Refused.
+    """
+
+    model: Maybe[str] = None
+    name: Maybe[str] = None
+    temperature: Maybe[float] = 0.0
+    max_tokens: Maybe[int] = None
+    top_p: Maybe[float] = None
+    seed: Maybe[int] = None
+    stop: Maybe[Union[str, List[str]]] = None
+    extra: Maybe[Dict[str, Any]] = None
+    structured_output: Any = "auto"
+    max_in_flight: int = 64
+    requests_per_minute: Maybe[float] = None
+    tokens_per_minute: Maybe[float] = None
+    timeout: float = 60.0
+    max_retries: int = 5
+    backoff: float = 0.5
+    prompt_price: Maybe[float] = None
+    completion_price: Maybe[float] = None
+    api_key: Maybe[str] = None
+    credentials: Maybe[Dict[str, Any]] = None
+    example = ""
+
+    def verify(self) -> None:
+        """Refuse keys, then check the rest."""
+        for field in ("api_key", "credentials"):
+            if getattr(self, field) is not None:
+                raise InvalidInputError(
+                    f"{field} is not accepted, so that no key can reach a file or a log: put the key into an "
+                    "environment variable, and that variable's name into api_key_env"
+                )
+        super().verify()
+
+    def missing_fields(self) -> List[str]:
+        """The model, when it was not given."""
+        return ["model"] if self.model is None else []
+
+    def to_settings(self) -> RemoteSettings:
+        """The fields as checked, frozen settings.
+
+        Raises:
+            InvalidInputError: If a field is missing or cannot be what it is.
+        """
+        missing = self.missing_fields()
+        if missing:
+            given = ",".join(f"{name}=…" for name in missing)
+            raise InvalidInputError(
+                f"{self.get_pretty_print_name()} needs {' and '.join(missing)}: add [{given}] to its id, "
+                f"as in {self.example!r}"
+            )
+        settings = {field.name: getattr(self, field.name) for field in fields(RemoteSettings)}
+        settings["stop"] = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+        settings["extra"] = self.extra or {}
+        return RemoteSettings(**settings)
+
+
+class LiteLLMEngine(RemoteJudgeArtifact):
+    """A judge of any provider that litellm knows: ``engines.evenhand.litellm[model=openai/gpt-4.1-mini]``.
+
+    Attributes:
+        api_base: The server's address, where it is not the provider's own.
+        api_key_env: The environment variable that holds the key; None leaves it to litellm.
+    """
+
+    api_base: Maybe[str] = None
+    api_key_env: Maybe[str] = None
+    label: str = "evenhand_litellm"
+    example = "engines.evenhand.litellm[model=openai/gpt-4.1-mini]"
+
+    def to_judge(self) -> RemoteJudge:
+        """A fresh judge with this artifact's settings."""
+        return litellm_judge(self.to_settings(), api_base=self.api_base, api_key_env=self.api_key_env)
+
+
+class OpenAICompatibleEngine(RemoteJudgeArtifact):
+    """A judge on any server that speaks ``/v1/chat/completions``.
+
+    ``engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=…]``
+
+    Attributes:
+        base_url: With or without ``/v1``.
+        api_key_env: The environment variable that holds the key; None takes ``OPENAI_API_KEY`` when it is set.
+        headers_env: The environment variable that holds further headers as a JSON object.
+    """
+
+    base_url: Maybe[str] = None
+    api_key_env: Maybe[str] = None
+    headers_env: Maybe[str] = None
+    label: str = "evenhand_openai_compatible"
+    example = "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]"
+
+    def missing_fields(self) -> List[str]:
+        """The address and the model, where they were not given."""
+        return (["base_url"] if self.base_url is None else []) + super().missing_fields()
+
+    def to_judge(self) -> RemoteJudge:
+        """A fresh judge with this artifact's settings."""
+        settings = self.to_settings()
+        return openai_compatible_judge(
+            settings, self.base_url or "", api_key_env=self.api_key_env, headers_env=self.headers_env
+        )
 
 
 async def _complete_all(

@@ -69,7 +69,7 @@ class OpenAICompatibleTransport:
         secrets = []
         key = os.environ.get(DEFAULT_KEY_VARIABLE) if self.api_key_env is None else None
         if self.api_key_env:
-            key = _environment("api_key_env", self.api_key_env)
+            key = environment_value("api_key_env", self.api_key_env)
         if key:
             headers["Authorization"] = f"Bearer {key.strip()}"
             secrets.append(key.strip())
@@ -93,7 +93,7 @@ def openai_compatible_judge(
     return RemoteJudge(settings, OpenAICompatibleTransport(base_url, api_key_env, headers_env))
 
 
-def normalized_base_url(base_url: str) -> str:
+def normalized_base_url(base_url: str, *, field: str = "base_url") -> str:
     """The address without ``/chat/completions``, with ``/v1`` where no path was given.
 
     >>> normalized_base_url("http://localhost:8000/")
@@ -106,24 +106,29 @@ def normalized_base_url(base_url: str) -> str:
     """
     example = "such as 'http://localhost:8000/v1'"
     if not isinstance(base_url, str):
-        raise InvalidInputError(f"base_url is a {type(base_url).__name__}; give an address {example}")
+        raise InvalidInputError(f"{field} is a {type(base_url).__name__}; give an address {example}")
     try:
         parts = urlsplit(base_url.strip())
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise InvalidInputError(f"base_url is not an address; give one {example}") from error
+        raise InvalidInputError(f"{field} is not an address; give one {example}") from error
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise InvalidInputError(
-            "base_url holds a user name, a password, a query or a fragment (not shown here, in case it is secret): "
+            f"{field} holds a user name, a password, a query or a fragment (not shown here, in case it is secret): "
             f"give the bare address {example}, the key through api_key_env and further headers through headers_env"
         )
     if parts.scheme not in {"http", "https"} or not host:
-        raise InvalidInputError(f"base_url is {base_url!r}; give an address with http:// or https://, {example}")
+        raise InvalidInputError(f"{field} is {redact(base_url)!r}; give an address with http:// or https://, {example}")
     path = parts.path.rstrip("/").removesuffix(PATH).rstrip("/")
     return urlunsplit((parts.scheme, parts.netloc.lower(), path or "/v1", "", ""))
 
 
-def _environment(field: str, name: str) -> str:
+def environment_value(field: str, name: str) -> str:
+    """What the environment variable holds that a field names.
+
+    Raises:
+        InvalidInputError: If it is not set.
+    """
     value = os.environ.get(name)
     if not value:
         raise InvalidInputError(
@@ -134,7 +139,7 @@ def _environment(field: str, name: str) -> str:
 
 def _header_object(name: str) -> dict[str, str]:
     try:
-        headers = json.loads(_environment("headers_env", name))
+        headers = json.loads(environment_value("headers_env", name))
     except ValueError:
         headers = None
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):

@@ -88,7 +88,7 @@ class RemoteSettings:
     completion_price: float | None = None
 
     def __post_init__(self) -> None:
-        if not _is_text(self.model):
+        if not _is_text(self.model) or not self.model.strip():
             raise InvalidInputError(f"model is {self.model!r}; name the model as the server knows it")
         self._check_range("temperature", self.temperature, 0, None)
         self._check_range("max_tokens", self.max_tokens, 1, None, whole=True)
@@ -108,7 +108,7 @@ class RemoteSettings:
                 f"structured_output is {self.structured_output!r}. "
                 f"{did_you_mean(self.structured_output, ('auto', True, False))}"
             )
-        if not all(isinstance(text, str) and text for text in self.stop):
+        if not all(_is_text(text) for text in self.stop):
             raise InvalidInputError(f"stop is {self.stop!r}; give texts that end a reply")
         _check_extra(self.extra)
 
@@ -146,7 +146,7 @@ class RemoteSettings:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, str) and value != ""
 
 
 def _check_extra(extra: Mapping[str, Any]) -> None:
@@ -189,7 +189,10 @@ class Connection(Protocol):
         """
 
     def supports_schema(self) -> bool:
-        """Whether the server may be asked for structured output, as far as is known without asking."""
+        """Whether the server may be asked for structured output, as far as is known without asking.
+
+        Asked once, before the first call, and outside its time-out: what takes long to load may be loaded here.
+        """
 
 
 @dataclass(slots=True)
@@ -199,7 +202,7 @@ class _Session:
     connection: Connection
     resources: AsyncExitStack
     gate: Gate
-    schema: bool
+    schema: bool | None = None
     users: int = 0
     replies: int = 0
     reply_tokens: float = EXPECTED_REPLY_TOKENS
@@ -275,12 +278,10 @@ class RemoteJudge:
     async def _open(self, loop: asyncio.AbstractEventLoop) -> _Session:
         settings, resources = self.settings, AsyncExitStack()
         connection = await resources.enter_async_context(self.transport.opened(settings))
-        wanted = settings.structured_output
         session = self._sessions[loop] = _Session(
             connection=connection,
             resources=resources,
             gate=Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute),
-            schema=connection.supports_schema() if wanted == "auto" else wanted,
         )
         return session
 
@@ -313,6 +314,9 @@ class RemoteJudge:
                 await asyncio.sleep(delay)
 
     def _trial(self, session: _Session, request: Request) -> _Trial:
+        if session.schema is None:
+            supported, wanted = session.connection.supports_schema(), self.settings.structured_output
+            session.schema = supported if wanted == "auto" else wanted
         schema = session.schema and request.response_schema is not None
         return _Trial(
             request=request,

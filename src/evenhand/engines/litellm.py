@@ -1,0 +1,190 @@
+"""Every provider that litellm knows. litellm itself is imported when the first call is made: that takes seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final
+
+from evenhand.engines.openai_compatible import environment_value, normalized_base_url
+from evenhand.engines.redaction import check_variable_name
+from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
+from evenhand.engines.replies import read_completion, read_error
+from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError
+from evenhand.votes import Completion
+
+CLOSING_SECONDS: Final = 2.0
+BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
+
+
+@dataclass(frozen=True)
+class LiteLLMTransport:
+    """A provider that litellm knows, and where its key is found.
+
+    Attributes:
+        api_base: The server's address, where it is not the provider's own.
+        api_key_env: The environment variable that holds the key, never the key. None leaves it to litellm, which reads
+            the provider's own variable (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, …).
+    """
+
+    api_base: str | None = None
+    api_key_env: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.api_base is not None:
+            normalized_base_url(self.api_base, field="api_base")
+        if self.api_key_env is not None:
+            check_variable_name("api_key_env", self.api_key_env)
+
+    @property
+    def endpoint(self) -> Mapping[str, Any]:
+        """The address, where it was given."""
+        return {"provider": "litellm", "endpoint": self.api_base}
+
+    @asynccontextmanager
+    async def opened(self, settings: RemoteSettings) -> AsyncIterator[Connection]:
+        """Clients for the event loop that runs now; litellm makes them, and they are closed at the end."""
+        connection = _LiteLLMConnection(settings.model, self._address(settings.model))
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    def _address(self, model: str) -> dict[str, str]:
+        address = {}
+        if self.api_base is not None:
+            address["api_base"] = self.api_base
+        if self.api_key_env is not None:
+            address["api_key"] = environment_value("api_key_env", self.api_key_env)
+        elif self.api_base is not None and model.startswith("openai/") and not os.environ.get("OPENAI_API_KEY"):
+            address["api_key"] = "none"  # litellm insists on one, and a server of one's own needs none
+        return address
+
+
+class LiteLLMJudge(RemoteJudge):
+    """A judge behind litellm; an address that the environment prescribes for its provider is part of its identity."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """The address, the model and the sampling parameters."""
+        model = self.settings.model
+        provider = (model.split("/")[0] if "/" in model else "openai").upper()
+        prescribed = [os.environ.get(provider + suffix) for suffix in BASE_VARIABLES]
+        addresses = [normalized_base_url(address, field=f"{provider}_API_BASE") for address in prescribed if address]
+        identity = super().identity()
+        return identity if identity["endpoint"] or not addresses else {**identity, "endpoint": addresses[0]}
+
+
+def litellm_judge(
+    settings: RemoteSettings, *, api_base: str | None = None, api_key_env: str | None = None
+) -> LiteLLMJudge:
+    """A judge of any provider that litellm knows; the model carries the provider, as in ``"openai/gpt-4.1-mini"``."""
+    return LiteLLMJudge(settings, LiteLLMTransport(api_base, api_key_env))
+
+
+def import_litellm() -> ModuleType:
+    """litellm, without its network look-ups at import, its telemetry and its chatter.
+
+    Raises:
+        MissingDependencyError: If it is not installed.
+    """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        import litellm  # noqa: PLC0415 - takes seconds, and only this engine needs it
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"the litellm engine needs the package litellm, which cannot be imported ({error}): pip install litellm"
+        ) from error
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    module: ModuleType = litellm
+    return module
+
+
+class _LiteLLMConnection:
+    """litellm's clients on one event loop."""
+
+    def __init__(self, model: str, address: Mapping[str, str]) -> None:
+        self._model = model
+        self._address = address
+        self._litellm: ModuleType | None = None
+
+    def supports_schema(self) -> bool:
+        """What litellm's table of models says."""
+        return bool(self._imported().supports_response_schema(model=self._model))
+
+    async def send(self, payload: Mapping[str, Any]) -> Completion:
+        """One call, with none of litellm's own retries."""
+        litellm = self._imported()
+        try:
+            response = await litellm.acompletion(
+                **{**payload, "messages": list(payload["messages"])},
+                **self._address,
+                num_retries=0,
+                max_retries=0,
+                drop_params=True,
+            )
+        except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
+            filtered = isinstance(error, litellm.ContentPolicyViolationError)
+            failure = None if filtered else self._failure(error)
+        else:
+            completion = read_completion(response.model_dump())
+            cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
+            return completion if cost is None else completion.model_copy(update={"cost": float(cost)})
+        if failure is not None:
+            raise failure  # outside the handler: litellm's own error, which may hold the key, is not chained
+        return Completion(text=None, finish_reason="content_filter")
+
+    async def close(self) -> None:
+        """Close the clients that litellm made for this event loop, and forget them."""
+        if self._litellm is None:
+            return
+        await _stop_logging_worker()
+        cached: dict[str, Any] = self._litellm.in_memory_llm_clients_cache.cache_dict
+        suffix = f"-{id(asyncio.get_running_loop())}"
+        for key in [key for key in cached if str(key).endswith(suffix)]:
+            client = cached.pop(key)
+            close = getattr(client, "close", None)
+            if asyncio.iscoroutinefunction(close):
+                await close()
+
+    def _imported(self) -> ModuleType:
+        if self._litellm is None:
+            self._litellm = import_litellm()
+        return self._litellm
+
+    def _failure(self, error: Exception) -> EngineError:
+        """Our error for one of litellm's, told by its status."""
+        secrets = [value for name, value in self._address.items() if name == "api_key"]
+        status = getattr(error, "status_code", None)
+        text = str(error)
+        if not isinstance(status, int):
+            return read_error(400, f"{type(error).__name__}: {text}", None, secrets)
+        headers: Any = getattr(error, "litellm_response_headers", None)
+        headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
+        failure = read_error(status, text, headers.get("retry-after"), secrets)
+        if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
+            return FatalEngineError(str(failure), cause=failure.cause)
+        return failure
+
+
+async def _stop_logging_worker() -> None:
+    """End the task in which litellm logs its calls: it would outlive the run."""
+    try:
+        from litellm.litellm_core_utils import logging_worker  # noqa: PLC0415 - as litellm itself
+    except ImportError:  # other versions of litellm have none
+        return
+    worker = logging_worker.GLOBAL_LOGGING_WORKER
+    if getattr(worker, "_bound_loop", None) is not asyncio.get_running_loop():
+        return
+    try:
+        async with asyncio.timeout(CLOSING_SECONDS):
+            await worker.flush()
+    except TimeoutError:
+        logging.getLogger(__name__).debug("litellm's logging did not end within %g seconds", CLOSING_SECONDS)
+    await worker.stop()
