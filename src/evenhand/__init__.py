@@ -1,3 +1,70 @@
-"""evenhand: LLM judges for unitxt that say truthfully how far their judgement can be trusted."""
+"""evenhand: LLM judges for unitxt that say truthfully how far their judgement can be trusted.
+
+The names below are imported when they are first used: ``import evenhand`` loads neither unitxt nor litellm.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Completion",
+    "Criterion",
+    "EvenhandError",
+    "JudgementTable",
+    "Match",
+    "Option",
+    "Question",
+    "Rubric",
+    "Verdict",
+    "Vote",
+    "__version__",
+    "aggregate",
+    "catalog_path",
+    "judge",
+    "load",
+    "match_closest_option",
+    "register",
+]
+
+_HOMES = {
+    "Completion": "evenhand.votes",
+    "Criterion": "evenhand.criteria",
+    "EvenhandError": "evenhand.errors",
+    "JudgementTable": "evenhand.tables",
+    "Match": "evenhand.votes",
+    "Option": "evenhand.criteria",
+    "Question": "evenhand.question",
+    "Rubric": "evenhand.criteria",
+    "Verdict": "evenhand.votes",
+    "Vote": "evenhand.votes",
+    "aggregate": "evenhand.aggregation",
+    "catalog_path": "evenhand.registration",
+    "judge": "evenhand.tables",
+    "load": "evenhand.artifacts",
+    "match_closest_option": "evenhand.parsing",
+    "register": "evenhand.registration",
+}
+
+if TYPE_CHECKING:
+    from evenhand.aggregation import aggregate
+    from evenhand.artifacts import load
+    from evenhand.criteria import Criterion, Option, Rubric
+    from evenhand.errors import EvenhandError
+    from evenhand.parsing import match_closest_option
+    from evenhand.question import Question
+    from evenhand.registration import catalog_path, register
+    from evenhand.tables import JudgementTable, judge
+    from evenhand.votes import Completion, Match, Verdict, Vote
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

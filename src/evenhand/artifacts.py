@@ -156,6 +156,21 @@ def load_criterion(reference: object) -> Criterion:
     return criterion_from_artifact(artifact)
 
 
+def load(reference: object) -> Criterion:
+    """The criterion that a catalog id, a JSON file, a dict, a JSON text or an artifact stands for.
+
+    Without options it is the criterion of a comparison.
+
+    Raises:
+        ArtifactError: If there is no such artifact, or it is not a criterion.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    if isinstance(reference, Criterion):
+        return reference
+    artifact = load_criteria_artifact(reference)
+    return criterion_from_artifact(artifact) if isinstance(artifact, CriteriaWithOptions) else load_comparison(artifact)
+
+
 def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
     """The pairwise criterion from a catalog id, a JSON file, a dict, a JSON text, an artifact or a frozen value.
 

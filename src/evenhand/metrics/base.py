@@ -140,12 +140,13 @@ class JudgeMetric(MapReduceMetric):
         return self.inference_engine if isinstance(self.inference_engine, list) else [self.inference_engine]
 
     def evaluator(self) -> str:
-        """The judge's name in score names: as unitxt builds it, from the evaluator's name and the engine's label."""
+        """The judge's name in score names, as unitxt builds it: the evaluator's name (or the engine's id) and label."""
         names = []
         for engine in self.engines():
-            name = as_judge(engine).judge_id if self.evaluator_name is None else self.evaluator_name
-            label = getattr(engine, "label", None)
-            names.append(name.lower() if label is None or self.evaluator_name is None else f"{name.lower()}_{label}")
+            if isinstance(engine, InferenceEngine):
+                names.append(f"{(self.evaluator_name or engine.get_engine_id()).lower()}_{engine.label}")
+            else:
+                names.append((self.evaluator_name or as_judge(engine).judge_id).lower())
         return "+".join(dict.fromkeys(names))
 
     def judge(self, questions: Sequence[Question]) -> list[tuple[Vote, ...]]:
