@@ -1,0 +1,304 @@
+"""Any unitxt inference engine as a judge: vLLM, Hugging Face, watsonx, CrossProvider, and what users define themselves.
+
+Those engines take batches, so the bridge gathers what the running questions wait for and sends it as one batch, in the
+engine's own thread. unitxt's cache is switched off for that call: it has no sample index, and would answer the second
+draw of a prompt with the first; the journal keeps the replies instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
+from evenhand.catalogs import register_catalog
+from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.engine_thread import thread_of
+from evenhand.engines.unitxt_replies import flatten, own_words, public_fields, read_failure, read_output
+from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError, RejectedRequestError
+from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact
+from evenhand.votes import Completion, Message
+
+_HOW_TO_GIVE_ONE = (
+    "Give one in any of three ways: a catalog id such as 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]'; an "
+    "engine of unitxt or evenhand, such as CrossProviderInferenceEngine(model=…); or an object with the methods of "
+    "evenhand.engines.base.JudgeEngine"
+)
+_HOPELESS_AFTER = 8
+"""So many single requests in a row without one reply, and the rest of a failed batch is not tried."""
+
+_logger = logging.getLogger(__name__)
+
+
+def as_judge(engine: object) -> JudgeEngine:
+    """The judge that an engine, an artifact or a catalog id stands for.
+
+    Args:
+        engine: A catalog id; an artifact of evenhand; any inference engine of unitxt; or a judge, which is returned as
+            it is.
+
+    Raises:
+        ArtifactError: If the id names nothing, or something that is not an engine.
+        InvalidInputError: If it is none of these.
+    """
+    if isinstance(engine, str):
+        return as_judge(_fetch_engine(engine))
+    to_judge = getattr(engine, "to_judge", None)
+    if callable(to_judge):
+        judge: JudgeEngine = to_judge()
+        return judge
+    if isinstance(engine, InferenceEngine):
+        return UnitxtBridge(engine)
+    if isinstance(engine, JudgeEngine) and not isinstance(engine, type):
+        return engine
+    raise InvalidInputError(f"{_name(engine)} is not a judge. {_HOW_TO_GIVE_ONE}")
+
+
+def _fetch_engine(identifier: str) -> object:
+    register_catalog()
+    try:
+        artifact, _ = fetch_artifact(identifier)
+    except UnitxtArtifactNotFoundError as error:
+        raise ArtifactError(f"no catalog holds the engine {identifier!r}. {_HOW_TO_GIVE_ONE}") from error
+    if not isinstance(artifact, InferenceEngine):
+        raise ArtifactError(f"{identifier!r} is {_name(artifact)}, not an inference engine. {_HOW_TO_GIVE_ONE}")
+    return artifact
+
+
+def _name(thing: object) -> str:
+    kind = thing.__name__ if isinstance(thing, type) else type(thing).__name__
+    if isinstance(thing, type):
+        return f"the class {kind} (make an object of it)"
+    return f"an artifact of the type {kind}" if isinstance(thing, Artifact) else f"an object of the type {kind}"
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A request on its way to a batch."""
+
+    messages: tuple[Message, ...]
+    options: tuple[str, ...] | None
+    policy: tuple[str, ...] | None
+    reply: asyncio.Future[Completion]
+
+    def instance(self, *, chat: bool) -> dict[str, Any]:
+        """The request as unitxt's engines read it; the options are there for engines that choose by likelihood."""
+        instance: dict[str, Any] = {
+            "source": [dict(message) for message in self.messages] if chat else flatten(self.messages),
+            "task_data": {} if self.options is None else {"options": list(self.options)},
+        }
+        if self.policy is not None:
+            instance["data_classification_policy"] = list(self.policy)
+        return instance
+
+    def fail(self, error: EngineError) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(error)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """How the splitting of one failed batch goes."""
+
+    answered: bool = False
+    failed: int = 0
+    last: EngineError | None = None
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """What one run has waiting."""
+
+    waiting: deque[_Waiting] = field(default_factory=deque)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    arrivals: int = 0
+
+
+class UnitxtBridge:
+    """A unitxt inference engine as a judge.
+
+    A batch leaves when no request has arrived for ``quiet_seconds`` or when it has ``max_batch`` requests; while the
+    engine works, the next one gathers. A batch that fails is halved and sent again, so that only the request that is
+    at fault fails; replies that the engine lost with the batch are asked for a second time.
+
+    Attributes:
+        engine: What answers. Its own limits, retries and batch size apply.
+        max_batch: Requests in one call of the engine at most.
+        quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
+    """
+
+    def __init__(
+        self,
+        engine: InferenceEngine,
+        *,
+        judge_id: str | None = None,
+        max_batch: int = 512,
+        quiet_seconds: float = 0.01,
+    ) -> None:
+        if not isinstance(engine, InferenceEngine):
+            raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {_HOW_TO_GIVE_ONE}")
+        if max_batch < 1:
+            raise InvalidInputError(f"max_batch is {max_batch!r}; a batch has at least one request")
+        if not quiet_seconds >= 0:
+            raise InvalidInputError(f"quiet_seconds is {quiet_seconds!r}; it is 0 or more")
+        self.engine = engine
+        self.max_batch = max_batch
+        self.quiet_seconds = quiet_seconds
+        self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
+        self._chat = True
+        self._gathering: _Gathering | None = None
+
+    def __repr__(self) -> str:
+        return f"UnitxtBridge({self._judge_id!r}, max_batch={self.max_batch!r})"
+
+    @property
+    def judge_id(self) -> str:
+        """The engine's id, unless another name was given."""
+        return self._judge_id
+
+    @property
+    def concurrency(self) -> int:
+        """Enough for one batch with the engine and three gathering."""
+        return 4 * self.max_batch
+
+    def identity(self) -> Mapping[str, Any]:
+        """The engine's class and id and the fields that it was made with, without secrets and without limits."""
+        given = getattr(self.engine, "_init_dict", {})
+        return {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": public_fields(given)}
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Gathers requests into batches while it is entered."""
+        return self._running()
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncIterator[None]:
+        if self._gathering is not None:
+            raise InvalidInputError(
+                f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"
+            )
+        self._gathering = _Gathering()
+        gatherer = asyncio.create_task(self._gather(self._gathering))
+        try:
+            yield
+        finally:
+            gatherer.cancel()
+            with suppress(asyncio.CancelledError):
+                await gatherer
+            self._gathering = None
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request.
+
+        Raises:
+            RejectedRequestError: If the engine may not see data of the question's classification.
+            EngineError: If the engine failed on this request.
+        """
+        if self._gathering is None:
+            raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
+        policy = request.question.data_classification if request.question is not None else None
+        reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(request.messages, request.options, policy, reply)
+        self._check_policy(waiting)
+        self._gathering.waiting.append(waiting)
+        self._gathering.arrivals += 1
+        self._gathering.arrived.set()
+        return await reply
+
+    def _check_policy(self, waiting: _Waiting) -> None:
+        """Refuse a request that the engine would refuse before it costs the others of its batch anything."""
+        if waiting.policy is None:
+            return
+        try:
+            self.engine.verify_instance({"source": "", "data_classification_policy": list(waiting.policy)})
+        except Exception as error:
+            raise RejectedRequestError(own_words(error), cause="data_classification") from error
+
+    async def _gather(self, gathering: _Gathering) -> None:
+        batch: list[_Waiting] = []
+        try:
+            while True:
+                await gathering.arrived.wait()
+                await self._until_quiet(gathering)
+                batch = [gathering.waiting.popleft() for _ in range(min(self.max_batch, len(gathering.waiting)))]
+                if not gathering.waiting:
+                    gathering.arrived.clear()
+                batch = [waiting for waiting in batch if not waiting.reply.done()]
+                if batch:
+                    await self._send(batch, _Batch())
+        finally:
+            for waiting in [*batch, *gathering.waiting]:
+                waiting.fail(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
+
+    async def _until_quiet(self, gathering: _Gathering) -> None:
+        while len(gathering.waiting) < self.max_batch:
+            before = gathering.arrivals
+            await asyncio.sleep(self.quiet_seconds)
+            if gathering.arrivals == before:
+                return
+
+    async def _send(self, requests: list[_Waiting], batch: _Batch) -> None:
+        """Send the requests as one batch; on a failure its halves, down to the request that is at fault."""
+        if batch.last is not None and not batch.answered and batch.failed >= _HOPELESS_AFTER:
+            for waiting in requests:
+                waiting.fail(batch.last)
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            completions = await loop.run_in_executor(thread_of(self.engine), self._infer, requests)
+        except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything; it becomes an EngineError
+            failure = read_failure(error, self.engine)
+            if isinstance(failure, FatalEngineError) or len(requests) == 1:
+                batch.failed += len(requests)
+                batch.last = failure
+                for waiting in requests:
+                    waiting.fail(failure)
+                return
+            _logger.warning(
+                "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
+            )
+            middle = len(requests) // 2
+            await self._send(requests[:middle], batch)
+            await self._send(requests[middle:], batch)
+            return
+        batch.answered = True
+        for waiting, completion in zip(requests, completions, strict=True):
+            if isinstance(completion, EngineError):
+                waiting.fail(completion)
+            elif not waiting.reply.done():
+                waiting.reply.set_result(completion)
+
+    def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
+        """One call of the engine; runs in the engine's thread."""
+        with_metadata = hasattr(self.engine, "get_return_object")
+        cached, self.engine.use_cache = self.engine.use_cache, False
+        try:
+            outputs = self._infer_as_chat_or_text(requests, with_metadata=with_metadata)
+        finally:
+            self.engine.use_cache = cached
+        if len(outputs) != len(requests):
+            raise EngineError(
+                f"the engine {self._judge_id!r} gave {len(outputs)} replies to {len(requests)} requests", cause="count"
+            )
+        return [read_output(output) for output in outputs]
+
+    def _infer_as_chat_or_text(self, requests: list[_Waiting], *, with_metadata: bool) -> list[object]:
+        if self._chat:
+            try:
+                return list(self.engine.infer([waiting.instance(chat=True) for waiting in requests], with_metadata))
+            except NotImplementedError:  # what unitxt's engines raise that know no chat
+                _logger.info("%s takes no conversations; they are sent to it as text", self._judge_id)
+        replies = list(self.engine.infer([waiting.instance(chat=False) for waiting in requests], with_metadata))
+        self._chat = False
+        return replies
+
+
+def _engine_id(engine: InferenceEngine) -> str:
+    try:
+        return str(engine.get_engine_id())
+    except NotImplementedError:
+        return type(engine).__name__

@@ -1,0 +1,131 @@
+"""How evenhand's requests read to a unitxt engine, and how its outputs and failures read to evenhand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evenhand.engines.redaction import redact
+from evenhand.engines.replies import SHOWN_CHARACTERS, read_error
+from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
+from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput
+from evenhand.votes import Completion, Message
+
+_NOT_IN_REPLIES = frozenset(
+    {
+        "cache_batch_size",
+        "data_classification_policy",
+        "device",
+        "device_map",
+        "batch_size",
+        "lazy_load",
+        "max_requests_per_second",
+        "max_retries",
+        "num_parallel_requests",
+        "use_cache",
+    }
+)
+_SECRET_FIELDS = frozenset(
+    {"api_key", "credentials", "default_headers", "extra_headers", "headers", "password", "token"}
+)
+_FINISH_REASONS = {"max_tokens": "length", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "": None}
+
+
+def flatten(messages: tuple[Message, ...]) -> str:
+    """A conversation as one text, for engines that know no chat: a heading a turn, the last one the assistant's.
+
+    A single message stays as it is.
+
+    >>> print(flatten(({"role": "user", "content": "Assess."}, {"role": "assistant", "content": "It is good."},
+    ...                {"role": "user", "content": "Your verdict?"})))
+    User:
+    Assess.
+    <BLANKLINE>
+    Assistant:
+    It is good.
+    <BLANKLINE>
+    User:
+    Your verdict?
+    <BLANKLINE>
+    Assistant:
+    """
+    if len(messages) == 1:
+        return messages[0]["content"]
+    turns = [f"{message['role'].capitalize()}:\n{message['content']}" for message in messages]
+    return "\n\n".join([*turns, "Assistant:"])
+
+
+def public_fields(value: object) -> object:
+    """A field's value as plain JSON without secrets, and without what no reply depends on."""
+    if isinstance(value, Mapping):
+        hidden = _SECRET_FIELDS | _NOT_IN_REPLIES
+        return {str(key): public_fields(item) for key, item in value.items() if str(key).casefold() not in hidden}
+    if isinstance(value, list | tuple):
+        return [public_fields(item) for item in value]
+    if isinstance(value, str):
+        return redact(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return type(value).__name__
+
+
+def read_output(output: object) -> Completion | EngineError:
+    """What an engine returned for one instance: a text, a conversation, unitxt's output with meta data, or None."""
+    prediction = getattr(output, "prediction", output)
+    text = _text(prediction)
+    if isinstance(text, EngineError) or not isinstance(output, TextGenerationInferenceOutput):
+        return text if isinstance(text, EngineError) else Completion(text=text)
+    if text == "-" and (output.input_tokens, output.output_tokens) == (0, 0):  # so unitxt's OpenAI engines report a 400
+        return RejectedRequestError("the server refused the request as invalid (400)", cause="http_400")
+    reason = output.stop_reason
+    return Completion(
+        text=text,
+        finish_reason=_FINISH_REASONS.get(str(reason).casefold(), str(reason)) if reason is not None else None,
+        prompt_tokens=output.input_tokens,
+        completion_tokens=output.output_tokens,
+        model=output.model_name,
+    )
+
+
+def _text(prediction: object) -> str | EngineError | None:
+    if prediction is None or isinstance(prediction, str):
+        return prediction
+    if isinstance(prediction, list) and prediction and isinstance(prediction[-1], Mapping):
+        content = prediction[-1].get("content")  # Hugging Face pipelines return the whole conversation
+        if isinstance(content, str):
+            return content
+    return EngineError(f"the engine returned a {type(prediction).__name__} where a text belongs", cause="reply_type")
+
+
+def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
+    """The engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
+    if isinstance(error, EngineError):
+        return error
+    credentials = getattr(engine, "credentials", None)
+    secrets = (
+        [value for value in credentials.values() if isinstance(value, str)] if isinstance(credentials, dict) else []
+    )
+    message = redact(own_words(error), secrets)
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    failure = EngineError(message, cause=type(error).__name__)
+    for link in chain:
+        status = getattr(link, "status_code", None)
+        if isinstance(status, int) and status >= 400:
+            failure = read_error(status, message, secrets=secrets)
+            break
+        if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
+            failure = TransientEngineError(message, cause=type(link).__name__)
+            break
+    failure.__cause__ = error
+    return failure
+
+
+def own_words(error: Exception) -> str:
+    """The exception's own words, without the box that unitxt draws around them."""
+    context = getattr(error, "__error_context__", None)
+    original = context.get("original_message") if isinstance(context, Mapping) else None
+    told = " ".join(str(original or error).split())[:SHOWN_CHARACTERS]
+    return f"{type(error).__name__}: {told}"

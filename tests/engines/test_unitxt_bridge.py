@@ -1,0 +1,353 @@
+import asyncio
+import json
+import threading
+
+import pytest
+import unitxt
+
+from evenhand.criteria import yes_no_criterion
+from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.engine_thread import thread_of
+from evenhand.engines.unitxt import UnitxtBridge, as_judge
+from evenhand.errors import (
+    ArtifactError,
+    EngineError,
+    FatalEngineError,
+    InvalidInputError,
+    RejectedRequestError,
+    TransientEngineError,
+)
+from evenhand.question import Question
+from evenhand.unitxt_bases import Artifact, InferenceEngine, TextGenerationInferenceOutput
+
+CRITERION = yes_no_criterion("polite", "Is it polite?")
+
+
+class BridgeTestScriptedEngine(InferenceEngine):
+    """Answers with the last message, upper case, and keeps every batch; some texts make it fail."""
+
+    label: str = "scripted"
+    model: str = "echo"
+    credentials: dict = None
+    extra_headers: dict = None
+    max_retries: int = 3
+
+    def prepare_engine(self):
+        self.batches = []
+        self.threads = set()
+        self.failure = RuntimeError("the whole batch is lost")
+
+    def get_engine_id(self):
+        return f"{self.model}_{self.label}"
+
+    def text_of(self, source):
+        return source[-1]["content"]
+
+    def _infer(self, dataset, return_meta_data=False):
+        self.batches.append([dict(instance) for instance in dataset])
+        self.threads.add(threading.get_ident())
+        sources = [self.text_of(instance["source"]) for instance in dataset]
+        if any("poison" in source for source in sources):
+            raise self.failure
+        return [None if source == "nothing" else source.upper() for source in sources]
+
+
+class BridgeTestTextOnlyEngine(BridgeTestScriptedEngine):
+    def text_of(self, source):
+        return source
+
+    def _infer(self, dataset, return_meta_data=False):
+        self.verify_not_chat_api(dataset)
+        return super()._infer(dataset, return_meta_data)
+
+
+class BridgeTestMetaDataEngine(BridgeTestScriptedEngine):
+    def get_return_object(self, text):
+        return TextGenerationInferenceOutput(
+            prediction=text,
+            generated_text=text,
+            input_tokens=7,
+            output_tokens=3,
+            stop_reason="max_tokens",
+            model_name="m",
+        )
+
+    def _infer(self, dataset, return_meta_data=False):
+        assert return_meta_data
+        self.batches.append(dataset)
+        refused = TextGenerationInferenceOutput(prediction="-", generated_text="-", input_tokens=0, output_tokens=0)
+        return [
+            refused if instance["source"][-1]["content"] == "refuse me" else self.get_return_object("fine")
+            for instance in dataset
+        ]
+
+
+class BridgeTestLoopEngine(BridgeTestScriptedEngine):
+    """Like unitxt's litellm engine: runs the thread's event loop and binds a semaphore to it."""
+
+    def prepare_engine(self):
+        super().prepare_engine()
+        self.semaphore = asyncio.Semaphore(1)
+
+    def _infer(self, dataset, return_meta_data=False):
+        async def one(instance):
+            async with self.semaphore:
+                await asyncio.sleep(0)
+                return "ok"
+
+        async def every():
+            return await asyncio.gather(*(one(instance) for instance in dataset))
+
+        return asyncio.get_event_loop().run_until_complete(every())
+
+
+class BridgeTestMiscountingEngine(BridgeTestScriptedEngine):
+    def _infer(self, dataset, return_meta_data=False):
+        return ["only one"]
+
+
+def request(text, *, sample=0, policy=None, options=None, history=()):
+    question = Question(id="q", criterion=CRITERION, responses=("r",), data_classification=policy)
+    messages = (*history, {"role": "user", "content": text})
+    return Request(messages=messages, sample=sample, options=options, question=question)
+
+
+def ask(judge, *requests):
+    """The replies, or the failures, in order."""
+
+    async def run():
+        async with judge.running():
+            return await asyncio.gather(*(judge.complete(one) for one in requests), return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def texts(outcomes):
+    return [getattr(outcome, "text", outcome) for outcome in outcomes]
+
+
+def test_waiting_requests_travel_as_one_batch_off_the_event_loop():
+    engine = BridgeTestScriptedEngine()
+    outcomes = ask(UnitxtBridge(engine), *(request(f"a{i}") for i in range(50)))
+    assert texts(outcomes) == [f"A{i}" for i in range(50)]
+    assert [len(batch) for batch in engine.batches] == [50]
+    assert threading.get_ident() not in engine.threads
+
+
+def test_a_batch_is_never_larger_than_max_batch():
+    engine = BridgeTestScriptedEngine()
+    outcomes = ask(UnitxtBridge(engine, max_batch=20), *(request(f"a{i}") for i in range(50)))
+    assert texts(outcomes) == [f"A{i}" for i in range(50)]
+    assert [len(batch) for batch in engine.batches] == [20, 20, 10]
+
+
+def test_follow_up_requests_gather_again():
+    engine = BridgeTestScriptedEngine()
+    judge = UnitxtBridge(engine)
+
+    async def two_steps(index):
+        first = await judge.complete(request(f"assess {index}"))
+        return await judge.complete(request(f"select {first.text}"))
+
+    async def run():
+        async with judge.running():
+            return await asyncio.gather(*(two_steps(index) for index in range(30)))
+
+    asyncio.run(run())
+    assert [len(batch) for batch in engine.batches] == [30, 30]
+
+
+def test_messages_options_and_policy_arrive_unchanged():
+    engine = BridgeTestScriptedEngine(data_classification_policy=["pii", "public"])
+    history = ({"role": "user", "content": "Assess."}, {"role": "assistant", "content": "Fine."})
+    ask(UnitxtBridge(engine), request("Select.", policy=("pii",), options=("Yes", "No"), history=history))
+    assert engine.batches[0][0] == {
+        "source": [*history, {"role": "user", "content": "Select."}],
+        "task_data": {"options": ["Yes", "No"]},
+        "data_classification_policy": ["pii"],
+    }
+
+
+def test_data_that_the_engine_may_not_see_is_refused_alone():
+    engine = BridgeTestScriptedEngine(data_classification_policy=["public"])
+    refused, answered = ask(
+        UnitxtBridge(engine), request("secret", policy=("pii",)), request("open", policy=("public",))
+    )
+    assert isinstance(refused, RejectedRequestError)
+    assert refused.cause == "data_classification"
+    assert answered.text == "OPEN"
+    assert [[instance["source"][-1]["content"] for instance in batch] for batch in engine.batches] == [["open"]]
+
+
+def test_samples_of_one_prompt_are_asked_again_although_unitxts_cache_is_on(tmp_path):
+    with unitxt.settings.context(inference_engine_cache_path=str(tmp_path)):
+        engine = BridgeTestScriptedEngine(use_cache=True)
+    judge = UnitxtBridge(engine)
+    ask(judge, *(request("same", sample=sample) for sample in range(3)))
+    ask(judge, request("same"))
+    assert [len(batch) for batch in engine.batches] == [3, 1]
+    assert engine.use_cache is True
+    engine._cache.close()
+
+
+def test_only_the_request_at_fault_fails():
+    engine = BridgeTestScriptedEngine()
+    requests = [request(f"a{i}" if i != 11 else "poison") for i in range(32)]
+    outcomes = ask(UnitxtBridge(engine), *requests)
+    assert isinstance(outcomes[11], EngineError)
+    assert outcomes[11].cause == "RuntimeError"
+    assert "the whole batch is lost" in str(outcomes[11])
+    assert [text for i, text in enumerate(texts(outcomes)) if i != 11] == [f"A{i}" for i in range(32) if i != 11]
+    # 32, then both halves of every failed batch: 16 16, 8 8, 4 4, 2 2, 1 1
+    assert len(engine.batches) == 11
+
+
+def test_an_engine_that_always_fails_is_given_up():
+    engine = BridgeTestScriptedEngine()
+    outcomes = ask(UnitxtBridge(engine), *(request(f"poison {i}") for i in range(256)))
+    assert all(isinstance(outcome, EngineError) for outcome in outcomes)
+    # down to single requests, 256 … 2 (8 calls), then eight of them with the pairs and fours in between: far below 256
+    assert len(engine.batches) < 40
+
+
+def test_a_refused_key_is_fatal_and_tried_once_and_not_repeated_in_the_message():
+    class UnauthorizedError(Exception):
+        status_code = 401
+
+    engine = BridgeTestScriptedEngine(credentials={"api_key": "a-very-secret-value"})
+    engine.failure = UnauthorizedError("no such key: a-very-secret-value")
+    outcomes = ask(UnitxtBridge(engine), *(request(f"poison {i}") for i in range(16)))
+    assert all(isinstance(outcome, FatalEngineError) for outcome in outcomes)
+    assert not any("a-very-secret-value" in str(outcome) for outcome in outcomes)
+    assert len(engine.batches) == 1
+
+
+def test_a_time_out_is_transient():
+    engine = BridgeTestScriptedEngine()
+    engine.failure = TimeoutError("too slow")
+    (outcome,) = ask(UnitxtBridge(engine), request("poison"))
+    assert isinstance(outcome, TransientEngineError)
+
+
+def test_no_prediction_is_a_reply_without_text():
+    assert texts(ask(UnitxtBridge(BridgeTestScriptedEngine()), request("nothing"))) == [None]
+
+
+def test_meta_data_are_read():
+    completion, refused = ask(UnitxtBridge(BridgeTestMetaDataEngine()), request("hello"), request("refuse me"))
+    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("fine", 7, 3)
+    assert (completion.finish_reason, completion.model) == ("length", "m")
+    assert isinstance(refused, RejectedRequestError)  # "-" with no tokens is how unitxt reports a 400
+
+
+def test_an_engine_without_chat_gets_a_text_with_headings():
+    engine = BridgeTestTextOnlyEngine()
+    history = ({"role": "user", "content": "Assess."}, {"role": "assistant", "content": "Fine."})
+    judge = UnitxtBridge(engine)
+    assert texts(ask(judge, request("alone"), request("Select.", history=history))) == [
+        "ALONE",
+        "USER:\nASSESS.\n\nASSISTANT:\nFINE.\n\nUSER:\nSELECT.\n\nASSISTANT:",
+    ]
+    ask(judge, request("again"))
+    assert len(engine.batches) == 2  # the chat form is not tried a second time
+
+
+def test_replies_that_do_not_match_the_requests_are_an_error():
+    first, second = ask(UnitxtBridge(BridgeTestMiscountingEngine()), request("a"), request("b"))
+    assert (first.text, second.text) == ("only one", "only one")  # alone, each has its one reply
+
+
+def test_an_engine_with_its_own_event_loop_works_in_several_runs():
+    engine = BridgeTestLoopEngine()
+    for _ in range(2):  # a second run, and a second bridge: the semaphore is bound to the first loop it waited in
+        outcomes = ask(UnitxtBridge(engine), *(request(f"a{i}") for i in range(5)))
+        assert texts(outcomes) == ["ok"] * 5
+    assert thread_of(engine) is thread_of(engine)
+
+
+def test_a_waiter_that_gives_up_is_not_asked_for():
+    engine = BridgeTestScriptedEngine()
+    judge = UnitxtBridge(engine, quiet_seconds=0.05)
+
+    async def run():
+        async with judge.running():
+            impatient = asyncio.create_task(judge.complete(request("impatient")))
+            patient = asyncio.create_task(judge.complete(request("patient")))
+            await asyncio.sleep(0)
+            impatient.cancel()
+            return await patient
+
+    assert asyncio.run(run()).text == "PATIENT"
+    assert [len(batch) for batch in engine.batches] == [1]
+
+
+def test_what_still_waits_when_a_run_ends_fails():
+    judge = UnitxtBridge(BridgeTestScriptedEngine(), quiet_seconds=10)
+
+    async def run():
+        async with judge.running():
+            waiting = asyncio.create_task(judge.complete(request("late")))
+            await asyncio.sleep(0)
+        return await asyncio.gather(waiting, return_exceptions=True)
+
+    (outcome,) = asyncio.run(run())
+    assert isinstance(outcome, EngineError)
+    assert outcome.cause == "ended"
+
+
+def test_outside_a_run_nothing_is_sent():
+    judge = UnitxtBridge(BridgeTestScriptedEngine())
+    with pytest.raises(InvalidInputError, match="running"):
+        asyncio.run(judge.complete(request("early")))
+
+
+def test_the_identity_says_what_a_reply_depends_on_and_no_secret():
+    engine = BridgeTestScriptedEngine(
+        model="llama",
+        credentials={"api_key": "s3cr3t-key"},
+        extra_headers={"Authorization": "Bearer s3cr3t"},
+        max_retries=9,
+    )
+    judge = UnitxtBridge(engine)
+    assert judge.judge_id == "llama_scripted"
+    assert judge.identity() == {
+        "unitxt": "BridgeTestScriptedEngine",
+        "id": "llama_scripted",
+        "fields": {"model": "llama"},
+    }
+    json.dumps(judge.identity())
+
+
+def test_as_judge_takes_every_kind_of_judge():
+    baseline = BaselineEngine()
+    engine = BridgeTestScriptedEngine()
+    assert as_judge(baseline) is baseline
+    bridge = as_judge(engine)
+    assert isinstance(bridge, UnitxtBridge)
+    assert bridge.engine is engine
+    assert isinstance(bridge, JudgeEngine)
+    assert as_judge("engines.evenhand.baseline").judge_id == "baseline-text-statistics"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineEngine, Artifact()])
+def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
+    with pytest.raises(InvalidInputError, match="three ways"):
+        as_judge(wrong)
+
+
+@pytest.mark.parametrize("identifier", ["engines.evenhand.no_such_engine", "metrics.accuracy"])
+def test_an_id_that_is_no_engine_is_refused(identifier):
+    with pytest.raises(ArtifactError, match=identifier.replace(".", r"\.")):
+        as_judge(identifier)
+
+
+@pytest.mark.parametrize("fields", [{"max_batch": 0}, {"quiet_seconds": -1}])
+def test_impossible_settings_are_refused(fields):
+    with pytest.raises(InvalidInputError, match=next(iter(fields))):
+        UnitxtBridge(BridgeTestScriptedEngine(), **fields)
+
+
+def test_only_an_inference_engine_can_be_bridged():
+    with pytest.raises(InvalidInputError, match="not an inference engine"):
+        UnitxtBridge("engines.something")
