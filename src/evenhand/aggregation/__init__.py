@@ -24,6 +24,7 @@ from evenhand.aggregation.rules import (
     AggregationWarning,
     check_on_position_bias,
     check_rule,
+    check_weights,
 )
 from evenhand.aggregation.verdict import REASONS_BY_SEVERITY, aggregate
 from evenhand.aggregation.yes_no import (
@@ -54,6 +55,7 @@ __all__ = [
     "check_on_position_bias",
     "check_primary_score",
     "check_rule",
+    "check_weights",
     "checklist_scores",
     "confidence_level",
     "confident_answer",

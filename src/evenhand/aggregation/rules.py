@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evenhand.aggregation.levels import TOLERANCE, Choice, Levels
 from evenhand.criteria import Scale
-from evenhand.errors import UnknownRuleError, did_you_mean
+from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 
 RULES: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
     {
@@ -94,6 +94,37 @@ def check_on_position_bias(policy: str | None, scale: Scale, *, has_values: bool
             f"on_position_bias={policy!r} does not fit the scale {scale!r}{why}. {did_you_mean(policy, accepted)}"
         )
     return policy
+
+
+def check_weights(weights: Mapping[str, float] | None, rule: str) -> None:
+    """Refuse weights that are out of range, and unequal weights under a rule that does not look at them.
+
+    Raises:
+        InvalidInputError: If a weight is negative or not finite, if all are 0 under a weighted rule, or if they differ
+            and the rule would ignore them.
+
+    Example:
+        >>> check_weights({"a": 2, "b": 1}, "mean")
+        Traceback (most recent call last):
+            ...
+        evenhand.errors.InvalidInputError: the rule 'mean' does not look at the judges' weights {'a': 2, 'b': 1}; \
+choose one of 'weighted', 'weighted_mean', 'weighted_mode', or leave the weights out
+    """
+    if not weights:
+        return
+    for judge, weight in weights.items():
+        if not (math.isfinite(weight) and weight >= 0):
+            raise InvalidInputError(f"the judge {judge!r} has the weight {weight!r}; it must be finite and >= 0")
+    if rule not in WEIGHTED_RULES:
+        if len(set(weights.values())) > 1:
+            raise InvalidInputError(
+                f"the rule {rule!r} does not look at the judges' weights {dict(weights)!r}; choose one of "
+                f"{', '.join(map(repr, sorted(WEIGHTED_RULES)))}, or leave the weights out"
+            )
+    elif not any(weights.values()):
+        raise InvalidInputError(
+            f"every judge has the weight 0 ({dict(weights)!r}) under the rule {rule!r}; one must count"
+        )
 
 
 def _accepted(table: Mapping[Scale, tuple[str, ...]], scale: Scale) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
@@ -15,6 +14,7 @@ from evenhand.aggregation.rules import (
     average_of,
     check_on_position_bias,
     check_rule,
+    check_weights,
     panel_choice,
 )
 from evenhand.criteria import Criterion, fold_label
@@ -90,7 +90,8 @@ def aggregate(
         votes: All votes on the question, the unscored ones included; at least one.
         criterion: Whose options were voted on. Values are read from it, not from the votes.
         rule: The panel rule; None for the scale's default.
-        weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``.
+        weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``. Unequal weights
+            under a rule that ignores them are an error (a vote's own weight is not).
         on_position_bias: What to do when a judge's orders disagree; None for the default.
 
     Raises:
@@ -169,27 +170,29 @@ def _check_label(vote: Vote, label: str, name: str) -> None:
         )
 
 
-def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> dict[str, float]:
+def _judge_weights(grid: _Grid, weights: Mapping[str, float] | None, rule: str) -> Mapping[str, float]:
+    if weights is not None:
+        check_weights(weights, rule)
     if rule not in WEIGHTED_RULES:
         return dict.fromkeys(grid, 1.0)
-    found: dict[str, float] = {}
-    for judge, orders in grid.items():
-        if weights is not None:
-            if judge not in weights:
-                raise InvalidInputError(f"the weights {dict(weights)!r} name no weight for the judge {judge!r}; add it")
-            found[judge] = weights[judge]
-        else:
-            cast = {vote.weight for draws in orders.values() for vote in draws}
-            if len(cast) > 1:
-                raise InvalidInputError(
-                    f"the votes of {judge!r} have different weights {sorted(cast)!r}; a judge has one weight"
-                )
-            found[judge] = cast.pop()
-        if not (math.isfinite(found[judge]) and found[judge] >= 0):
-            raise InvalidInputError(f"the judge {judge!r} has the weight {found[judge]!r}; it must be finite and >= 0")
-    if not any(found.values()):
-        raise InvalidInputError(f"every judge has the weight 0 ({found!r}) under the rule {rule!r}; one must count")
+    found = {judge: _judge_weight(judge, orders, weights) for judge, orders in grid.items()}
+    check_weights(found, rule)
     return found
+
+
+def _judge_weight(
+    judge: str, orders: Mapping[tuple[int, ...], Sequence[Vote]], weights: Mapping[str, float] | None
+) -> float:
+    if weights is not None:
+        if judge not in weights:
+            raise InvalidInputError(f"the weights {dict(weights)!r} name no weight for the judge {judge!r}; add it")
+        return weights[judge]
+    cast = {vote.weight for draws in orders.values() for vote in draws}
+    if len(cast) > 1:
+        raise InvalidInputError(
+            f"the votes of {judge!r} have different weights {sorted(cast)!r}; a judge has one weight"
+        )
+    return cast.pop()
 
 
 class _Reliability(TypedDict):

@@ -1,0 +1,153 @@
+"""Hand-worked rubric scores. The rubric of most tests: a 10, b 5, fault -5."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.aggregation import rubric_score
+from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.errors import InvalidInputError
+from evenhand.votes import Verdict
+from tests.aggregation.builders import criterion_of
+
+MET = Verdict(selected_index=0, value=1.0, aggregated_value=1.0)
+UNMET = Verdict(selected_index=1, value=0.0, aggregated_value=0.0)
+NA = Verdict(na=True)
+FAILED = Verdict(unscored_reason="engine_error")
+REFUSED = Verdict(unscored_reason="refusal")
+
+
+def rubric(*weights, **options):
+    criteria = tuple(yes_no_criterion(f"c{place}", "", weight=weight) for place, weight in enumerate(weights))
+    return Rubric(name="r", criteria=criteria, **options)
+
+
+MIXED = rubric(10, 5, -5)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "raw", "score"),
+    [
+        ((MET, MET, UNMET), 15, 1.0),
+        ((MET, UNMET, UNMET), 10, 10 / 15),
+        ((MET, UNMET, MET), 5, 5 / 15),
+        ((UNMET, UNMET, MET), -5, 0.0),  # -5 / 15, clamped
+    ],
+)
+def test_mixed_weights(verdicts, raw, score):
+    result = rubric_score(verdicts, MIXED)
+    assert (result.raw_score, result.score) == (raw, pytest.approx(score))
+    assert (result.negative_only, result.unscored_reason) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "score"),
+    [((UNMET, UNMET), 1.0), ((MET, UNMET), 1 - 10 / 15), ((MET, MET), 0.0)],
+)
+def test_only_negative_weights_count_down_from_one(verdicts, score):
+    result = rubric_score(verdicts, rubric(-10, -5))
+    assert (result.score, result.negative_only) == (pytest.approx(score), True)
+
+
+def test_the_form_depends_on_the_rubric_as_written():
+    # the only positive criterion does not apply; counting down from 1 would call this perfect
+    result = rubric_score([NA, UNMET], rubric(10, -5))
+    assert (result.score, result.raw_score, result.unscored_reason) == (None, 0.0, "no_value")
+    assert (result.counted, result.na, result.negative_only) == (("c1",), ("c0",), False)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "raw", "score"),
+    [
+        ("skip", 10, 1.0),  # 10 / 10
+        ("zero", 10, 10 / 15),
+        ("partial", 12.5, 12.5 / 15),  # 10 + 5 · ½
+        ("fail", 5, 5 / 15),  # b at its worst, 0, and the fault at its worst, 1: 10 - 5
+    ],
+)
+def test_na_strategies(strategy, raw, score):
+    result = rubric_score([MET, NA, NA], rubric(10, 5, -5, na_strategy=strategy))
+    assert (result.raw_score, result.score) == (pytest.approx(raw), pytest.approx(score))
+    assert result.na == ("c1", "c2")
+    assert (result.na_strategy, result.na_partial) == (strategy, 0.5)
+
+
+def test_partial_credit():
+    # (10 + 5 · .3) / 15
+    assert rubric_score([MET, NA], rubric(10, 5, na_strategy="partial", na_partial=0.3)).score == pytest.approx(
+        11.5 / 15
+    )
+
+
+def test_fail_takes_the_worst_value_that_the_criterion_has():
+    # options .2 .6 .8: the lowest for a weight of 4, the highest for -4
+    for weight, score in ((4, 0.2), (-4, 1 - 0.8)):
+        criterion = criterion_of([0.2, 0.6, 0.8], weight=weight)
+        graded = Rubric(name="r", criteria=(criterion,), na_strategy="fail")
+        assert rubric_score([NA], graded).score == pytest.approx(score)
+    bare = Rubric(name="r", criteria=(criterion_of([None, None]),), na_strategy="fail")
+    assert rubric_score([NA], bare).score is None
+
+
+@pytest.mark.parametrize("strategy", ["skip", "zero", "partial", "fail"])
+def test_an_unscored_verdict_is_left_out_under_every_strategy(strategy):
+    result = rubric_score([MET, FAILED], rubric(10, 5, na_strategy=strategy))
+    assert (result.score, result.counted, result.unscored) == (1.0, ("c0",), ("c1",))
+
+
+def test_nothing_scored_is_unscored_with_the_most_frequent_reason():
+    result = rubric_score([FAILED, REFUSED, REFUSED], MIXED)
+    assert (result.score, result.raw_score, result.unscored_reason) == (None, None, "refusal")
+    assert rubric_score([NA, NA, FAILED], MIXED).unscored_reason == "engine_error"
+
+
+def test_nothing_applies_is_not_unscored():
+    result = rubric_score([NA, NA, NA], MIXED)
+    assert (result.score, result.unscored_reason, result.na) == (None, None, ("c0", "c1", "c2"))
+
+
+def test_the_value_of_the_option_selected_counts_not_the_number_before_it():
+    verdict = Verdict(selected_index=1, value=0.25, aggregated_value=0.375)
+    assert rubric_score([verdict], Rubric(name="r", criteria=(criterion_of([0, 0.25, 1]),))).score == 0.25
+
+
+def test_a_selection_without_a_value_is_unscored():
+    verdict = Verdict(selected_index=1, selected_label="o1", unscored_reason="no_value")
+    result = rubric_score([MET, verdict], rubric(1, 1))
+    assert (result.score, result.unscored) == (1.0, ("c1",))
+
+
+def test_one_verdict_per_criterion():
+    with pytest.raises(InvalidInputError, match="2 verdicts for the 3 criteria of the rubric 'r'"):
+        rubric_score([MET, MET], MIXED)
+
+
+def test_the_result_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rubric_score([MET], rubric(1)).score = 0.5  # type: ignore[misc]
+
+
+WEIGHTS = st.lists(st.integers(-10, 10).filter(bool), min_size=1, max_size=5)
+
+
+@given(WEIGHTS, st.data())
+def test_the_score_lies_in_the_unit_interval_and_scaling_the_weights_changes_nothing(weights, data):
+    verdicts = data.draw(
+        st.lists(st.sampled_from([MET, UNMET, NA, FAILED]), min_size=len(weights), max_size=len(weights))
+    )
+    strategy = data.draw(st.sampled_from(["skip", "zero", "partial", "fail"]))
+    score = rubric_score(verdicts, rubric(*weights, na_strategy=strategy)).score
+    scaled = rubric_score(verdicts, rubric(*[4 * weight for weight in weights], na_strategy=strategy)).score
+    assert scaled == pytest.approx(score)
+    assert score is None or 0 <= score <= 1
+
+
+@given(WEIGHTS, st.data())
+def test_meeting_one_more_never_hurts_and_one_more_fault_never_helps(weights, data):
+    verdicts = data.draw(st.lists(st.sampled_from([MET, UNMET]), min_size=len(weights), max_size=len(weights)))
+    place = data.draw(st.integers(0, len(weights) - 1))
+    better, worse = list(verdicts), list(verdicts)
+    better[place], worse[place] = (MET, UNMET) if weights[place] > 0 else (UNMET, MET)
+    assert rubric_score(better, rubric(*weights)).score >= rubric_score(worse, rubric(*weights)).score

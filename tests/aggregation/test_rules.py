@@ -1,0 +1,98 @@
+import pytest
+
+from evenhand.aggregation import (
+    ON_POSITION_BIAS,
+    RULES,
+    check_on_position_bias,
+    check_rule,
+    check_weights,
+    worst_option,
+)
+from evenhand.errors import InvalidInputError, UnknownRuleError
+from tests.aggregation.builders import criterion_of
+
+
+@pytest.mark.parametrize(
+    ("scale", "default"), [("binary", "majority"), ("ordinal", "mean"), ("nominal", "mode"), ("pairwise", "mode")]
+)
+def test_the_default_comes_first(scale, default):
+    assert RULES[scale][0] == default
+    assert check_rule(None, scale) == default
+
+
+@pytest.mark.parametrize(
+    ("scale", "default"),
+    [("binary", "average"), ("ordinal", "average"), ("nominal", "average"), ("pairwise", "tie")],
+)
+def test_the_default_policy(scale, default):
+    assert ON_POSITION_BIAS[scale][0] == default
+    assert check_on_position_bias(None, scale) == default
+
+
+def test_every_name_in_the_tables_is_accepted():
+    for scale, rules in RULES.items():
+        assert [check_rule(rule, scale) for rule in rules] == list(rules)
+    for scale, policies in ON_POSITION_BIAS.items():
+        assert [check_on_position_bias(policy, scale) for policy in policies] == list(policies)
+
+
+def test_a_rule_of_another_scale_is_refused():
+    with pytest.raises(UnknownRuleError, match="'median' is not a rule for the scale 'nominal'") as caught:
+        check_rule("median", "nominal")
+    assert "Accepted: 'mode', 'weighted_mode', 'unanimous'" in str(caught.value)
+
+
+def test_a_slip_is_named_with_its_neighbour():
+    with pytest.raises(UnknownRuleError, match="Did you mean 'weighted_mean'"):
+        check_rule("weigthed_mean", "ordinal")
+    with pytest.raises(UnknownRuleError, match="Did you mean 'abstain'"):
+        check_on_position_bias("abstein", "ordinal")
+
+
+def test_average_needs_values():
+    with pytest.raises(UnknownRuleError, match="whose options have no values"):
+        check_on_position_bias("average", "ordinal", has_values=False)
+    assert check_on_position_bias(None, "ordinal", has_values=False) == "abstain"
+
+
+def test_a_tie_is_for_pairwise_only():
+    with pytest.raises(UnknownRuleError, match="does not fit the scale 'ordinal'"):
+        check_on_position_bias("tie", "ordinal")
+
+
+def test_an_unknown_scale():
+    with pytest.raises(UnknownRuleError, match="'ordinall' is not a scale"):
+        check_rule(None, "ordinall")  # type: ignore[arg-type]
+
+
+def test_the_worst_option_follows_the_sign_of_the_weight():
+    values = [0.5, 0, 1, 0.5]
+    assert worst_option(criterion_of(values), [0, 2, 3]) == 0
+    assert worst_option(criterion_of(values, weight=-1), [0, 3]) == 0
+    assert worst_option(criterion_of(values, weight=-1), [0, 1]) == 0
+
+
+def test_the_worst_option_without_values():
+    assert worst_option(criterion_of([None] * 3), [2, 1]) == 1
+    assert worst_option(criterion_of([None] * 2, scale="binary"), [0, 1]) == 1
+    assert worst_option(criterion_of([None] * 2, scale="binary", weight=-1), [0, 1]) == 0
+
+
+def test_an_na_option_has_no_place_among_the_candidates():
+    with pytest.raises(InvalidInputError, match="has no value"):
+        worst_option(criterion_of([0, 1, None], na=[2]), [0, 2])
+
+
+@pytest.mark.parametrize("weights", [None, {}, {"a": 1, "b": 1}, {"a": 0}])
+def test_weights_that_change_nothing_fit_every_rule(weights):
+    check_weights(weights, "mean")
+
+
+def test_weights_fit_the_weighted_rules_only():
+    check_weights({"a": 1, "b": 2}, "weighted")
+    with pytest.raises(InvalidInputError, match="choose one of 'weighted', 'weighted_mean', 'weighted_mode'"):
+        check_weights({"a": 1, "b": 2}, "majority")
+    with pytest.raises(InvalidInputError, match="one must count"):
+        check_weights({"a": 0, "b": 0}, "weighted")
+    with pytest.raises(InvalidInputError, match="'b' has the weight -1"):
+        check_weights({"a": 1, "b": -1}, "majority")
