@@ -1,0 +1,18 @@
+"""What every test needs: no look-ups on the network, and no file outside the test's own folder."""
+
+import os
+
+import pytest
+
+os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_DATASETS_OFFLINE"] = "1"
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
+os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory, monkeypatch):
+    """The default journal of a test is its own."""
+    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

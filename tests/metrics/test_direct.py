@@ -1,0 +1,360 @@
+"""Direct assessment inside unitxt: recipes, names of scores, and the numbers beside unitxt's own judge."""
+
+import math
+import re
+
+import pytest
+from unitxt import create_dataset, evaluate
+from unitxt.llm_as_judge import LLMJudgeDirect
+from unitxt.task import Task
+
+from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning
+from evenhand.catalogs import register_catalog
+from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
+from evenhand.metrics.direct import DirectJudge
+from evenhand.registration import register
+from evenhand.unitxt_bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction
+from tests.support.scripted import SENT, ScriptedInferenceEngine, script
+
+RELEVANCE = "metrics.llm_as_judge.direct.criteria.answer_relevance"
+LABELS = ["Excellent", "Acceptable", "Could be Improved", "Bad"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+    SENT.clear()
+
+
+def number_of(messages):
+    """The number that stands for the response judged: both judges' prompts quote it."""
+    return int(re.search(r"answer-(\d+)", messages[0]["content"]).group(1))
+
+
+def options_reversed(messages):
+    text = messages[-1]["content"]
+    return text.index("Bad") < text.index("Excellent")
+
+
+@script
+def content_judge(messages):
+    """Chooses by the response; every third response is judged one level lower when the options are reversed."""
+    if len(messages) == 1:
+        return "The response deals with the question."
+    number = number_of(messages)
+    step = 1 if options_reversed(messages) and number % 3 == 0 else 0
+    return LABELS[min(number % 4 + step, 3)]
+
+
+@script
+def mumbling_judge(messages):
+    """Names no option for every fourth response."""
+    if len(messages) == 1:
+        return "Hard to say."
+    return "It depends on taste." if number_of(messages) % 4 == 0 else "Excellent"
+
+
+def run(metric, count=12, task_data=None, **recipe):
+    rows = task_data or [{"question": f"question {index}"} for index in range(count)]
+    fields = dict.fromkeys(rows[0], str)
+    task = Task(
+        input_fields=fields,
+        reference_fields={},
+        prediction_type=str,
+        metrics=metric if isinstance(metric, list) else [metric],
+        default_template="templates.empty",
+    )
+    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"], **recipe)
+    return evaluate(predictions=[f"answer-{index}" for index in range(len(rows))], data=data)
+
+
+def instance_scores(results):
+    return [result["score"]["instance"] for result in results]
+
+
+def global_scores(results):
+    return results[0]["score"]["global"]
+
+
+def direct(name="content_judge", **settings):
+    return DirectJudge(
+        **{
+            "inference_engine": ScriptedInferenceEngine(script=name),
+            "criteria": RELEVANCE,
+            "context_fields": ["question"],
+            "progress": False,
+            **settings,
+        }
+    )
+
+
+def test_same_selection_and_score_as_unitxt_where_the_first_order_decides():
+    theirs = run(
+        LLMJudgeDirect(
+            inference_engine=ScriptedInferenceEngine(script="content_judge"),
+            criteria=RELEVANCE,
+            context_fields=["question"],
+        )
+    )
+    ours = run(direct(on_position_bias="first"))
+    for their, our in zip(instance_scores(theirs), instance_scores(ours), strict=True):
+        shared = set(their) & set(our) - {"answer_relevance_prompts"}
+        # every name that unitxt gives an instance is there
+        assert set(their) <= set(our)
+        assert {name: our[name] for name in shared} == {name: their[name] for name in shared}
+    assert global_scores(ours)["answer_relevance"] == pytest.approx(global_scores(theirs)["answer_relevance"])
+
+
+def test_a_biased_order_is_averaged_out_by_default():
+    scores = instance_scores(run(direct()))
+    # answer-3 is "Bad" (0) in both orders; answer-0 is "Excellent" (1), then "Acceptable" (0.75)
+    assert scores[0]["answer_relevance"] == pytest.approx((1 + 0.75) / 2)
+    assert scores[0]["answer_relevance_positional_bias"] is True
+    assert scores[0]["answer_relevance_selected_option"] == "Excellent"
+    assert scores[0]["answer_relevance_positional_bias_selected_option"] == "Acceptable"
+    assert scores[1]["answer_relevance_positional_bias"] is False
+
+
+def test_positional_bias_rate_by_hand():
+    # of the answers 0, 3, 6, 9 the ones that are not already "Bad" (3 is 3 % 4 == 3) flip: 0, 6, 9
+    scores = global_scores(run(direct()))
+    assert scores["answer_relevance_positional_bias"] == pytest.approx(3 / 12)
+    low, high = (scores[f"answer_relevance_positional_bias_ci_{bound}"] for bound in ("low", "high"))
+    assert 0 < low < 3 / 12 < high < 1
+
+
+def test_a_reply_that_names_no_option_is_unscored_and_counted():
+    results = run(direct("mumbling_judge", max_reasks=0))
+    scores = instance_scores(results)
+    assert [math.isnan(score["answer_relevance"]) for score in scores] == [index % 4 == 0 for index in range(12)]
+    assert scores[0]["answer_relevance_unscored_reason"] == "no_match"
+    assert "answer_relevance_selected_option" not in scores[0]
+    overall = global_scores(results)
+    assert overall["answer_relevance"] == 1.0
+    assert overall["answer_relevance_num_unscored"] == 3
+    assert overall["answer_relevance_parse_rate"] == pytest.approx(18 / 24)
+    assert overall["answer_relevance_score_if_unscored_0"] == pytest.approx(9 / 12)
+    assert overall["answer_relevance_score_if_unscored_1"] == 1.0
+    assert overall["answer_relevance_unscored_votes_no_match"] == 6
+    assert overall["answer_relevance_ci_low"] < 1.0
+
+
+def test_reasks_are_made_and_counted():
+    overall = global_scores(run(direct("mumbling_judge", max_reasks=1)))
+    assert overall["answer_relevance_reasks"] == 6
+    assert overall["answer_relevance_calls"] == 12 * 2 * 2 + 6
+
+
+def test_catalog_id_with_the_baseline_engine():
+    results = run(
+        "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+        "inference_engine=engines.evenhand.baseline,context_fields=[question],progress=False]"
+    )
+    overall = global_scores(results)
+    assert overall["score_name"] == "relevance"
+    assert 0 <= overall["score"] <= 1
+    assert any("baseline" in name for name in overall)
+
+
+def test_several_metrics_in_one_recipe_keep_their_scores_apart():
+    overall = global_scores(
+        run(
+            [
+                direct(),
+                direct(
+                    criteria="criteria.evenhand.direct.clarity",
+                    score_prefix="second_",
+                    inference_engine="engines.evenhand.baseline",
+                    context_fields=None,
+                ),
+            ]
+        )
+    )
+    assert {"answer_relevance", "second_clarity", "answer_relevance_parse_rate", "second_clarity_parse_rate"} <= set(
+        overall
+    )
+    assert overall["score_name"] == "answer_relevance"
+
+
+def test_criteria_field_gives_each_row_its_own_criterion():
+    rows = [
+        {"question": "q", "criterion": RELEVANCE},
+        {"question": "q", "criterion": "metrics.llm_as_judge.direct.criteria.conciseness"},
+    ]
+    results = run(direct("first_label_judge", criteria=None, criteria_field="criterion"), task_data=rows)
+    names = [score["llm_as_judge_criteria"] for score in instance_scores(results)]
+    assert '"answer_relevance"' in names[0]
+    assert '"conciseness"' in names[1]
+    assert global_scores(results)["score_name"] == "llm_as_judge"
+
+
+@script
+def first_label_judge(messages):
+    if len(messages) == 1:
+        return "An assessment."
+    return re.search(r"^- ([^:\n]+)", messages[-1]["content"], re.MULTILINE).group(1)
+
+
+def test_a_row_may_only_name_a_criterion():
+    rows = [{"question": "q", "criterion": "metrics.accuracy"}]
+    with pytest.raises(
+        ArtifactError, match=r"'metrics.accuracy' has the type 'accuracy_fast', which is not a criterion"
+    ):
+        direct(criteria=None, criteria_field="criterion").compute(
+            [{"prediction": "answer-0", "references": [], "task_data": rows[0]}]
+        )
+
+
+def test_group_by_scores_each_group():
+    rows = [{"question": f"question {index}", "topic": "odd" if index % 2 else "even"} for index in range(8)]
+    results = run(direct(on_position_bias="first"), task_data=rows, group_by=["topic"])
+    groups = results[0]["score"]["groups"]["topic"]
+    # values of answers 0, 2, 4, 6: 1, .5, 1, .5; of 1, 3, 5, 7: .75, 0, .75, 0
+    assert groups["even"]["answer_relevance"] == pytest.approx(0.75)
+    assert groups["odd"]["answer_relevance"] == pytest.approx(0.375)
+    # each of the 8 x 2 x 2 requests was sent once: the groups' requests were answered by the journal
+    assert len(SENT) == 32
+
+
+def test_the_policy_of_the_data_reaches_the_engine():
+    direct(journal=None).compute(
+        [
+            {
+                "prediction": "answer-1",
+                "references": [],
+                "task_data": {"question": "q"},
+                "data_classification_policy": ["pii", "proprietary"],
+            }
+        ]
+    )
+    assert {tuple(instance["data_classification_policy"]) for instance in SENT} == {("pii", "proprietary")}
+
+
+def test_an_engine_that_may_not_see_the_data_is_not_called():
+    metric = direct(
+        inference_engine=ScriptedInferenceEngine(script="content_judge", data_classification_policy=["public"])
+    )
+    with pytest.raises(Exception, match="pii"):
+        metric.compute(
+            [
+                {
+                    "prediction": "answer-1",
+                    "references": [],
+                    "task_data": {"question": "q"},
+                    "data_classification_policy": ["pii"],
+                }
+            ]
+        )
+    assert SENT == []
+
+
+def test_forgetting_the_engine_names_three_ways_to_give_one():
+    with pytest.raises(InvalidInputError, match=r"(?s)catalog id.*engine object.*baseline"):
+        direct(inference_engine=None).compute([{"prediction": "x", "references": [], "task_data": {"question": "q"}}])
+
+
+def test_unknown_settings_are_errors_when_the_metric_is_built():
+    with pytest.raises(Exception, match="medain") as caught:
+        direct(aggregation="medain")
+    assert isinstance(caught.value.__cause__ or caught.value, UnknownRuleError) or "Accepted" in str(caught.value)
+    with pytest.raises(Exception, match="two_step"):
+        direct(flow="twostep")
+
+
+def test_a_missing_context_field_names_the_instance_and_the_closest_field():
+    with pytest.raises(InvalidInputError, match=r"instance 0 has no field 'qestion'.*Did you mean 'question'"):
+        direct(context_fields=["qestion"]).compute(
+            [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
+        )
+
+
+def test_references_fill_a_reference_field():
+    metric = direct(
+        "first_label_judge", criteria="criteria.evenhand.direct.correctness", context_fields=None, journal=None
+    )
+    metric.compute([{"prediction": "x", "references": ["forty-two"], "task_data": {"question": "q"}}])
+    assert "forty-two" in SENT[0]["source"][0]["content"]
+
+
+def test_predictions_may_come_from_the_task_data():
+    direct(journal=None, criteria=RELEVANCE).compute(
+        [{"prediction": EmptyPrediction(), "references": [], "task_data": {"question": "q", "response": "answer-7"}}]
+    )
+    assert "answer-7" in SENT[0]["source"][0]["content"]
+
+
+def test_a_criterion_without_values_selects_but_does_not_score():
+    criterion = CriteriaWithOptions(
+        name="tone",
+        description="Which tone?",
+        options=[CriteriaOption(name="Warm", description=""), CriteriaOption(name="Cold", description="")],
+    )
+    with pytest.warns(UndefinedScoreWarning, match="option_map"):
+        instances, overall = direct("first_label_judge", criteria=criterion, check_positional_bias=False).compute(
+            [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
+        )
+    assert instances[0]["tone_selected_option"] == "Warm"
+    assert math.isnan(overall["tone"])
+
+
+def test_summaries_of_both_assessments_are_their_own():
+    @script
+    def summarizing_judge(messages):
+        text = messages[-1]["content"]
+        if "Summarize" in text:
+            return "summary of " + re.search(r"assessed-\w+", text).group()
+        if len(messages) == 1:
+            return "assessed-backward" if options_reversed(messages) else "assessed-forward"
+        return "Excellent"
+
+    scores = instance_scores(run(direct("summarizing_judge", generate_summaries=True), count=1))[0]
+    assert scores["answer_relevance_summary"] == "summary of assessed-forward"
+    assert scores["answer_relevance_positional_bias_summary"] == "summary of assessed-backward"
+    assert {"assessment", "option_selection", "summarization", "positional_bias_assessment"} <= set(
+        scores["answer_relevance_prompts"]
+    )
+
+
+def test_calling_twice_gives_the_same_and_changes_nothing():
+    metric = direct()
+    before = metric.to_json()
+    stream = [{"prediction": f"answer-{index}", "references": [], "task_data": {"question": "q"}} for index in range(5)]
+    first = metric.compute(stream)
+    sent = len(SENT)
+    second = metric.compute(stream)
+    assert metric.main_score == "llm_as_judge"
+    assert metric.to_json() == before
+    assert len(SENT) == sent
+    same = {name for name in first[1] if "calls" not in name}
+    assert {name: first[1][name] for name in same} == {name: second[1][name] for name in same}
+
+
+def test_intervals_can_be_left_out():
+    metric = direct()
+    metric.set_confidence_interval_calculation(False)
+    _, overall = metric.compute([{"prediction": "answer-1", "references": [], "task_data": {"question": "q"}}])
+    assert not [name for name in overall if "_ci_" in name]
+
+
+def test_a_panel_votes():
+    panel = [ScriptedInferenceEngine(script="content_judge"), "engines.evenhand.baseline"]
+    results = run(direct(inference_engine=panel, aggregation="median"), count=3)
+    assert instance_scores(results)[0]["answer_relevance_agreement"] <= 1
+    assert global_scores(results)["answer_relevance_calls"] >= 12
+
+
+def test_our_criteria_work_in_unitxts_judge():
+    criterion = "criteria.evenhand.direct.answers_directly"
+    register_catalog()
+    theirs = LLMJudgeDirect(
+        inference_engine=ScriptedInferenceEngine(script="yes_judge"), criteria=criterion, context_fields=["question"]
+    )
+    assert isinstance(theirs.criteria, EvenhandCriterion)
+    assert global_scores(run(theirs, count=2))["answers_directly"] == 1.0
+
+
+@script
+def yes_judge(messages):
+    return "An assessment." if len(messages) == 1 else "Yes"
