@@ -21,10 +21,12 @@ UnscoredReason = Literal[
     "budget",
     "inconsistent",
     "no_value",
+    "missing_response",
 ]
 """Why nothing was selected. The first six are read off the reply; ``engine_error`` and ``budget`` mean that there
 was no reply; ``inconsistent`` is a verdict whose orders disagree under ``on_position_bias="abstain"``; ``no_value``
-is a selection whose option has no value, so that no score is defined."""
+is a selection whose option has no value, so that no score is defined; ``missing_response`` is a contest that was not
+judged, because a system gave no response."""
 
 MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
 

@@ -1,0 +1,43 @@
+"""Contests between systems: from responses to questions, from votes to winrates. Knows nothing of unitxt.
+
+:func:`hold_tournament` judges the pairs of a design, :func:`summarize_contests` says what came of it.
+"""
+
+from evenhand.contests.contest import Contest, Showing, resolve
+from evenhand.contests.responses import common_systems, read_responses
+from evenhand.contests.summary import ContestSummary, SystemSummary, order_leans, summarize_contests
+from evenhand.contests.tallies import (
+    Reduction,
+    Tally,
+    check_reduction,
+    presented_contests,
+    rankings,
+    resolved_contests,
+    tally,
+    winrates,
+)
+from evenhand.contests.tournament import ComparisonRow, TournamentPlan, hold_tournament, plan_tournament
+
+__all__ = [
+    "ComparisonRow",
+    "Contest",
+    "ContestSummary",
+    "Reduction",
+    "Showing",
+    "SystemSummary",
+    "Tally",
+    "TournamentPlan",
+    "check_reduction",
+    "common_systems",
+    "hold_tournament",
+    "order_leans",
+    "plan_tournament",
+    "presented_contests",
+    "rankings",
+    "read_responses",
+    "resolve",
+    "resolved_contests",
+    "summarize_contests",
+    "tally",
+    "winrates",
+]

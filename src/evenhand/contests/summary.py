@@ -1,0 +1,232 @@
+"""What the contests of a data set come to: winrates with intervals, and how far the judging can be trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from scipy.stats import binomtest
+
+from evenhand.contests.contest import TOLERANCE, Contest
+from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, rankings, tally, winrates
+from evenhand.errors import InvalidInputError
+from evenhand.scoring import NO_REPLY
+from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.votes import Usage, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSummary:
+    """One system over all its contests.
+
+    Attributes:
+        system: Its name.
+        winrate: The share of its battles won, over the scored contests; None without one.
+        winrate_if_unscored_0: The winrate if it had lost every unscored contest.
+        winrate_if_unscored_1: The winrate if it had won every unscored contest.
+        mean_rank: The mean of its ranks on the instances, 1 the best, equals sharing the better rank.
+        contests: Its contests.
+        ties: The scored ones without a winner.
+        unscored: Those without a score.
+    """
+
+    system: str
+    winrate: Interval | None
+    winrate_if_unscored_0: float | None
+    winrate_if_unscored_1: float | None
+    mean_rank: Interval | None
+    contests: int
+    ties: int
+    unscored: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContestSummary:
+    """All contests.
+
+    Intervals take instances as the sampling unit, each with all its contests.
+
+    Attributes:
+        systems: One a system, in the order given.
+        reduction: How contests became winrates.
+        level: Of the intervals.
+        num_instances: Instances with a contest.
+        contests: Contests.
+        ties: The scored ones without a winner.
+        tie_rate: Their share of the scored ones.
+        unscored: Those without a score.
+        unscored_contests: Reason -> contests without a score.
+        positional_bias: The share of the contests judged in several orders on which a judge changed its mind.
+        position_consistency: The share on which none did.
+        inconsistent: Pairs of orders in which one judge disagrees with itself.
+        first_shown_preference: The share of these in which it leans to what it was shown first; without position
+            preference ½.
+        first_shown_p_value: Of the exact two-sided binomial test of that ½, each pair of orders a trial.
+        agreement: The mean agreement of the votes with the verdict, over the contests with more than one vote.
+        spread: The mean standard deviation of repeated draws; None without them.
+        parse_rate: The share of the replies that named an option.
+        unscored_votes: Reason -> votes without a selection.
+        reasks: How many times a judge was asked again.
+        usage: What all calls consumed.
+    """
+
+    systems: tuple[SystemSummary, ...]
+    reduction: Reduction
+    level: float
+    num_instances: int
+    contests: int
+    ties: int
+    tie_rate: Interval | None
+    unscored: int
+    unscored_contests: Mapping[str, int]
+    positional_bias: Interval | None
+    position_consistency: Interval | None
+    inconsistent: int
+    first_shown_preference: Interval | None
+    first_shown_p_value: float | None
+    agreement: Interval | None
+    spread: Interval | None
+    parse_rate: Interval | None
+    unscored_votes: Mapping[str, int]
+    reasks: int
+    usage: Usage
+
+
+def summarize_contests(
+    contests: Sequence[Contest], systems: Sequence[str], *, reduction: Reduction = "win_rate", level: float = 0.95
+) -> ContestSummary:
+    """Everything that is reported of some contests.
+
+    Args:
+        contests: In any order.
+        systems: The names, in the order of the report.
+        reduction: How contests become winrates.
+        level: Of the intervals.
+
+    Raises:
+        InvalidInputError: If a contest names a system that ``systems`` does not.
+    """
+    unknown = {name for contest in contests for name in (contest.first, contest.second)} - set(systems)
+    if unknown:
+        raise InvalidInputError(f"the contests name the systems {sorted(unknown)!r}, which are not among {systems!r}")
+    clusters: dict[int, list[Contest]] = {}
+    for contest in contests:
+        clusters.setdefault(contest.instance, []).append(contest)
+    rows = list(clusters.values())
+    votes = [vote for contest in contests for vote in contest.verdict.votes]
+    leans = [lean for contest in contests for lean in order_leans(contest)]
+    usage = Usage()
+    for vote in votes:
+        usage += vote.usage
+    consistency = _share(rows, _position_consistent, level)
+    return ContestSummary(
+        systems=_system_summaries(rows, systems, reduction, level),
+        reduction=reduction,
+        level=level,
+        num_instances=len(rows),
+        contests=len(contests),
+        ties=sum(contest.score == 0.5 for contest in contests),
+        tie_rate=_share(rows, lambda contest: [] if contest.score is None else [contest.score == 0.5], level),
+        unscored=sum(contest.score is None for contest in contests),
+        unscored_contests=_counts(contest.unscored_reason for contest in contests),
+        positional_bias=_share(rows, lambda contest: [1 - same for same in _position_consistent(contest)], level),
+        position_consistency=consistency,
+        inconsistent=len(leans),
+        first_shown_preference=_share(rows, lambda contest: [lean > 0 for lean in order_leans(contest)], level),
+        first_shown_p_value=float(binomtest(sum(lean > 0 for lean in leans), len(leans)).pvalue) if leans else None,
+        agreement=_share(rows, _agreement, level),
+        spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, bounds=(0.0, 0.5)),
+        parse_rate=_share(rows, lambda contest: [vote.selected_index is not None for vote in _replied(contest)], level),
+        unscored_votes=_counts(vote.unscored_reason for vote in votes),
+        reasks=sum(vote.reasks for vote in votes),
+        usage=usage,
+    )
+
+
+def order_leans(contest: Contest) -> list[float]:
+    """Per judge whose two orders disagree, by how much it leans to what it is shown first; negative: to the second.
+
+    The lean is the first system's value when it is shown first less its value when it is shown second.
+    """
+    values: dict[str, dict[str, float]] = {}
+    for showing in contest.showings:
+        if showing.value is not None:
+            values.setdefault(showing.judge_id, {})[showing.shown_first] = showing.value
+    differences = [
+        by_first[contest.first] - by_first[contest.second] for by_first in values.values() if len(by_first) == 2
+    ]
+    return [difference for difference in differences if abs(difference) > TOLERANCE]
+
+
+def _system_summaries(
+    rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, level: float
+) -> tuple[SystemSummary, ...]:
+    tallies = [[tally(row, system, reduction) for system in systems] for row in rows]
+    shape = (len(rows), len(systems))
+    wins = np.array([[one.wins for one in row] for row in tallies], dtype=float).reshape(shape)
+    battles = np.array([[one.battles for one in row] for row in tallies], dtype=float).reshape(shape)
+    rates = ratio_intervals(wins, battles, level=level)
+    ranks = [rankings(winrates(row, systems, reduction)) for row in rows]
+    table = [[_number(rank[system]) for system in systems] for rank in ranks]
+    mean_ranks = mean_intervals(np.array(table, dtype=float).reshape(shape), level=level, bounds=(1.0, len(systems)))
+    summaries = []
+    for column, system in enumerate(systems):
+        own = [contest for row in rows for contest in row if system in {contest.first, contest.second}]
+        unscored = sum(contest.score is None for contest in own)
+        at_stake = unscored * MOST_BATTLES[reduction]
+        won, fought = float(wins[:, column].sum()), float(battles[:, column].sum()) + at_stake
+        summaries.append(
+            SystemSummary(
+                system=system,
+                winrate=rates[column],
+                winrate_if_unscored_0=Tally(won, fought).winrate,
+                winrate_if_unscored_1=Tally(won + at_stake, fought).winrate,
+                mean_rank=mean_ranks[column],
+                contests=len(own),
+                ties=sum(contest.score == 0.5 for contest in own),
+                unscored=unscored,
+            )
+        )
+    return tuple(summaries)
+
+
+def _share(
+    rows: Sequence[Sequence[Contest]],
+    trials: Callable[[Contest], Sequence[float]],
+    level: float,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval | None:
+    """The mean over all trials of the contests, with an interval over the instances; None without a trial."""
+    outcomes = [[outcome for contest in row for outcome in trials(contest)] for row in rows]
+    sums = np.array([sum(row) for row in outcomes], dtype=float)
+    counts = np.array([len(row) for row in outcomes], dtype=float)
+    (interval,) = ratio_intervals(sums, counts, level=level, bounds=bounds)
+    return interval
+
+
+def _position_consistent(contest: Contest) -> list[float]:
+    return _given(contest.verdict.position_consistent)
+
+
+def _agreement(contest: Contest) -> list[float]:
+    return _given(contest.verdict.agreement) if len(contest.verdict.votes) > 1 else []
+
+
+def _given(value: float | None) -> list[float]:
+    return [] if value is None else [float(value)]
+
+
+def _replied(contest: Contest) -> list[Vote]:
+    return [vote for vote in contest.verdict.votes if vote.unscored_reason not in NO_REPLY]
+
+
+def _counts(reasons: Iterable[str | None]) -> Mapping[str, int]:
+    found = Counter(reason for reason in reasons if reason is not None)
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

@@ -1,0 +1,128 @@
+"""From contests to each system's share of wins, its rank, and the arrays that statistics work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from evenhand.contests.contest import TOLERANCE, Contest
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.statistics.contests import Contests
+
+Reduction = Literal["win_rate", "weighted_win_rate"]
+
+MOST_BATTLES: Mapping[Reduction, int] = {"win_rate": 1, "weighted_win_rate": 2}
+"""How many battles one contest is fought over, at most."""
+
+
+class Tally(NamedTuple):
+    """What some contests come to for one system.
+
+    Attributes:
+        wins: Battles won; half of one for a tie.
+        battles: Battles fought.
+    """
+
+    wins: float
+    battles: float
+
+    @property
+    def winrate(self) -> float | None:
+        """The share of battles won; None without one."""
+        return self.wins / self.battles if self.battles else None
+
+
+def check_reduction(reduction: str, *, graded: bool) -> Reduction:
+    """The reduction, if it exists and fits.
+
+    Raises:
+        InvalidInputError: If there is no such reduction, or it needs grades and there are none.
+    """
+    if reduction not in get_args(Reduction):
+        raise InvalidInputError(f"reduction is {reduction!r}. {did_you_mean(reduction, get_args(Reduction))}")
+    if reduction == "weighted_win_rate" and not graded:
+        raise InvalidInputError(
+            "reduction='weighted_win_rate' weighs wins by their grade: set scale='graded' too, or use "
+            "reduction='win_rate'"
+        )
+    return "win_rate" if reduction == "win_rate" else "weighted_win_rate"
+
+
+def tally(contests: Iterable[Contest], system: str, reduction: Reduction = "win_rate") -> Tally:
+    """The battles of one system in the scored contests in which it takes part.
+
+    ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
+    positive s is s battles won, a negative one |s| battles lost, and 0 two battles of which one is won.
+    """
+    wins = battles = 0.0
+    for contest in contests:
+        if system not in {contest.first, contest.second}:
+            continue
+        if reduction == "win_rate":
+            score, fought = contest.score_of(system), 1.0
+            won = score
+        else:
+            score = contest.grade_of(system)
+            won, fought = (1.0, 2.0) if score == 0 else (max(score or 0.0, 0.0), abs(score or 0.0))
+        if score is not None and won is not None:
+            wins, battles = wins + won, battles + fought
+    return Tally(wins, battles)
+
+
+def winrates(
+    contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
+) -> dict[str, float | None]:
+    """System -> share of battles won over all its scored contests; None for a system without one.
+
+    Every scored contest counts alike, so that the winrates, each weighted by its system's contests, sum to the number
+    of scored contests (``win_rate``).
+    """
+    return {system: tally(contests, system, reduction).winrate for system in systems}
+
+
+def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:
+    """System -> rank, 1 the best; equals share the better rank, and a system without a winrate has none.
+
+    >>> rankings({"a": 0.5, "b": 1.0, "c": 0.5, "d": None})
+    {'a': 2, 'b': 1, 'c': 2, 'd': None}
+    """
+    placed = [rate for rate in rates.values() if rate is not None]
+    return {
+        system: None if rate is None else 1 + sum(other > rate + TOLERANCE for other in placed)
+        for system, rate in rates.items()
+    }
+
+
+def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
+    """One row a contest, orders and judges collapsed; unscored contests included as such."""
+    place = {system: position for position, system in enumerate(systems)}
+    return Contests.of(
+        systems,
+        first=[place[contest.first] for contest in contests],
+        second=[place[contest.second] for contest in contests],
+        score=[_number(contest.score) for contest in contests],
+        cluster=[contest.instance for contest in contests],
+    )
+
+
+def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
+    """One row a vote, the system that the judge was shown first as ``first``; unscored votes included as such."""
+    place = {system: position for position, system in enumerate(systems)}
+    first, second, score, cluster = [], [], [], []
+    for contest in contests:
+        for vote in contest.verdict.votes:
+            given = vote.order[0] == 0
+            shown = (contest.first, contest.second) if given else (contest.second, contest.first)
+            first.append(place[shown[0]])
+            second.append(place[shown[1]])
+            score.append(_number(vote.value if given else _mirrored(vote.value)))
+            cluster.append(contest.instance)
+    return Contests.of(systems, first=first, second=second, score=score, cluster=cluster)
+
+
+def _mirrored(value: float | None) -> float | None:
+    return None if value is None else 1 - value
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
