@@ -1,0 +1,227 @@
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from evenhand.engines.calls import Budget, Calls
+from evenhand.engines.journal import Journal
+from evenhand.errors import (
+    BudgetExhaustedError,
+    FatalEngineError,
+    InvalidInputError,
+    RejectedRequestError,
+    TransientEngineError,
+)
+from evenhand.votes import Completion, Usage
+from tests.support.asking import ask, ask_all, request
+
+
+class ScriptedEngine:
+    """Answers with what a function makes of the request; keeps what it was asked."""
+
+    judge_id = "scripted"
+    concurrency = 8
+
+    def __init__(self, answer, identity=("scripted",)):
+        self.answer = answer
+        self.asked = []
+        self._identity = identity
+
+    def identity(self):
+        return None if self._identity is None else {"name": self._identity}
+
+    @asynccontextmanager
+    async def running(self):
+        yield
+
+    async def complete(self, asked):
+        self.asked.append(asked.messages[0]["content"])
+        await asyncio.sleep(0)
+        outcome = self.answer(asked)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+def good(asked):
+    return Completion(text="Good", prompt_tokens=10, completion_tokens=2, cost=0.5, model="m")
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with Journal(tmp_path / "journal.sqlite3") as opened:
+        yield opened
+
+
+def test_a_second_run_is_answered_by_the_journal(journal):
+    engine = ScriptedEngine(good)
+    first, second = (ask(engine, journal=journal) for _ in range(2))
+    assert (first.cached, second.cached) == (False, True)
+    assert first.text == second.text
+    assert len(engine.asked) == 1
+
+
+def test_a_reply_with_a_lone_surrogate_is_journaled_and_the_same_both_times(journal):
+    engine = ScriptedEngine(lambda asked: Completion(text="Good \ud83d!"))
+    assert [ask(engine, journal=journal).text for _ in range(2)] == ["Good \ufffd!"] * 2
+    assert len(engine.asked) == 1
+
+
+def test_identical_requests_in_flight_are_sent_once():
+    engine = ScriptedEngine(good)
+    calls = Calls(engine)
+    replies = ask_all(engine, [request()] * 5 + [request(sample=1)], calls=calls)
+    assert len(engine.asked) == 2
+    assert [reply.cached for reply in replies] == [False, True, True, True, True, False]
+    # two calls of $0.50; the four others cost nothing; tokens are those of all six replies
+    assert calls.usage == Usage(calls=2, cached=4, prompt_tokens=60, completion_tokens=12, cost=1.0)
+
+
+def test_a_failure_is_everyones_and_is_not_journaled(journal):
+    failures = iter([TransientEngineError("down", cause="http_500")])
+    engine = ScriptedEngine(lambda asked: next(failures, None) or good(asked))
+    calls = Calls(engine, journal)
+    assert [type(outcome) for outcome in ask_all(engine, [request()] * 2, calls=calls)] == [TransientEngineError] * 2
+    assert (calls.launched, calls.failed, journal.count()) == (1, 1, 0)
+    assert ask(engine, journal=journal).cached is False
+
+
+def test_after_a_fatal_error_nothing_more_is_launched_and_the_journal_still_answers(journal):
+    ask(ScriptedEngine(good), request("known"), journal=journal)
+    engine = ScriptedEngine(lambda asked: FatalEngineError("wrong key", cause="http_401"))
+    calls = Calls(engine, journal)
+    for _ in range(3):
+        with pytest.raises(FatalEngineError, match="wrong key") as caught:
+            ask(engine, request("new"), calls=calls)
+    assert (caught.value.cause, caught.value.attempts) == ("http_401", 0)
+    assert engine.asked == ["new"]
+    assert ask(engine, request("known"), calls=calls).text == "Good"
+
+
+def test_a_rejected_request_does_not_stop_the_others():
+    engine = ScriptedEngine(lambda a: RejectedRequestError("too long") if "long" in str(a.messages) else good(a))
+    outcomes = ask_all(engine, [request("a"), request("long"), request("b")])
+    assert [type(outcome).__name__ for outcome in outcomes] == ["Completion", "RejectedRequestError", "Completion"]
+
+
+def test_an_engine_without_identity_is_asked_every_time(journal):
+    engine = ScriptedEngine(good, identity=None)
+    outcomes = ask_all(engine, [request()] * 3, journal=journal, budget=Budget(max_calls=0))
+    assert [outcome.text for outcome in outcomes] == ["Good"] * 3
+    assert (len(engine.asked), journal.count()) == (3, 0)
+
+
+def test_max_calls_counts_launched_calls_over_all_engines_and_no_journaled_ones(journal):
+    ask(ScriptedEngine(good), request("known"), journal=journal)
+    engines = [ScriptedEngine(good), ScriptedEngine(good, identity="another")]
+    budget = Budget(max_calls=3)
+    outcomes = [
+        outcome
+        for engine in engines
+        for outcome in ask_all(engine, [request("known"), request("x"), request("y")], journal=journal, budget=budget)
+    ]
+    # the first engine finds "known" and launches x and y; the second launches one more
+    assert [isinstance(outcome, BudgetExhaustedError) for outcome in outcomes] == [False] * 4 + [True] * 2
+    assert (budget.launched, budget.in_flight) == (3, 0)
+
+
+def test_max_calls_counts_those_in_flight():
+    engine = ScriptedEngine(good)
+    outcomes = ask_all(engine, [request(str(n)) for n in range(10)], budget=Budget(max_calls=4))
+    assert sum(isinstance(outcome, Completion) for outcome in outcomes) == len(engine.asked) == 4
+
+
+def test_max_cost_stops_before_the_call_that_would_exceed_it():
+    engine = ScriptedEngine(good)
+    budget = Budget(max_cost=2.2)
+    calls = Calls(engine, budget=budget)
+    outcomes = []
+    for number in range(8):
+        outcomes += ask_all(engine, [request(str(number))], calls=calls)
+    # $0.50 a call: four cost $2.00, a fifth would come to $2.50
+    assert [isinstance(outcome, Completion) for outcome in outcomes] == [True] * 4 + [False] * 4
+    assert budget.cost == pytest.approx(2.0)
+    with pytest.raises(BudgetExhaustedError, match=r"max_cost=2\.2 was reached \(2 spent"):
+        raise outcomes[-1]
+
+
+def test_max_cost_reserves_for_the_calls_in_flight():
+    engine = ScriptedEngine(good)
+    calls = Calls(engine, budget=Budget(max_cost=2.2))
+    ask(engine, request("first"), calls=calls)
+    outcomes = ask_all(engine, [request(str(number)) for number in range(8)], calls=calls)
+    # $0.50 are spent, and each call in flight is expected to cost as much: room for three more
+    assert sum(isinstance(outcome, Completion) for outcome in outcomes) == 3
+
+
+def test_max_cost_with_an_unknown_price_stops_and_says_why():
+    engine = ScriptedEngine(lambda asked: Completion(text="Good", model="mystery"))
+    calls = Calls(engine, budget=Budget(max_cost=1.0))
+    assert ask(engine, request("a"), calls=calls).text == "Good"
+    with pytest.raises(BudgetExhaustedError, match=r"price of 'mystery' is not known.*max_calls"):
+        ask(engine, request("b"), calls=calls)
+
+
+@pytest.mark.parametrize("limits", [{"max_calls": -1}, {"max_cost": -0.1}, {"max_cost": float("nan")}])
+def test_a_budget_is_not_negative(limits):
+    with pytest.raises(InvalidInputError, match="from 0"):
+        Budget(**limits)
+
+
+def test_nothing_is_launched_with_a_budget_of_nothing():
+    engine = ScriptedEngine(good)
+    for budget in (Budget(max_calls=0), Budget(max_cost=0)):
+        with pytest.raises(BudgetExhaustedError):
+            ask(engine, budget=budget)
+    assert engine.asked == []
+
+
+def test_a_cancelled_waiter_loses_neither_the_reply_nor_the_other_waiters(journal):
+    release = asyncio.Event()
+
+    class SlowEngine(ScriptedEngine):
+        async def complete(self, asked):
+            await release.wait()
+            return await super().complete(asked)
+
+    engine = SlowEngine(good)
+    calls = Calls(engine, journal)
+
+    async def run():
+        async with calls.running(grace=5):
+            first, second = (asyncio.create_task(calls.complete(request("shared"))) for _ in range(2))
+            alone = asyncio.create_task(calls.complete(request("alone")))
+            await asyncio.sleep(0.01)
+            first.cancel()
+            alone.cancel()
+            await asyncio.sleep(0)
+            release.set()
+            return await second
+
+    assert asyncio.run(run()).text == "Good"
+    assert sorted(engine.asked) == ["alone", "shared"]
+    assert journal.count() == 2
+
+
+def test_leaving_the_run_ends_the_calls_nobody_waits_for():
+    class HangingEngine(ScriptedEngine):
+        cancelled = 0
+
+        async def complete(self, asked):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+
+    engine = HangingEngine(good)
+    calls = Calls(engine)
+
+    async def run():
+        async with calls.running():
+            waiter = asyncio.create_task(calls.complete(request()))
+            await asyncio.sleep(0.01)
+            waiter.cancel()
+
+    asyncio.run(run())
+    assert engine.cancelled == 1

@@ -1,0 +1,271 @@
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from evenhand.engines.journal import (
+    Journal,
+    canonical_json,
+    default_journal_path,
+    describe_request,
+    open_journal,
+    request_key,
+)
+from evenhand.errors import JournalError
+from evenhand.votes import Completion, TokenLogprob
+from tests.support.asking import request
+
+IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})
+FULL = Completion(
+    text="Good – ‘very’ good",
+    finish_reason="stop",
+    prompt_tokens=3,
+    completion_tokens=4,
+    cost=0.25,
+    model="m",
+    logprobs=(TokenLogprob(token="Good", logprob=-0.5, top=(("Good", -0.5), ("Bad", -1.5))),),
+)
+
+
+def key_of(asked, identity=IDENTITY):
+    return request_key(identity, describe_request(asked))
+
+
+def put(journal, asked, completion=FULL, identity=IDENTITY):
+    journal.put(key_of(asked, identity), completion, identity=identity, request=describe_request(asked))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "journal.sqlite3"
+
+
+def test_a_reply_comes_back_whole_and_marked_as_cached(path):
+    asked = request("is it good?")
+    with Journal(path) as journal:
+        assert journal.get(key_of(asked)) is None
+        put(journal, asked)
+    with Journal(path) as journal:
+        assert journal.get(key_of(asked)) == FULL.model_copy(update={"cached": True})
+
+
+def test_a_reply_without_content_is_a_reply(path):
+    with Journal(path) as journal:
+        put(journal, request(), Completion(text=None, finish_reason="content_filter"))
+        found = journal.get(key_of(request()))
+    assert (found.text, found.finish_reason, found.cached) == (None, "content_filter", True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        request("judge that"),
+        request(sample=1),
+        request(logprobs=5),
+        request(response_schema={"type": "object"}),
+    ],
+)
+def test_the_key_tells_apart_what_a_reply_depends_on(other):
+    assert key_of(request()) != key_of(other)
+
+
+def test_the_key_knows_the_engine_and_nothing_else_of_the_request():
+    assert key_of(request()) != key_of(request(), canonical_json({"endpoint": "http://elsewhere/v1"}))
+    assert key_of(request()) == key_of(request(options=("Good", "Bad"), stage="reask"))
+    assert key_of(request(response_schema={"a": 1, "b": 2})) == key_of(request(response_schema={"b": 2, "a": 1}))
+
+
+def test_the_first_reply_recorded_stays(path):
+    with Journal(path) as journal:
+        put(journal, request(), Completion(text="first"))
+        put(journal, request(), Completion(text="second"))
+        assert journal.get(key_of(request())).text == "first"
+        assert journal.count() == 1
+
+
+def test_rows_are_plain_json_that_sqlite_can_read(path):
+    with Journal(path) as journal:
+        put(journal, request("is it good?"), Completion(text="Good"))
+    connection = sqlite3.connect(path)
+    [(identity, asked, reply)] = connection.execute(
+        "SELECT identity, request, completion FROM reply JOIN engine ON engine.id = reply.engine"
+    ).fetchall()
+    connection.close()
+    assert json.loads(identity) == {"endpoint": "http://localhost/v1", "sampling": {"model": "m"}}
+    assert json.loads(asked)["messages"] == [{"role": "user", "content": "is it good?"}]
+    assert json.loads(reply) == {"text": "Good"}
+
+
+def test_messages_with_lone_surrogates_are_recorded(path):
+    broken = request("half an emoji: \ud83d")
+    with Journal(path) as journal:
+        put(journal, broken, Completion(text="Good"))
+        assert journal.get(key_of(broken)).text == "Good"
+
+
+def test_threads_share_one_journal(path):
+    with Journal(path) as journal:
+
+        def work(thread):
+            for number in range(50):
+                put(journal, request(f"{thread}-{number}"), Completion(text=str(number)))
+
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert journal.count() == 200
+
+
+WRITER = """
+import sys
+from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.base import Request
+from evenhand.votes import Completion
+
+path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+journal = Journal(path)
+for number in range(count):
+    description = describe_request(Request(messages=({"role": "user", "content": f"{name}-{number}"},)))
+    journal.put(request_key("{}", description), Completion(text=str(number)), identity="{}", request=description)
+    print(number, flush=True)
+"""
+
+
+def test_processes_share_one_file_from_its_creation_on(path):
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, path, name, "200"], stdout=subprocess.DEVNULL)
+        for name in ("one", "two")
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    with Journal(path) as journal:
+        assert journal.count() == 400
+
+
+def test_kill_9_loses_no_reply_that_put_returned(path):
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, path, "w", "1000000"], stdout=subprocess.PIPE, text=True)
+    for _ in range(300):
+        writer.stdout.readline()
+    os.kill(writer.pid, signal.SIGKILL)
+    told = 300 + len([line for line in writer.stdout.read().split("\n") if line])
+    writer.stdout.close()
+    writer.wait()
+    with Journal(path) as journal:
+        assert journal.count() >= told
+        assert journal.get(key_of(request("w-299"), "{}")).text == "299"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_opens_the_file_anew(path):
+    with Journal(path) as journal:
+        put(journal, request("parent"))
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                put(journal, request("child"), Completion(text="from the child"))
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        assert journal.get(key_of(request("child"))).text == "from the child"
+        put(journal, request("parent again"))
+        assert journal.count() == 3
+
+
+def test_what_is_not_a_database_is_not_touched(path):
+    path.parent.mkdir()
+    path.write_text("my diary " * 100)
+    with pytest.raises(JournalError, match=r"not a database.*move the file away.*EVENHAND_CACHE_DIR"):
+        Journal(path)
+    assert path.read_text() == "my diary " * 100
+
+
+def test_another_programs_database_is_not_touched(path):
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE diary (entry TEXT)")
+    connection.close()
+    with pytest.raises(JournalError, match="not a journal of evenhand"):
+        Journal(path)
+
+
+def test_a_journal_of_a_newer_format_is_not_touched(path):
+    Journal(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(JournalError, match=r"format 99.*update evenhand"):
+        Journal(path)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError, match="folder of the journal"):
+        Journal(tmp_path / "file" / "journal.sqlite3")
+
+
+def test_a_path_that_is_a_folder(tmp_path):
+    with pytest.raises(JournalError, match="cannot be used"):
+        Journal(tmp_path)
+
+
+def test_a_file_damaged_later_is_a_journal_error(path):
+    with Journal(path) as journal:
+        for number in range(50):
+            put(journal, request(f"{number}" * 500))
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(JournalError, match="move the file away"), Journal(path) as journal:
+        journal.get(key_of(request("0" * 500)))
+
+
+def test_a_damaged_row_is_a_journal_error(path):
+    with Journal(path) as journal:
+        put(journal, request())
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE reply SET completion = '{\"txt\": 1}'")
+    connection.commit()
+    connection.close()
+    with Journal(path) as journal, pytest.raises(JournalError, match="delete that row"):
+        journal.get(key_of(request()))
+
+
+def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):
+    Journal(path).close()
+    monkeypatch.setattr("evenhand.engines.journal.BUSY_SECONDS", 0.05)
+    holder = sqlite3.connect(path, isolation_level=None)
+    with Journal(path) as journal:
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(JournalError, match="end that program"):
+            put(journal, request())
+        holder.execute("ROLLBACK")
+        put(journal, request())
+    holder.close()
+
+
+def test_a_closed_journal_says_so(path):
+    journal = Journal(path)
+    journal.close()
+    journal.close()
+    with pytest.raises(JournalError, match="is closed"):
+        journal.get("key")
+
+
+def test_the_default_place_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path))
+    assert default_journal_path() == tmp_path / "journal.sqlite3"
+    with open_journal("default") as journal:
+        assert journal.path == tmp_path / "journal.sqlite3"
+    with open_journal(tmp_path / "mine.sqlite3") as journal:
+        assert journal.path == tmp_path / "mine.sqlite3"
+    assert open_journal(None) is None
+    monkeypatch.delenv("EVENHAND_CACHE_DIR")
+    assert "evenhand" in str(default_journal_path())
