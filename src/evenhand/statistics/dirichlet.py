@@ -100,7 +100,7 @@ def _saddlepoint(a: FloatArray, shapes: FloatArray, tilt: FloatArray) -> tuple[F
 def dirichlet_weights(
     n_clusters: int, *, resamples: int = 1000, seed: int = 0
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Draws of the Bayesian bootstrap: random weights of the clusters, and of the two unseen ones beside them.
+    """Draws of the Bayesian bootstrap: random weights of the clusters, and of an unseen one beside them.
 
     Weights are positive, so that a statistic that is defined for the sample is defined for every draw; drawing with
     replacement may leave a category out.
@@ -111,19 +111,18 @@ def dirichlet_weights(
         seed: The same seed gives the same draws.
 
     Yields:
-        Blocks ``(weights, unseen)`` of shapes (rows, n_clusters) and (rows, 2): standard exponential weights, and
-        Gamma weights of shape 3/4 and 1/4. A block has about two million cells at most (or one row).
+        Blocks ``(weights, unseen)`` of shapes (rows, n_clusters) and (rows,): standard exponential weights, and Gamma
+        weights of shape 3/4. A block has about two million cells at most (or one row).
 
     Source: Rubin (1981), "The Bayesian bootstrap".
 
     >>> [(weights.shape, unseen.shape) for weights, unseen in dirichlet_weights(5, resamples=3, seed=1)]
-    [((3, 5), (3, 2))]
+    [((3, 5), (3,))]
     """
     check_resampling(n_clusters, resamples)
     generator = np.random.default_rng(seed)
     for rows in block_sizes(n_clusters, resamples):
-        weights = generator.standard_exponential((rows, n_clusters))
-        yield weights, generator.standard_gamma(np.array([NEAR_ENDPOINT, FAR_ENDPOINT]), (rows, 2))
+        yield generator.standard_exponential((rows, n_clusters)), generator.standard_gamma(NEAR_ENDPOINT, rows)
 
 
 def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:

@@ -1,0 +1,336 @@
+r"""Agreement of judges beyond chance, each coefficient with an interval over the units.
+
+Every coefficient here is :math:`1 - D_o / D_e`: the disagreement observed over the disagreement expected by chance; 1
+is perfect agreement, 0 is chance, below 0 is worse than chance. They differ in what they call chance.
+
+Ratings are numbers (the values of the options, or their indices), NaN where a judge gave none. ``categories`` lists
+the values of the scale in order; without it, those that occur. Neither the order of the judges nor that of the
+units changes an estimate; the limits of an interval change with them as with the seed.
+
+The intervals are quantiles of the Bayesian bootstrap over the units and one unseen unit, which has the weight that
+`evenhand.statistics.intervals.ratio_intervals` gives to its unseen cluster at the bound, at that function's
+probabilities. For the lower limit it is the pair of categories that would lower the estimate most, for the upper
+limit the category that, agreed upon, would raise it most. So perfect agreement of ten units has an interval that
+reaches below 1, and a rare category that the sample nearly missed is allowed for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.statistics.disagreement import Agreement, Parts, Units, agreement_from
+from evenhand.statistics.intervals import mean_intervals
+
+FloatArray = NDArray[np.float64]
+Weighting = Literal["linear", "quadratic"]
+Metric = Literal["nominal", "ordinal", "interval"]
+
+
+def percent_agreement(ratings: ArrayLike, *, level: float = 0.95) -> Agreement:
+    """The share of agreeing pairs of ratings of a unit, averaged over the units with two ratings or more.
+
+    Not corrected for chance; range 0 to 1. The interval is that of `mean_intervals`.
+
+    Args:
+        ratings: (n_units, n_judges), NaN for missing.
+        level: Of the interval.
+
+    Raises:
+        EstimationError: No unit has two ratings.
+
+    >>> percent_agreement([[1, 1], [2, 2], [1, 2], [3, float("nan")]]).estimate.__round__(4)
+    0.6667
+    """
+    counts, categories, set_aside = _pairable(ratings, None, "percent agreement")
+    disagreement = _pair_disagreement(counts)
+    interval = mean_intervals(1 - disagreement, level=level)[0]
+    if interval is None:
+        raise EstimationError("percent agreement is undefined: no unit has two ratings")
+    observed = float(disagreement.mean())
+    return Agreement(
+        "percent_agreement", None, 1 - observed, interval, observed, 1.0, categories, len(counts), set_aside
+    )
+
+
+def cohen_kappa(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    weights: Weighting | None = None,
+    categories: Sequence[float] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    r"""Cohen's kappa of two judges.
+
+    :math:`D_o = \frac1n\sum_i \delta(a_i, b_i)`, :math:`D_e = \sum_{kl} p_k q_l \delta_{kl}` with p and q the
+    shares of the categories of either judge; :math:`\delta_{kl}` is 1 for two categories, or :math:`|k - l|`
+    (linear) or :math:`(k - l)^2` (quadratic) with k, l the places in ``categories``, as in scikit-learn.
+
+    Args:
+        first: (n_units,), NaN for missing.
+        second: (n_units,). Units without both ratings are set aside.
+        weights: None, ``linear`` or ``quadratic``.
+        categories: The scale; needed for weights if a category in the middle does not occur.
+        level: Of the interval.
+        resamples: Draws for the interval.
+        seed: Of the draws.
+
+    Raises:
+        EstimationError: No unit has both ratings, or both judges used one and the same category throughout.
+
+    Source: Cohen (1960, 1968).
+
+    Four of six agree; p = (3, 3)/6, q = (3, 3)/6, so that chance is 1/2: kappa = (4/6 - 1/2) / (1/2).
+
+    >>> round(cohen_kappa([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]).estimate, 4)
+    0.3333
+    """
+    if np.shape(first) != np.shape(second) or np.ndim(first) != 1:
+        raise InvalidInputError(
+            f"the judges have the shapes {np.shape(first)!r} and {np.shape(second)!r}; give (n,) twice"
+        )
+    indices, scale = _indexed(np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1), categories)
+    both = (indices >= 0).all(axis=1)
+    if not both.any():
+        raise EstimationError("Cohen's kappa is undefined: no unit has a rating of both judges")
+    count = len(scale)
+    distance = _distances(weights, count)
+
+    def rows(pairs: NDArray[np.int64]) -> FloatArray:
+        chosen = np.eye(count)[pairs]
+        return np.column_stack([distance[pairs[:, 0], pairs[:, 1]], np.ones(len(pairs)), chosen[:, 0], chosen[:, 1]])
+
+    def disagreement(sums: FloatArray) -> Parts:
+        shares = sums[:, 2:] / sums[:, 1:2]
+        return sums[:, 0] / sums[:, 1], ((shares[:, :count] @ distance) * shares[:, count:]).sum(axis=1)
+
+    every = np.argwhere(np.ones((count, count), dtype=bool))
+    same = every[:, 0] == every[:, 1]
+    units = Units(rows(indices[both]), rows(every[same]), rows(every[~same]), int((~both).sum()), scale)
+
+    return agreement_from("cohen_kappa", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
+
+
+def fleiss_kappa(
+    ratings: ArrayLike,
+    *,
+    categories: Sequence[float] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    r"""Fleiss' kappa of a panel in which every judge rated every unit.
+
+    :math:`D_o` is the share of disagreeing pairs of ratings of a unit, averaged over units;
+    :math:`D_e = 1 - \sum_k p_k^2` with p the shares of the categories over all ratings.
+
+    Args:
+        ratings: (n_units, n_judges). Units with a missing rating are set aside; `krippendorff_alpha` uses them.
+        categories: The scale; those that occur suffice.
+        level: Of the interval.
+        resamples: Draws for the interval.
+        seed: Of the draws.
+
+    Raises:
+        EstimationError: No complete unit, one judge only, or a single category throughout.
+
+    Source: Fleiss (1971).
+
+    >>> round(fleiss_kappa([[0, 0, 0], [1, 1, 1], [0, 0, 1]]).estimate, 4)
+    0.55
+    """
+    table = _table(ratings)
+    complete = ~np.isnan(table).any(axis=1)
+    counts, scale, _ = _pairable(table[complete], categories, "Fleiss' kappa")
+
+    def rows(units: FloatArray) -> FloatArray:
+        return np.column_stack([_pair_disagreement(units), np.ones(len(units)), units / table.shape[1]])
+
+    def disagreement(sums: FloatArray) -> Parts:
+        shares = sums[:, 2:] / sums[:, 1:2]
+        return sums[:, 0] / sums[:, 1], 1 - (shares**2).sum(axis=1)
+
+    units = _with_unseen(rows, counts, int((~complete).sum()), scale)
+
+    return agreement_from("fleiss_kappa", None, units, disagreement, level=level, resamples=resamples, seed=seed)
+
+
+def krippendorff_alpha(
+    ratings: ArrayLike,
+    *,
+    metric: Metric = "nominal",
+    categories: Sequence[float] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    r"""Krippendorff's alpha of any number of judges, with missing ratings.
+
+    :math:`D_o = \frac1N\sum_u \frac{1}{m_u - 1}\sum_{i \ne j}\delta(r_{ui}, r_{uj})` over the units with
+    :math:`m_u \ge 2` ratings, :math:`D_e = \frac{1}{N(N-1)}\sum_{kl} n_k n_l \delta_{kl}`, N the number of those
+    ratings and :math:`n_k` how many of them are category k. :math:`\delta` is 1 for two categories (nominal),
+    the squared difference of the values (interval), or of the mid-ranks
+    :math:`n_1 + \dots + n_{k-1} + n_k / 2` (ordinal; it depends on the data).
+
+    Args:
+        ratings: (n_units, n_judges), NaN for missing. Units with fewer than two ratings are set aside.
+        metric: ``nominal``, ``ordinal`` or ``interval``.
+        categories: The scale in order; those that occur, in ascending order, if not given.
+        level: Of the interval.
+        resamples: Draws for the interval.
+        seed: Of the draws.
+
+    Raises:
+        EstimationError: No unit with two ratings, or a single category throughout.
+
+    Source: Krippendorff (2011), "Computing Krippendorff's alpha-reliability", sections C to E.
+
+    Two units agree, one does not; n = (3, 3): D_o = 2/6, D_e = 2 * 3 * 3 / (6 * 5) = 0.6.
+
+    >>> round(krippendorff_alpha([[0, 0], [1, 1], [0, 1]]).estimate, 4)
+    0.4444
+    """
+    if metric not in {"nominal", "ordinal", "interval"}:
+        raise InvalidInputError(f"metric is {metric!r}. {did_you_mean(metric, ['nominal', 'ordinal', 'interval'])}")
+    counts, scale, set_aside = _pairable(ratings, categories, "Krippendorff's alpha")
+    count = len(scale)
+    below, above = np.triu_indices(count, k=1)
+    values = np.asarray(scale)
+
+    def rows(units: FloatArray) -> FloatArray:
+        size = units.sum(axis=1, keepdims=True)
+        return np.column_stack([units, 2 * units[:, below] * units[:, above] / (size - 1)])
+
+    def disagreement(sums: FloatArray) -> Parts:
+        totals, pairs = sums[:, :count], sums[:, count:]
+        size = totals.sum(axis=1)
+        place = np.cumsum(totals, axis=1) - totals / 2 if metric == "ordinal" else np.broadcast_to(values, totals.shape)
+        apart = np.ones_like(pairs) if metric == "nominal" else (place[:, below] - place[:, above]) ** 2
+        chance = 2 * (totals[:, below] * totals[:, above] * apart).sum(axis=1) / (size * (size - 1))
+        return (pairs * apart).sum(axis=1) / size, chance
+
+    units = _with_unseen(rows, counts, set_aside, scale)
+    return agreement_from(
+        "krippendorff_alpha", metric, units, disagreement, level=level, resamples=resamples, seed=seed
+    )
+
+
+def gwet_ac(
+    ratings: ArrayLike,
+    *,
+    weights: Weighting | None = None,
+    categories: Sequence[float] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    r"""Gwet's AC1 (without weights) or AC2 (with), which does not collapse when one category prevails.
+
+    With similarity weights :math:`s_{kl} = 1 - \delta_{kl} / \max\delta` and :math:`\pi_k` the share of category k in
+    the ratings of a unit, averaged over units: :math:`1 - D_e = \frac{\sum s_{kl}}{q(q-1)}\sum_k \pi_k(1 - \pi_k)`;
+    :math:`D_o` is the mean of :math:`1 - s` over the pairs of ratings of a unit, averaged over units.
+
+    Args:
+        ratings: (n_units, n_judges), NaN for missing. Units with fewer than two ratings are set aside.
+        weights: None (AC1), ``linear`` or ``quadratic`` (AC2) in the places in ``categories``.
+        categories: The scale. It counts: a category that nobody chose lowers chance. Those that occur if not given.
+        level: Of the interval.
+        resamples: Draws for the interval.
+        seed: Of the draws.
+
+    Raises:
+        EstimationError: No unit with two ratings, or a scale of one category.
+
+    Source: Gwet (2008); Gwet (2014), "Handbook of inter-rater reliability", chapter 4.
+
+    Nine of ten agree; shares .95 and .05: chance is 2 * .95 * .05 = .095, AC1 = (.9 - .095) / .905.
+
+    >>> round(gwet_ac([[1, 1]] * 9 + [[1, 0]]).estimate, 4)
+    0.8895
+    """
+    counts, scale, set_aside = _pairable(ratings, categories, "Gwet's coefficient")
+    count = len(scale)
+    if count < 2:
+        raise EstimationError("Gwet's coefficient is undefined on a scale of one category; pass categories=…")
+    distance = _distances(weights, count)
+    distance = distance / distance.max()
+    factor = (1 - distance).sum() / (count * (count - 1))
+
+    def rows(units: FloatArray) -> FloatArray:
+        size = units.sum(axis=1)
+        apart = ((units @ distance) * units).sum(axis=1) / (size * (size - 1))
+        return np.column_stack([apart, np.ones(len(units)), units / size[:, None]])
+
+    def disagreement(sums: FloatArray) -> Parts:
+        shares = sums[:, 2:] / sums[:, 1:2]
+        return sums[:, 0] / sums[:, 1], 1 - factor * (shares * (1 - shares)).sum(axis=1)
+
+    units = _with_unseen(rows, counts, set_aside, scale)
+    return agreement_from("gwet_ac", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
+
+
+def _table(ratings: ArrayLike) -> FloatArray:
+    table = np.asarray(ratings, dtype=float)
+    if table.ndim != 2:
+        raise InvalidInputError(f"ratings has the shape {table.shape!r}; give (n_units, n_judges), NaN for missing")
+    return table
+
+
+def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[NDArray[np.int64], tuple[float, ...]]:
+    """Every rating's place in the scale, -1 for a missing one."""
+    present = ~np.isnan(table)
+    if categories is None:
+        scale = np.unique(table[present])
+    else:
+        scale = np.asarray(categories, dtype=float)
+        if scale.ndim != 1 or np.unique(scale).size != scale.size or np.isnan(scale).any():
+            raise InvalidInputError(f"categories is {categories!r}; give every value of the scale once, in order")
+    indices = np.full(table.shape, -1, dtype=np.int64)
+    for place, value in enumerate(scale):
+        indices[table == value] = place
+    unknown = present & (indices < 0)
+    if unknown.any():
+        value = float(table[unknown][0])
+        raise InvalidInputError(f"the rating {value!r} is not in the scale {scale.tolist()!r}; complete categories=…")
+    return indices, tuple(float(value) for value in scale)
+
+
+def _pairable(
+    ratings: ArrayLike, categories: Sequence[float] | None, name: str
+) -> tuple[FloatArray, tuple[float, ...], int]:
+    """How often each category occurs in each unit with two ratings or more, the scale, and the units set aside."""
+    indices, scale = _indexed(_table(ratings), categories)
+    counts = np.stack([(indices == place).sum(axis=1) for place in range(len(scale))], axis=1) if scale else None
+    if counts is None or not (counts.sum(axis=1) >= 2).any():
+        raise EstimationError(f"{name} is undefined: no unit has the ratings of two judges")
+    enough = counts.sum(axis=1) >= 2
+    return counts[enough].astype(float), scale, int((~enough).sum())
+
+
+def _with_unseen(
+    rows: Callable[[FloatArray], FloatArray], counts: FloatArray, set_aside: int, scale: tuple[float, ...]
+) -> Units:
+    """The rows of the units, and of the unseen ones: all ratings in one category, or half of them in each of two."""
+    count, size = len(scale), counts.sum(axis=1).mean()
+    below, above = np.triu_indices(count, k=1)
+    one = np.eye(count) * size
+    return Units(rows(counts), rows(one), rows((one[below] + one[above]) / 2), set_aside, scale)
+
+
+def _pair_disagreement(counts: FloatArray) -> FloatArray:
+    size = counts.sum(axis=1)
+    return np.asarray(1 - (counts * (counts - 1)).sum(axis=1) / (size * (size - 1)))
+
+
+def _distances(weights: Weighting | None, count: int) -> FloatArray:
+    if weights not in {None, "linear", "quadratic"}:
+        raise InvalidInputError(f"weights is {weights!r}. {did_you_mean(weights, [None, 'linear', 'quadratic'])}")
+    steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
+    return steps if weights == "linear" else steps**2 if weights == "quadratic" else np.minimum(steps, 1.0)
