@@ -7,14 +7,12 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import helmert
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logsumexp
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.paired_logit import LogitFit, Outcomes, fit_logit, wald_interval, why_not_finite
+from evenhand.statistics.placement import placeable, strength_basis, strength_design
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -149,7 +147,9 @@ def _fit(
     core = scored.only(rows)
     has_ties = bool(np.any((core.score > 0) & (core.score < 1)))
     ties = model == "davidson" and has_ties
-    tie_reason = "a tie counts as half a win each" if model == "bradley_terry" else "no tie was seen: nu is 0"
+    tie_reason = "no tie was seen: nu is 0" if len(placed) else "no system could be placed"
+    if model == "bradley_terry":
+        tie_reason = "a tie counts as half a win each"
 
     design, position_reason = _design(core, placed, order_effect=order_effect, ties=ties)
     problem = why_not_finite(Outcomes.of(design, core.score, core.cluster, ties=ties)) if len(placed) else None
@@ -181,58 +181,6 @@ def _fit(
     )
 
 
-def placeable(scored: Contests) -> tuple[npt.NDArray[np.intp], dict[int, str]]:
-    """The systems that have finite strengths relative to one another, and for every other system the reason why not.
-
-    They are the largest strongly connected component of the graph with an edge from each system to those that it took
-    anything from (a win, or a tie). A component of one system has nothing to be compared with; of two equally
-    large ones neither is preferred.
-
-    >>> swept = Contests.of("abc", first=[0, 1, 2, 1], second=[1, 2, 1, 0], score=[1, 1, 1, 0])
-    >>> placed, reasons = placeable(swept)
-    >>> placed.tolist(), reasons
-    ([1, 2], {0: 'won every contest: no finite strength'})
-    """
-    size = len(scored.systems)
-    took = np.zeros((size, size))
-    np.add.at(took, (scored.first, scored.second), scored.score)
-    np.add.at(took, (scored.second, scored.first), 1.0 - scored.score)
-    _, label = connected_components(csr_array(took > 0), directed=True, connection="strong")
-    sizes = np.bincount(label)
-    largest = np.flatnonzero(sizes == sizes.max())
-    unique = len(largest) == 1 and sizes.max() > 1
-    placed = np.flatnonzero(label == largest[0]) if unique else np.empty(0, dtype=np.intp)
-    reasons = {
-        system: _why_not_placed(float(took[system].sum()), float(took[:, system].sum()))
-        for system in sorted(set(range(size)) - set(placed.tolist()))
-    }
-    return placed, reasons
-
-
-def _why_not_placed(taken: float, given: float) -> str:
-    if taken + given == 0:
-        return "no scored contest"
-    if given == 0:
-        return "won every contest: no finite strength"
-    if taken == 0:
-        return "lost every contest: no finite strength"
-    return "no chain of wins leads both from and to the systems that can be placed: no finite strength"
-
-
-def strength_design(core: Contests, placed: npt.NDArray[np.intp]) -> FloatArray:
-    """Shape (m, len(placed) - 1): ``e_first - e_second`` in an orthonormal basis of the strengths that sum to zero."""
-    basis = _basis(len(placed))
-    where = np.full(len(core.systems), -1)
-    where[placed] = np.arange(len(placed))
-    difference: FloatArray = basis[where[core.first]] - basis[where[core.second]]
-    return difference
-
-
-def _basis(size: int) -> FloatArray:
-    basis: FloatArray = helmert(size).T
-    return basis
-
-
 def _design(
     core: Contests, placed: npt.NDArray[np.intp], *, order_effect: bool, ties: bool
 ) -> tuple[FloatArray, str | None]:
@@ -262,7 +210,7 @@ def _strengths(
         system: Strength(systems[system], None, None, reason) for system, reason in reasons.items()
     }
     if fit is not None:
-        basis = _basis(len(placed))
+        basis = strength_basis(len(placed))
         width = basis.shape[1]
         log_strengths = basis @ fit.parameters[:width]
         unused = len(fit.parameters) - width

@@ -18,7 +18,8 @@ from scipy.optimize import linprog, minimize
 from scipy.special import logsumexp
 
 from evenhand.errors import EstimationError
-from evenhand.statistics.intervals import Interval, check_level
+from evenhand.statistics.dirichlet import check_level
+from evenhand.statistics.intervals import Interval
 
 FloatArray = npt.NDArray[np.float64]
 

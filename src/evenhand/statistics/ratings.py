@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evenhand.errors import EstimationError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.paired_comparisons import placeable
+from evenhand.statistics.placement import placeable
 
 RatingSystem = Literal["average_win_rate", "bradley_terry", "counting", "eigen", "elo", "newman", "pagerank"]
 
@@ -54,8 +54,8 @@ def rate(contests: Contests, rating_system: RatingSystem) -> Ratings:
     """Rate the systems by one of the rating systems that evalica provides.
 
     ``average_win_rate`` is the mean over opponents of the share of wins; ``bradley_terry`` has sum 1; ``counting``
-    counts wins; ``elo`` takes the contests in the order given, from 1000, K = 4, scale 400. A tie is half a win each, in
-    ``newman`` an outcome of its own. They take no notice of who was shown first.
+    counts wins; ``elo`` takes the contests in the order given, from 1000, K = 4, scale 400. A tie is half a win each,
+    in ``newman`` an outcome of its own. They take no notice of who was shown first.
 
     Source: the evalica library (Ustalov, Reliable, Reproducible, and Really Fast Leaderboards with Evalica, COLING
     2025).
@@ -104,7 +104,7 @@ def rate(contests: Contests, rating_system: RatingSystem) -> Ratings:
 
 
 def _check_converged(rating_system: str, ratings: npt.NDArray[np.float64], earlier: npt.NDArray[np.float64]) -> None:
-    """Compare with half as many iterations allowed: the count that evalica returns is the limit for some of its methods."""
+    """Compare with half the iterations: the number that evalica returns is the limit itself for some methods."""
     change = float(np.abs(ratings - earlier).max())
     if not change <= 1e-8 * float(np.abs(ratings).max()):
         raise EstimationError(f"{rating_system} did not converge: the last iterations moved a rating by {change:.3g}.")

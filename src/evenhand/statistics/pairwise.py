@@ -1,0 +1,235 @@
+"""Every pair of systems: head-to-head win rate, paired difference, a test of each, and who cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
+
+FloatArray = npt.NDArray[np.float64]
+
+MOST_EXACT_CLUSTERS = 12
+"""Up to so many informative prompts all sign flips are counted; beyond, their distribution is taken as normal."""
+
+
+@dataclass(frozen=True)
+class SignFlipTest:
+    """A two-sided test that a paired difference is zero.
+
+    Attributes:
+        p_value: Of this test alone.
+        adjusted_p_value: After Holm's correction over all pairs that were tested.
+        method: ``"exact"`` or ``"normal"``.
+        clusters: Prompts whose difference is not zero: only these inform.
+    """
+
+    p_value: float
+    adjusted_p_value: float
+    method: str
+    clusters: int
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Two systems against each other. What has no data is None.
+
+    Attributes:
+        first: The system whose side is told.
+        second: The other.
+        contests: Scored contests between the two.
+        win_rate: Mean score of ``first`` in these; None when they never met.
+        win_rate_test: Of a win rate of one half.
+        difference: Win rate of ``first`` minus that of ``second``, each over all its contests, paired by prompt.
+        difference_test: Of no difference.
+    """
+
+    first: str
+    second: str
+    contests: int
+    win_rate: Interval | None
+    win_rate_test: SignFlipTest | None
+    difference: Interval | None
+    difference_test: SignFlipTest | None
+
+
+def sign_flip_p_value(differences: npt.ArrayLike) -> tuple[float, str, int]:
+    """Test that the sum of independent differences is zero by flipping their signs.
+
+    If the two systems are exchangeable within a prompt, a prompt's difference is as likely to have the one sign as
+    the other. The p-value is the share of the 2^m assignments of signs whose absolute sum is at least the observed
+    one, with m the number of differences that are not zero. For m > 12 the sum is taken as normal with its variance
+    under the flips, the sum of squares; with differences of equal size this is McNemar's test.
+
+    Source: Fisher, The Design of Experiments (1935), section 21; Good, Permutation, Parametric and Bootstrap Tests of
+    Hypotheses (2005), section 3.2.
+
+    Args:
+        differences: Shape (n,): one a prompt.
+
+    Returns:
+        The two-sided p-value (1.0 when every difference is zero), ``"exact"`` or ``"normal"``, and m.
+
+    >>> sign_flip_p_value([1, 1, 1, 0, 1, 1])  # 2 of 2^5 assignments
+    (0.0625, 'exact', 5)
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    size = np.abs(values)
+    size = size[size > 1e-12 * size.max(initial=0.0)]
+    observed = abs(float(values.sum()))
+    if len(size) > MOST_EXACT_CLUSTERS:
+        return float(2 * stats.norm.sf(observed / np.sqrt(np.sum(size**2)))), "normal", len(size)
+    flips = 1 - 2 * ((np.arange(2 ** len(size))[:, None] >> np.arange(len(size))) & 1)
+    as_large = np.abs(flips @ size) >= observed - 1e-9 * size.sum()
+    return float(as_large.mean()), "exact", len(size)
+
+
+def holm(p_values: npt.ArrayLike) -> FloatArray:
+    """Holm's step-down correction: adjusted p-values that control the family-wise error rate under any dependence.
+
+    With the p-values ascending, ``adjusted_(i) = max over j <= i of min(1, (n - j + 1) p_(j))``.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
+
+    Args:
+        p_values: Shape (n,), in [0, 1].
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()  # 3 · 0.01, 2 · 0.03, and 1 · 0.04 raised to the one before
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values)
+    steps = np.minimum(1.0, values[order] * np.arange(len(values), 0, -1))
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.maximum.accumulate(steps)
+    return adjusted
+
+
+def compare_pairs(contests: Contests, *, level: float = 0.95) -> tuple[PairComparison, ...]:
+    """Compare every two systems, head to head and by their win rates over all contests.
+
+    The head-to-head rate answers who wins when the two meet; the difference of win rates answers who stands higher in
+    this field, and exists without a meeting (both against a baseline). Each family of tests is corrected by Holm for
+    its own number of tests. The interval of the difference is that of the mean of the prompts' linearised contributions
+    (`mean_intervals`, with the bounds -1 and 1 where every contribution keeps them, as it does when all prompts have
+    equally many contests). Its test flips the signs of the contributions, both rates replaced by the pooled one.
+
+    Args:
+        contests: Resolved contests, or presented ones: all contests of a prompt stay together.
+        level: Of the intervals.
+
+    Returns:
+        One comparison for every i < j, in the order of ``Contests.systems``.
+
+    >>> contests = Contests.of(["a", "b"], first=[0] * 4, second=[1] * 4, score=[1, 1, 1, 0.5])
+    >>> (pair,) = compare_pairs(contests)
+    >>> pair.win_rate.estimate, pair.difference.estimate, pair.win_rate_test.p_value
+    (0.875, 0.75, 0.25)
+    """
+    wins, meetings = contests.wins, contests.meetings
+    scores, counts = wins.sum(axis=2), meetings.sum(axis=2)
+    pairs = list(combinations(range(len(contests.systems)), 2))
+    left, right = (np.array(side) for side in zip(*pairs, strict=True))
+    rates = ratio_intervals(wins[:, left, right], meetings[:, left, right], level=level)
+    met = [rate is not None for rate in rates]
+    head_to_head = _tests(
+        [wins[:, i, j] - meetings[:, i, j] / 2 if seen else None for (i, j), seen in zip(pairs, met, strict=True)]
+    )
+    both = [counts[:, i].any() and counts[:, j].any() for i, j in pairs]
+    difference_tests = _tests(
+        [_null_contributions(scores, counts, i, j) if seen else None for (i, j), seen in zip(pairs, both, strict=True)]
+    )
+    return tuple(
+        PairComparison(
+            contests.systems[i],
+            contests.systems[j],
+            int(meetings[:, i, j].sum()),
+            rates[index],
+            head_to_head[index],
+            _difference(scores, counts, i, j, level) if both[index] else None,
+            difference_tests[index],
+        )
+        for index, (i, j) in enumerate(pairs)
+    )
+
+
+def _contributions(scores: FloatArray, counts: FloatArray, system: int, rate: float) -> FloatArray:
+    contribution: FloatArray = (scores[:, system] - rate * counts[:, system]) / counts[:, system].sum()
+    return contribution
+
+
+def _null_contributions(scores: FloatArray, counts: FloatArray, i: int, j: int) -> FloatArray:
+    """Their sum is the difference of the two win rates, whatever the pooled rate."""
+    pooled = float(scores[:, [i, j]].sum() / counts[:, [i, j]].sum())
+    return _contributions(scores, counts, i, pooled) - _contributions(scores, counts, j, pooled)
+
+
+def _difference(scores: FloatArray, counts: FloatArray, i: int, j: int, level: float) -> Interval | None:
+    informing = (counts[:, i] > 0) | (counts[:, j] > 0)
+    scores, counts = scores[informing], counts[informing]
+    rate_i, rate_j = (float(scores[:, system].sum() / counts[:, system].sum()) for system in (i, j))
+    own = _contributions(scores, counts, i, rate_i) - _contributions(scores, counts, j, rate_j)
+    values = rate_i - rate_j + len(own) * own
+    bounds = (-1.0, 1.0) if np.all(np.abs(values) <= 1) else None
+    (interval,) = mean_intervals(values, level=level, bounds=bounds)
+    if interval is None:
+        return None
+    return replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
+
+
+def _tests(differences: Sequence[FloatArray | None]) -> list[SignFlipTest | None]:
+    found = [None if values is None else sign_flip_p_value(values) for values in differences]
+    adjusted = iter(holm([test[0] for test in found if test is not None]).tolist())
+    return [None if test is None else SignFlipTest(test[0], next(adjusted), test[1], test[2]) for test in found]
+
+
+def indistinguishable_groups(
+    comparisons: Sequence[PairComparison], systems: Sequence[str], *, level: float = 0.95
+) -> tuple[tuple[str, ...], ...]:
+    """Group the systems that cannot be told apart: the maximal sets without a significant difference inside.
+
+    Two systems differ when the adjusted p-value of their difference is below ``1 - level``; a pair that was not tested
+    is not told apart. A system may stand in several groups (a with b, b with c, yet a above c), as letters do in a
+    compact letter display, and every system stands in at least one.
+
+    Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, Journal of
+    Computational and Graphical Statistics 13 (2004); the sets are found by Bron and Kerbosch, Communications of the
+    ACM 16 (1973).
+
+    Args:
+        comparisons: Of ``compare_pairs``.
+        systems: In the order in which they are to be listed, best first.
+        level: One minus the family-wise error rate.
+
+    >>> contests = Contests.of(["a", "b"], first=[0] * 9, second=[1] * 9, score=[1] * 9)
+    >>> indistinguishable_groups(compare_pairs(contests), ["a", "b"])  # p = 2 / 2^9
+    (('a',), ('b',))
+    """
+    place = {system: position for position, system in enumerate(systems)}
+    alike: dict[int, set[int]] = {position: set() for position in place.values()}
+    for pair in comparisons:
+        if pair.difference_test is None or pair.difference_test.adjusted_p_value >= 1 - level:
+            alike[place[pair.first]].add(place[pair.second])
+            alike[place[pair.second]].add(place[pair.first])
+    cliques = sorted(sorted(clique) for clique in _maximal_cliques(alike, set(), set(alike), set()))
+    return tuple(tuple(systems[position] for position in clique) for clique in cliques)
+
+
+def _maximal_cliques(
+    alike: dict[int, set[int]], chosen: set[int], candidates: set[int], excluded: set[int]
+) -> list[set[int]]:
+    if not candidates and not excluded:
+        return [chosen]
+    pivot = max(candidates | excluded, key=lambda node: len(alike[node] & candidates))
+    found: list[set[int]] = []
+    for node in sorted(candidates - alike[pivot]):
+        found += _maximal_cliques(alike, chosen | {node}, candidates & alike[node], excluded & alike[node])
+        candidates = candidates - {node}
+        excluded = excluded | {node}
+    return found

@@ -1,0 +1,196 @@
+"""Which system is better, by how much, and how sure is that: one call from contests to a ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.errors import InvalidInputError
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.cycles import CycleRate, cycle_rate
+from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
+from evenhand.statistics.paired_comparisons import PairedComparison, Strength, fit_davidson
+from evenhand.statistics.pairwise import PairComparison, compare_pairs, indistinguishable_groups
+from evenhand.statistics.ranks import Rank, rank_by_win_rate
+
+
+@dataclass(frozen=True)
+class WinRate:
+    """A system's record.
+
+    Attributes:
+        system: Its name.
+        win_rate: Mean score, a tie counting half; None without a scored contest.
+        contests: Scored contests.
+        wins: Of these, with a score above one half.
+        ties: With a score of exactly one half.
+        losses: With a score below one half.
+        unscored: Contests without a score; they are in no other number.
+    """
+
+    system: str
+    win_rate: Interval | None
+    contests: int
+    wins: int
+    ties: int
+    losses: int
+    unscored: int
+
+
+@dataclass(frozen=True)
+class SystemRanking:
+    """All that is said of one system.
+
+    Attributes:
+        system: Its name.
+        record: Win rate and counts.
+        rank: With its interval.
+        strength: Davidson's log-strength, or why it has none.
+        length_controlled_win_rate: None when not asked for, or not identified.
+    """
+
+    system: str
+    record: WinRate
+    rank: Rank
+    strength: Strength
+    length_controlled_win_rate: Interval | None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What the contests say of the systems.
+
+    Attributes:
+        systems: One a system, best win rate first; systems without a scored contest last.
+        pairs: Every two systems: head to head, difference, tests.
+        groups: Systems that cannot be told apart, best first.
+        cycles: Circular preferences.
+        model: The fitted Davidson (and Beaver) model: ties and position advantage.
+        length_controlled: None when no lengths were given.
+        balanced: Every system met every other equally often. When not (a baseline, a Swiss design), win rates are over
+            opponents of unequal strength: compare the strengths.
+        level: Of the intervals, and one minus the error rate of the groups.
+        resamples: For the expected ranks.
+        undefined_resamples: Resamples in which a ranked system had no scored contest: left out.
+        seed: Of the resamples.
+        contests: Contests, scored or not.
+        unscored: Of these without a score.
+        prompts: Clusters.
+    """
+
+    systems: tuple[SystemRanking, ...]
+    pairs: tuple[PairComparison, ...]
+    groups: tuple[tuple[str, ...], ...]
+    cycles: CycleRate
+    model: PairedComparison
+    length_controlled: LengthControlled | None
+    balanced: bool
+    level: float
+    resamples: int
+    undefined_resamples: int
+    seed: int
+    contests: int
+    unscored: int
+    prompts: int
+
+
+def win_rates(contests: Contests, *, level: float = 0.95) -> tuple[WinRate, ...]:
+    """Each system's mean score over its scored contests, with an interval by prompt.
+
+    Source: the interval is that of ``ratio_intervals``: scores over contests, a prompt a cluster.
+
+    Args:
+        contests: Resolved, or presented.
+        level: Of the intervals.
+
+    >>> contests = Contests.of(["a", "b"], first=[0, 1, 0], second=[1, 0, 1], score=[1, 0.5, float("nan")])
+    >>> record = win_rates(contests)[0]
+    >>> record.win_rate.estimate, record.wins, record.ties, record.losses, record.unscored
+    (0.75, 1, 1, 0, 1)
+    """
+    rates = ratio_intervals(contests.wins.sum(axis=2), contests.meetings.sum(axis=2), level=level)
+    records = []
+    for system, name in enumerate(contests.systems):
+        own = np.concatenate(
+            [contests.score[contests.first == system], 1.0 - contests.score[contests.second == system]]
+        )
+        wins, ties, losses = (int(np.sum(test)) for test in (own > 0.5, own == 0.5, own < 0.5))
+        records.append(WinRate(name, rates[system], wins + ties + losses, wins, ties, losses, int(np.isnan(own).sum())))
+    return tuple(records)
+
+
+def rank_systems(
+    contests: Contests,
+    *,
+    presented: Contests | None = None,
+    length_difference: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Ranking:
+    """Everything that the contests say of the systems.
+
+    Win rates, ranks, pairs, groups and cycles come from ``contests``. Strengths and ties come from ``presented`` when
+    it is given, together with the position advantage: an order's effect cannot be seen once the orders are collapsed.
+
+    Args:
+        contests: Resolved: a row a pair and prompt, the orders collapsed.
+        presented: The same contests before that, a row for every order shown; the same systems.
+        length_difference: Shape of ``contests``: length of the first response minus that of the second, NaN unknown.
+        level: Of all intervals; the groups have the error rate ``1 - level``.
+        resamples: For the expected ranks.
+        seed: Of the resamples.
+
+    >>> contests = Contests.of(["a", "b"], first=[0] * 8, second=[1] * 8, score=[1, 1, 1, 0, 0.5, 1, 1, 0])
+    >>> ranking = rank_systems(contests, resamples=100)
+    >>> [(system.system, system.record.win_rate.estimate) for system in ranking.systems], ranking.groups
+    ([('a', 0.6875), ('b', 0.3125)], (('a', 'b'),))
+    """
+    if presented is not None and presented.systems != contests.systems:
+        raise InvalidInputError(
+            f"presented names the systems {presented.systems!r}, contests {contests.systems!r}: "
+            "give the same names in the same order."
+        )
+    records = win_rates(contests, level=level)
+    pairs = compare_pairs(contests, level=level)
+    ranks = rank_by_win_rate(contests, comparisons=pairs, level=level, resamples=resamples, seed=seed)
+    model = fit_davidson(contests if presented is None else presented, order_effect=presented is not None, level=level)
+    length_controlled = (
+        None if length_difference is None else length_controlled_win_rates(contests, length_difference, level=level)
+    )
+    order = sorted(range(len(contests.systems)), key=lambda system: (ranks.ranks[system].rank or np.inf, system))
+    return Ranking(
+        systems=tuple(
+            SystemRanking(
+                contests.systems[system],
+                records[system],
+                ranks.ranks[system],
+                model.strengths[system],
+                None if length_controlled is None else length_controlled.win_rates[system],
+            )
+            for system in order
+        ),
+        pairs=pairs,
+        groups=indistinguishable_groups(pairs, [contests.systems[system] for system in order], level=level),
+        cycles=cycle_rate(contests, level=level),
+        model=model,
+        length_controlled=length_controlled,
+        balanced=_balanced(contests),
+        level=level,
+        resamples=resamples,
+        undefined_resamples=ranks.undefined_resamples,
+        seed=seed,
+        contests=len(contests),
+        unscored=int(np.isnan(contests.score).sum()),
+        prompts=len(np.unique(contests.cluster)),
+    )
+
+
+def _balanced(contests: Contests) -> bool:
+    met = np.zeros((len(contests.systems),) * 2, dtype=np.int64)
+    np.add.at(met, (contests.first, contests.second), 1)
+    met = (met + met.T)[np.triu_indices(len(met), 1)]
+    return bool(met.min() == met.max())
