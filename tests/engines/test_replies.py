@@ -1,0 +1,136 @@
+import time
+from email.utils import formatdate
+
+import pytest
+
+from evenhand.engines.replies import filtered_completion, read_completion, read_error, seconds_to_wait, speaks_of_schema
+from evenhand.errors import FatalEngineError, RateLimitedError, RejectedRequestError, TransientEngineError
+
+
+def reply(message, **more):
+    return {"model": "m", "choices": [{"message": message, "finish_reason": "stop", **more}]}
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": "Good"}, "Good"),
+        ({"content": ""}, ""),
+        ({"content": None}, None),
+        ({}, None),
+        ({"content": [{"type": "text", "text": "Go"}, {"type": "image"}, "od"]}, "Good"),
+        ({"content": []}, None),
+        ({"content": None, "refusal": "I cannot judge this."}, "I cannot judge this."),
+        ({"content": "Good", "refusal": None}, "Good"),
+        ({"content": "Good", "reasoning_content": "Bad? No."}, "Good"),
+        ({"content": None, "reasoning_content": "It is Good"}, None),
+        ({"content": 4}, None),
+    ],
+)
+def test_the_text_is_the_content_and_nothing_else(message, text):
+    assert read_completion(reply(message)).text == text
+
+
+def test_usage_cost_and_model_are_read_where_they_are_given():
+    full = reply({"content": "Good"}) | {"usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.01}}
+    completion = read_completion(full)
+    assert (completion.prompt_tokens, completion.completion_tokens, completion.cost, completion.model) == (
+        7,
+        2,
+        0.01,
+        "m",
+    )
+    odd = reply({"content": "Good"}) | {"usage": {"prompt_tokens": "7", "completion_tokens": -1, "cost": "free"}}
+    completion = read_completion(odd)
+    assert (completion.prompt_tokens, completion.completion_tokens, completion.cost) == (None, None, None)
+
+
+def test_logprobs_are_read_and_broken_entries_left_out():
+    content = [
+        {"token": "Yes", "logprob": -0.5, "top_logprobs": [{"token": "Yes", "logprob": -0.5}, {"token": "No"}]},
+        {"token": None, "logprob": -1.0},
+        {"token": "!", "logprob": -2, "top_logprobs": None},
+    ]
+    tokens = read_completion(reply({"content": "Yes!"}, logprobs={"content": content})).logprobs
+    assert [(token.token, token.logprob, token.top) for token in tokens] == [
+        ("Yes", -0.5, (("Yes", -0.5),)),
+        ("!", -2.0, ()),
+    ]
+    assert read_completion(reply({"content": "Yes"}, logprobs=None)).logprobs is None
+
+
+@pytest.mark.parametrize(
+    "body", [[], "Good", None, {}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": 1}]}]
+)
+def test_a_body_without_a_message_may_pass(body):
+    with pytest.raises(TransientEngineError) as caught:
+        read_completion(body)
+    assert caught.value.cause == "garbage"
+
+
+def test_an_error_in_a_200_is_told_without_keys():
+    with pytest.raises(TransientEngineError, match="overloaded") as caught:
+        read_completion({"error": {"message": "overloaded, Bearer abcdefghi"}})
+    assert "abcdefghi" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, RejectedRequestError),
+        (401, FatalEngineError),
+        (402, FatalEngineError),
+        (403, FatalEngineError),
+        (404, FatalEngineError),
+        (307, FatalEngineError),
+        (408, TransientEngineError),
+        (413, RejectedRequestError),
+        (422, RejectedRequestError),
+        (429, RateLimitedError),
+        (500, TransientEngineError),
+        (503, TransientEngineError),
+        (529, TransientEngineError),
+    ],
+)
+def test_what_a_status_means(status, kind):
+    error = read_error(status, "because")
+    assert type(error) is kind
+    assert error.cause == f"http_{status}"
+    assert str(error) == f"the server answered {status}: because"
+
+
+def test_an_exhausted_quota_is_no_rate_limit():
+    assert type(read_error(429, '{"error": {"code": "insufficient_quota"}}')) is FatalEngineError
+
+
+def test_an_overloaded_server_that_says_when_to_come_back_is_a_rate_limit():
+    error = read_error(503, "", "7")
+    assert (type(error), error.retry_after, error.cause) == (RateLimitedError, 7.0, "http_503")
+
+
+def test_a_long_body_is_cut_after_its_secrets_are_gone():
+    body = "x" * 290 + " topsecretvalue " + "y" * 1000
+    message = str(read_error(500, body, None, ["topsecretvalue"]))
+    assert "topsecret" not in message
+    assert len(message) < 350
+
+
+def test_a_prompt_stopped_by_a_content_filter_is_a_reply():
+    completion = filtered_completion(400, '{"error": {"code": "content_filter"}}')
+    assert (completion.text, completion.finish_reason) == (None, "content_filter")
+    assert filtered_completion(400, '{"error": {"code": "too_long"}}') is None
+    assert filtered_completion(500, '{"error": {"code": "content_filter"}}') is None
+
+
+def test_what_speaks_of_structured_output():
+    assert speaks_of_schema("Invalid parameter: 'response_format' of type 'json_schema' is not supported")
+    assert not speaks_of_schema("maximum context length is 8192 tokens")
+
+
+def test_retry_after_in_seconds_or_as_a_date():
+    assert seconds_to_wait("2") == 2.0
+    assert seconds_to_wait("0.25") == 0.25
+    assert seconds_to_wait("-3") == 0.0
+    assert 8 < seconds_to_wait(formatdate(time.time() + 10, usegmt=True)) <= 10
+    for unreadable in (None, "soon", "", "nan", "inf"):
+        assert seconds_to_wait(unreadable) is None
