@@ -82,6 +82,13 @@ class TestOrdinalPanels:
         # best first, as most people write them: (1 + .5) / 2 = .75, worse is .5, index 1
         assert chosen(aggregate(panel(0, 1), criterion_of([1, 0.5, 0]))) == (1, 0.75)
 
+    def test_numbers_that_snap_to_one_option_keep_it(self):
+        # j: (.25 + .5) / 2 = .375 -> o1; k: .25, o1; the mean .3125 stays with o1
+        assert chosen(aggregate([*orders(1, 2), vote("k", 1)], FIVE)) == (1, 0.3125)
+        # the lower of .375 and .25, and the higher
+        assert chosen(aggregate([*orders(1, 2), vote("k", 1)], FIVE, "min")) == (1, 0.25)
+        assert chosen(aggregate([*orders(1, 2), vote("k", 1)], FIVE, "max")) == (1, 0.375)
+
 
 class TestBinaryPanels:
     YES, NO = 0, 1
@@ -154,6 +161,11 @@ class TestNominalPanels:
         split = aggregate(panel(1, 0), with_na, "unanimous")
         assert (split.selected_index, split.na, split.value, split.agreement) == (2, True, None, 0.0)
         assert split.unscored_reason is None
+
+    def test_judges_that_select_alike_are_unanimous_though_one_contradicts_itself(self):
+        # j: the worse of o1 and o0 is o0, at (1 + 0) / 2; k: o0 at 0; together (.5 + 0) / 2
+        with_na = criterion_of([0, 1, None], scale="nominal", na=[2])
+        assert chosen(aggregate([*orders(0, 1), vote("k", 0)], with_na, "unanimous")) == (0, 0.25)
 
     def test_unanimous_without_na_option_falls_back_to_mode_and_says_so(self):
         with pytest.warns(AggregationWarning, match="falling back to 'mode'"):
@@ -355,6 +367,13 @@ class TestMissing:
         verdict = aggregate(panel(2, None, 2), criterion)
         assert (verdict.selected_index, verdict.na, verdict.value, verdict.scored) == (2, True, None, False)
         assert (verdict.agreement, verdict.unscored_reason) == (pytest.approx(2 / 3), None)
+
+    def test_not_na_when_a_judge_that_was_set_aside_said_otherwise(self):
+        criterion = criterion_of([0, 1, None], na=[2])
+        contradicting = aggregate([*orders(0, 1), vote("k", 2)], criterion, on_position_bias="abstain")
+        assert (contradicting.na, contradicting.unscored_reason) == (False, "inconsistent")
+        lone = aggregate([*orders(0, None), vote("k", 2)], criterion, on_position_bias="abstain")
+        assert (lone.na, lone.unscored_reason) == (False, "no_match")
 
     def test_a_vote_may_say_na_without_naming_an_option(self):
         verdict = aggregate(panel("na", None), FIVE)

@@ -100,6 +100,7 @@ def test_an_unscored_verdict_is_left_out_under_every_strategy(strategy):
 def test_nothing_scored_is_unscored_with_the_most_frequent_reason():
     result = rubric_score([FAILED, REFUSED, REFUSED], MIXED)
     assert (result.score, result.raw_score, result.unscored_reason) == (None, None, "refusal")
+    assert rubric_score([REFUSED, FAILED, NA], MIXED).unscored_reason == "engine_error"  # the more severe of two
     assert rubric_score([NA, NA, FAILED], MIXED).unscored_reason == "engine_error"
 
 

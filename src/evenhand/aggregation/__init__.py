@@ -17,6 +17,7 @@ from evenhand.aggregation.checklist_score import (
 )
 from evenhand.aggregation.length_penalty import LengthPenalty
 from evenhand.aggregation.levels import worst_option
+from evenhand.aggregation.reasons import REASONS_BY_SEVERITY
 from evenhand.aggregation.rubric_score import RubricScore, rubric_score
 from evenhand.aggregation.rules import (
     ON_POSITION_BIAS,
@@ -26,7 +27,7 @@ from evenhand.aggregation.rules import (
     check_rule,
     check_weights,
 )
-from evenhand.aggregation.verdict import REASONS_BY_SEVERITY, aggregate
+from evenhand.aggregation.verdict import aggregate
 from evenhand.aggregation.yes_no import (
     Answer,
     ConfidenceLevel,

@@ -37,7 +37,7 @@ class JudgeResult:
     Attributes:
         choice: The choice; None when the judge is unscored, abstains or says NA.
         na: The judge says that the criterion does not apply.
-        abstains: The judge's orders disagree, under ``abstain``.
+        abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
         consistent: Whether all orders that were answered select the same option; None with fewer than two.
         spreads: Per order with repeated draws the spread of the values.
     """
@@ -88,7 +88,7 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
         first = orders[min(orders)]
         return JudgeResult(first.choice, first.na, abstains=False, consistent=consistent, spreads=spreads)
     if policy == "abstain" and choices and consistent is not True:
-        return JudgeResult(None, na=False, abstains=consistent is False, consistent=consistent, spreads=spreads)
+        return JudgeResult(None, na=False, abstains=True, consistent=consistent, spreads=spreads)
     if not choices:
         return JudgeResult(None, bool(answers), abstains=False, consistent=consistent, spreads=spreads)
     choice = _reconciled(choices, policy, levels)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.criteria import Criterion, NaStrategy, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.votes import UnscoredReason, Verdict
@@ -136,5 +137,5 @@ def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredRea
     if score is not None:
         return None
     if reasons:
-        return max(sorted(set(reasons)), key=reasons.count)
+        return most_frequent_reason(reasons)
     return "no_value" if counted else None

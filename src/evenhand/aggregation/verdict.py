@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from evenhand.aggregation.collapse import JudgeResult, collapse_orders, collapse_samples, is_na
 from evenhand.aggregation.levels import TOLERANCE, UNNAMED_TIE, Choice, Levels
+from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.aggregation.rules import (
     WEIGHTED_RULES,
     Ballot,
@@ -20,20 +21,6 @@ from evenhand.aggregation.rules import (
 from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.votes import UnscoredReason, Verdict, Vote
-
-REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
-    "engine_error",
-    "budget",
-    "content_filter",
-    "refusal",
-    "truncated",
-    "empty",
-    "no_match",
-    "ambiguous",
-    "inconsistent",
-    "no_value",
-)
-"""Which of two equally frequent reasons a verdict names: the one further from an answer comes first."""
 
 TIE_LABEL = "tie"
 
@@ -135,10 +122,9 @@ def aggregate(
         return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels), reliability)
     if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
         return _na_verdict(votes, levels, reliability)
-    abstained = sum(
-        vote.scored for judge in counted if counted[judge].abstains for draws in grid[judge].values() for vote in draws
-    )
-    return Verdict(unscored_reason=_reason(votes, abstained), **reliability)
+    contradicting = [judge for judge, result in counted.items() if result.abstains and result.consistent is False]
+    inconsistent = sum(vote.scored for judge in contradicting for draws in grid[judge].values() for vote in draws)
+    return Verdict(unscored_reason=_reason(votes, inconsistent), **reliability)
 
 
 _Grid = dict[str, dict[tuple[int, ...], list[Vote]]]
@@ -278,12 +264,12 @@ def _first_assessment(votes: Sequence[Vote]) -> str | None:
     return min(reasoned)[-1] if reasoned else None
 
 
-def _reason(votes: Sequence[Vote], abstained: int) -> UnscoredReason:
-    counts: Counter[UnscoredReason] = Counter(
+def _reason(votes: Sequence[Vote], inconsistent: int) -> UnscoredReason:
+    """The reason of the unscored votes, beside the scored ones that contradict each other."""
+    reasons: list[UnscoredReason] = ["inconsistent"] * inconsistent
+    reasons.extend(
         vote.unscored_reason or ("engine_error" if vote.error else "no_match")
         for vote in votes
         if vote.selected_index is None and not vote.na
     )
-    if abstained:
-        counts["inconsistent"] += abstained
-    return min(counts, key=lambda reason: (-counts[reason], REASONS_BY_SEVERITY.index(reason)))
+    return most_frequent_reason(reasons)
