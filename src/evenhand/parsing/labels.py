@@ -28,7 +28,7 @@ _VERB = (
     r"and|or|nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|appears|remains|"
     r"stands|comes|came|outperforms|edges|takes|not|better|vs|versus|from|also|clearly|slightly|only)"
 )
-BOUNDARY = r"(?=[ ]*(?:$|\n|[.,;:!?)\]}>\"'|—–。，、；：！？」』»”]|[-/](?!\w)|(?:because|since|as|given|overall|due)\b))"
+BOUNDARY = r"(?=[ ]*(?:$|\n|'(?!s\b)|[.,;:!?)\]}>≻≫\"|—–。，、；：！？」』»”]|[-/](?!\w)|(?:because|since|as|given|overall|due|rather|instead|but|although|though)\b))"
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a Latin label may stand beside Chinese without a space
 _BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}-)(?<![nN]/)(?<!\+)"
 _AFTER = rf"(?!{_LETTER}|[+#%]|-(?:{_LETTER}|[ ]?[.,;\n]|$)|'(?!s\b){_LETTER})"
@@ -47,6 +47,7 @@ _RANGE = re.compile(
     r"(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?",
     re.IGNORECASE,
 )
+_DENIES = re.compile(r"\bnot\b", re.IGNORECASE)
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
 _QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}<>|]+")
@@ -107,6 +108,7 @@ class Labels:
     pattern: re.Pattern[str] | None
     by_spelling: dict[str, int]
     comparands: frozenset[int]
+    denials: frozenset[int]
 
     def mark(self, text: str) -> str:
         """The text with every mention of a label written as one private character; longer labels first."""
@@ -159,7 +161,7 @@ def _word_pattern(label: str) -> str:
     body = r"[\s_\-]+".join(part for part in parts if part)
     if len(label) == 1 and label.isascii() and label.isalpha():
         if label.casefold() in _ARTICLES:
-            follows = rf"(?:{BOUNDARY}|(?='s\b)|(?=[ ]*[(\[>])|(?=[ ]+{_VERB}\b)|(?=[ ]+{MENTION}))"
+            follows = rf"(?:{BOUNDARY}|(?='s\b)|(?=[ ]*[(\[<>=≻≫])|(?=/)|(?=[ ]+{_VERB}\b)|(?=[ ]+{MENTION}))"
             return f"(?-i:{body}){follows}"
         return f"(?-i:{body})"
     if label.casefold() in _DETERMINERS:
@@ -211,6 +213,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
         comparands=frozenset(
             index for index, label in enumerate(plain) if numbers[index] is None and _names_a_thing(label)
         ),
+        denials=frozenset(index for index, label in enumerate(plain) if _DENIES.search(label) is not None),
     )
 
 

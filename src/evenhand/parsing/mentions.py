@@ -9,10 +9,11 @@ from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION, Labels, mention_
 _GAP = r"(?:[ ](?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
 _ARTICLE = r"(?:(?:an?|the|that of|option|either|even|as)[ ])*[\"'(\[]*"
 _DENIED = re.compile(
-    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|neither|nor|no longer|hardly|barely|without|far from|short of|nowhere near)"
+    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|none of|neither|nor|no longer|hardly|barely|without|far from|short of|nowhere near)"
     rf"(?:{_GAP}{{0,6}}?)[ ]{_ARTICLE}{MENTION}(?:[\"')\]]*[ ]?(?:,?[ ]?\b(?:or|nor)\b|/)[ ]?{_ARTICLE}{MENTION})*",
     re.IGNORECASE,
 )
+_NOTHING = re.compile(rf"\bnothing(?:[ ][\w'-]+){{0,6}}[ ]{MENTION}", re.IGNORECASE)
 _COMPARED = re.compile(
     rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|versus|vs\.?|unlike|against|beats|outperforms|outperformed|"
     rf"surpasses|as opposed to|below|exceeds|less than|more than|worse than|lower than|higher than|above)[ ]{_ARTICLE}{MENTION}"
@@ -21,8 +22,8 @@ _COMPARED = re.compile(
 )
 _SUPPOSED = re.compile(
     rf"\b(?:if|unless|whether|almost|nearly|required for|needed for|enough for|bar for|threshold for|criteria for|definition of|"
-    rf"standard (?:of|for)|to be|to reach|to earn|to get|to qualify (?:as|for)|would be|would have been|could be|could have been|"
-    rf"might be|may be|might have been|between|either|bordering on|closer to|close to|room for|range from|ranging from|argument that|"
+    rf"standard (?:of|for)|to be|to reach|to earn|to get|to qualify (?:as|for)|(?<!rating )(?<!choice )(?<!verdict )(?<!score )(?<!answer )(?<!pick )(?<!level )would be|would have been|could be|could have been|"
+    rf"might be|may be|might have been|between|either|bordering on|closer to|close to|considered|considering|room for|range from|ranging from|argument that|"
     rf"(?:argues|claims|thinks|believes|says|states|contends|suggests|asserts|insists|prefers|chooses|favou?rs)(?:[ ]that)?|"
     rf"(?:options|choices|labels|levels|categories|scale)(?:[ ](?:is|are|of|were|include|:))?:?)"
     rf"(?:[ ](?!but\b|however\b|because\b|so\b|then\b)[\w'-]+){{0,2}}?[ ]{_ARTICLE}{MENTION}"
@@ -44,9 +45,10 @@ _PREPOSITION = re.compile(
     r"page|section|figure|table|part|step|question|vitamin|plan|type|point|case|appendix|chapter)[ ](?:the[ ])?[\"'(\[]*\Z",
     re.IGNORECASE,
 )
+_SUBJECT = re.compile(rf"\b(?:{CARRIER}|it|this|text|which|also|clearly|fully|generally)[ ]\Z", re.IGNORECASE)
 _RATES = re.compile(
     r"\b(?:scor\w*|rat(?:e|es|ed|ing|ings)|grad\w*|mark\w*|giv\w*|gave|assign\w*|award\w*|deserv\w*|merit\w*|earn\w*|receiv\w*|"
-    r"level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final|overall|definitely|probably)\b"
+    r"level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final(?! answer)|overall|definitely|probably)\b"
     r"(?:[ ][\w':/-]+){0,8}?[ ]?[:=]?[ ]?[\"'(\[]*\Z",
     re.IGNORECASE,
 )
@@ -60,7 +62,7 @@ def standing(sentence: str) -> str:
     """The sentence with the labels erased that it denies, only compares with, or only supposes."""
     if not re.search(MENTION, sentence):
         return sentence
-    for pattern in (_SUBJECT_DENIED, _DENIED, _COMPARED, _SUPPOSED):
+    for pattern in (_SUBJECT_DENIED, _DENIED, _NOTHING, _COMPARED, _SUPPOSED):
         sentence = pattern.sub(_erase, sentence)
     return sentence
 
@@ -82,7 +84,7 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
             fits = ends and (len(kept.split()) <= 4 or _RATES.search(before) is not None)
         else:
             inside = ord(found.group()) < 0x100000 and before.strip(" \"'([") != ""
-            fits = ends or inside
+            fits = ends or inside or index in labels.denials or _SUBJECT.search(before) is not None
         if fits:
             placed.add(index)
     return placed

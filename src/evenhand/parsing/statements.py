@@ -29,7 +29,7 @@ _COPULA = (
 )
 _ENDS = (
     rf"(?=[ ]*(?:$|[.,;:!?)\n\"]|than\b|because\b|since\b|as\b|given\b|overall\b|due\b|here\b|by\b|of the two\b|"
-    rf"(?:of|between|among) (?:these|those|them|both|the)\b|when\b|and\b|but\b|with\b|while\b|although\b|though\b|[-—–]))"
+    rf"(?:of|between|among) (?:these|those|them|both|the)\b|for (?:\w+ )?reasons\b|when\b|and\b|but\b|with\b|while\b|although\b|though\b|[-—–]))"
 )
 _SCOPE = r"(?=[ ]*(?:at|in|for|on|regarding|concerning|from|to)\b)"
 _BETTER_OFF = (
@@ -51,15 +51,16 @@ _PREFERENCE = re.compile(
     rf"personally|ultimately|to|decided|going|say|inclined|also|still|strongly|slightly|now)){{0,4}}|must|would|going|decided to|"
     rf"(?<!\w)my preference is)[ ]?(?:choose|chose|chosen|select|selected|pick|picked|prefer|favou?r|vote(?: for)?|go (?:with|for)|"
     rf"going (?:with|for)|(?<=going )with|went with|recommend|opt for|side with|declare|lean towards?|leaning towards?|"
-    rf"choosing|selecting|picking)[ ](?:(?:the|an?|option|for)[ ]){{0,2}}[\"'(\[]?(?P<mention>{MENTION})"
+    rf"choosing|selecting|picking|settle on|settled on|settling on)[ ](?:(?:the|an?|option|for)[ ]){{0,2}}[\"'(\[]?(?P<mention>{MENTION})"
     rf"|\b(?:i|we)[ ](?:find|consider|judge|deem|believe|declare|rate)[ ](?P<judged>{MENTION})[ ]"
     rf"(?:{_ADVERB}[ ]){{0,4}}{_BETTER_OFF}"
-    rf"|\bin favou?r of (?:the )?(?P<favoured>{MENTION})|\bin (?P<possessor>{MENTION})'s favou?r\b",
+    rf"|\bin favou?r of (?:the )?(?P<favoured>{MENTION})|\bsettled? on (?P<settled>{MENTION})|\bin (?P<possessor>{MENTION})'s favou?r\b",
     re.IGNORECASE,
 )
 _RATING = re.compile(
-    rf"(?:\b(?:rate|rating|score|grade|give|giving|gave|assign|award|classify|judge|evaluate|assess|deem|consider|rank|label|mark|"
-    rf"call|merit|deserve|earn|receive|get|warrant|qualifie|fall|categori[sz]e|select|choose|pick|chose)(?:s|d|ed|ing)?[ ]"
+    rf"(?:\b(?:(?:rate|rating|score|grade|give|giving|gave|assign|award|merit|deserve|earn|receive|get|warrant|qualifie|fall|select|"
+    rf"choose|pick|chose)(?:s|d|ed|ing)?|(?:classif(?:y|ies|ied)|(?:judge|evaluate|assess|deem|consider|rank|label|mark|call|"
+    rf"categori[sz]e)(?:s|d|ed|ing)?)[ ](?!not\b|than\b|if\b|but\b|and\b)[\w'-]+)[ ]"
     rf"(?:(?!not\b|than\b|if\b)[\w'-]+[ ]){{0,8}}?(?:(?:as|an?|at|of|the|to be|under|into|for|it|is|be)[ ])?"
     rf"|\b(?:score|rating|grade|mark|level)[ ](?:of|is|at|would be|as)[ ](?:an?[ ])?)"
     rf"[\"'(\[]?(?P<mention>{MENTION}){BOUNDARY}",
@@ -106,7 +107,7 @@ _STRONG = (
 _FAIR = r"(?:answer|score|rating|grade|respuesta|puntuación|antwort|urteil|bewertung|réponse|verdetto|risposta|resposta|ответ|вердикт|оценка|答案|最终答案|评分|判定|回答|評価|選択|选择|선택|정답|평가|الإجابة|الحكم)"
 _WEAK = r"(?:evaluation|assessment|conclusion|result|option|label|level|category|classification|recommendation|ranking)"
 _LEAD = re.compile(
-    rf"(?P<modifiers>(?:\b(?:so|thus|therefore|hence|my|our|the|your|final|overall|ultimate|official|then)[, ]+)*)"
+    rf"(?P<modifiers>(?:\b(?:so|thus|therefore|hence|my|our|the|your|final|overall|ultimate|official|then)[, ]{{1,3}}){{0,5}})"
     rf"(?<![\w-])(?:(?P<strong>{_STRONG})|(?P<fair>{_FAIR})|(?P<weak>{_WEAK}))(?![\w-])"
     rf"(?P<scope>[ ](?:for|of|on|in|regarding|between|to|i)\b[^:.\n]{{0,60}}?)?"
     rf"[ ]?(?:\([^()\n]{{0,30}}\)[ ]?)?(?P<link>(?:(?<![a-z])(?:is|was)[ ]?)?(?:as follows[ ]?)?[:=→|]+|[-–—]+>?|"
@@ -129,10 +130,17 @@ _COORDINATED = re.compile(
     rf"{MENTION}[\"')\]]*[ ]?(?:,[ ]?)?(?:/|-|–|—|&|\bor\b|\band\b|\bto\b|,)[ ]?(?:(?:an?|the|maybe|perhaps|possibly)[ ])*[\"'(\[]*{MENTION}",
     re.IGNORECASE,
 )
+_ANOTHER = re.compile(  # what names an option, offered or not
+    r"\W*(?:(?:an?|that it is|that this is|option|label|the)[ ])*(?:[A-Z][\w'-]*|[+-]?\d[\d.,/]*|tie|draw|neither|both|none|equal|unclear)\W*"
+)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*[ ]+|(?<=[。！？])|\n+")
 _HEADING_LEAD = re.compile(rf"^((?:[\w']+[ ]){{0,3}}(?:{_STRONG}|{_FAIR}|conclusion|result|evaluation))[ ]?[:.：]?[ ]*\n\s*", re.IGNORECASE | re.MULTILINE)
 _STANDALONE = re.compile(rf"[^\w\U000f0000-\U0010fffd]{{0,4}}({MENTION})[^\w\U000f0000-\U0010fffd:]{{0,4}}")
 _OPENING = re.compile(rf"[\"'(\[]*({MENTION})[\"')\]]*(?:{BOUNDARY}|[ ]?[(])")
+
+
+_SLOT = 300  # characters after a lead-in in which its verdict must stand
+_LONGEST = 2000  # a longer sentence is read in pieces, so that the time stays linear in the length of the reply
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,8 @@ def _boxed(box: re.Match[str]) -> str:
 def sentences(marked: str) -> list[str]:
     """The sentences and lines of the text, a heading such as "Verdict" joined with what it heads."""
     joined = _HEADING_LEAD.sub(r"\1: ", marked)
-    return [piece.strip() for piece in _SENTENCE.split(joined) if piece and piece.strip()]
+    pieces = (piece.strip() for piece in _SENTENCE.split(joined) if piece and piece.strip())
+    return [piece[start : start + _LONGEST] for piece in pieces for start in range(0, len(piece), _LONGEST)]
 
 
 def statements(marked: str, labels: Labels) -> list[Statement]:
@@ -187,7 +196,7 @@ def statements(marked: str, labels: Labels) -> list[Statement]:
         found.extend(_of_sentence(piece, number, labels))
     if "[[" in marked:
         found.extend(_only_tag(pieces))
-    return [*_of_lines(marked, len(pieces)), *_opening(pieces), *found] if pieces else []
+    return [*_of_lines(marked, len(pieces)), *_opening(pieces, labels), *found] if pieces else []
 
 
 def _of_sentence(piece: str, number: int, labels: Labels) -> Iterator[Statement]:
@@ -204,7 +213,7 @@ def _of_sentence(piece: str, number: int, labels: Labels) -> Iterator[Statement]
 
 
 def _comparisons(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[Statement]:
-    places = [found.start("mention") for found in _COMPARISON.finditer(kept) if concludes or not found.group("scope")]
+    places = [found.start("mention") for found in _COMPARISON.finditer(kept) if concludes or found.group("scope") is None]
     places += [found.start(found.lastgroup or 0) for found in _PREFERENCE.finditer(kept)]
     places += [
         found.start("mention")
@@ -248,10 +257,12 @@ def _leads(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[
         if not weighty and not starts and not (colon and lead.group("fair")) and not _CORRECT.search(before):
             if not (lead.group("fair") and lead.group("modifiers")):
                 continue
-        slot = kept[lead.end() :]
+        slot = kept[lead.end() : lead.end() + _SLOT]
         outcome = resolve(slot, labels)
         if outcome == "unknown":
-            another_option = _is_short(slot, 5 if colon else 3) and (labels.by_number or not re.match(r"\W*\d", slot))
+            another_option = (_is_short(slot, 5) if colon else _ANOTHER.fullmatch(slot) is not None) and (
+                bool(labels.by_number) or not re.match(r"\W*\d", slot)
+            )
             if lead.group("weak") is not None or not (weighty or starts) or not another_option:
                 continue
         if outcome is not None:
@@ -316,13 +327,16 @@ def _of_lines(marked: str, last: int) -> Iterator[Statement]:
         yield Statement(alone[lines[-1]], True, last, explicit=True)
 
 
-def _opening(pieces: list[str]) -> Iterator[Statement]:
+def _opening(pieces: list[str], labels: Labels) -> Iterator[Statement]:
     """A reply that begins with a label and goes on to explain it: "No, the response …", "4 - mostly right"."""
     first = standing(pieces[0])
     if len(re.sub(r"\W", "", first)) < 2 and len(pieces) > 1 and not pieces[0].endswith((".", "!")):
         return
     opening = _OPENING.match(first)
     if opening is None or (_COORDINATED.match(first) and _undecided(first)):
+        return
+    exclaims = pieces[0].endswith("!") and len(pieces) > 1  # "Excellent! Let me evaluate the response."
+    if exclaims and set().union(*(placed_mentions(standing(piece), labels) for piece in pieces[1:])) - {mention_index(opening.group(1))}:
         return
     others = {mention_index(found.group(1)) for piece in pieces[1:] if (found := re.match(rf"({MENTION})[ ]?[:)]", piece))}
     index = mention_index(opening.group(1))
