@@ -5,12 +5,13 @@ retries as a judge's questions.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Dict, List, Union
 
 from anyio.from_thread import start_blocking_portal
 
+from evenhand.engines import baseline, replay, simulated
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, open_journal
@@ -207,6 +208,90 @@ class OpenAICompatibleEngine(RemoteJudgeArtifact):
         return openai_compatible_judge(
             settings, self.base_url or "", api_key_env=self.api_key_env, headers_env=self.headers_env
         )
+
+
+class BaselineEngine(JudgeEngineArtifact):
+    """The embedded judge without a model: text statistics, free, offline. See :mod:`evenhand.engines.baseline`."""
+
+    journal: Maybe[str] = None
+    label: str = "evenhand"
+
+    def to_judge(self) -> JudgeEngine:
+        """The judge; it has no settings."""
+        return baseline.BaselineEngine()
+
+
+class SimulatedEngine(JudgeEngineArtifact):
+    """A judge with known faults; every field is explained in :class:`evenhand.engines.simulated.SimulatedEngine`.
+
+    Attributes:
+        quality_by_response: Response text -> its latent quality.
+        quality_context: Name of the context that holds the quality (a number, or a JSON list with one a response).
+            Without either, a response's quality is a number in [0, 1) that depends on its text alone.
+    """
+
+    quality_by_response: Maybe[Dict[str, float]] = None
+    quality_context: Maybe[str] = None
+    position_preference: float = 0.0
+    verbosity_preference: float = 0.0
+    noise: float = 0.0
+    accuracy: float = 1.0
+    tie: float = 1.0
+    refusal_rate: float = 0.0
+    truncation_rate: float = 0.0
+    garbage_rate: float = 0.0
+    recovery_rate: float = 0.0
+    typical_length: int = 500
+    seed: int = 0
+    name: Maybe[str] = None
+    journal: Maybe[str] = None
+    label: str = "evenhand"
+
+    def to_judge(self) -> JudgeEngine:
+        """A judge with these preferences and faults."""
+        own = {field.name: getattr(self, field.name) for field in fields(simulated.SimulatedEngine)[1:]}
+        return simulated.SimulatedEngine(quality=self._quality(), **own)
+
+    def _quality(self) -> Mapping[str, float] | simulated.QualityRule:
+        if self.quality_by_response is not None and self.quality_context is not None:
+            raise InvalidInputError("quality_by_response and quality_context are both given; the truth has one source")
+        if self.quality_by_response is not None:
+            return dict(self.quality_by_response)
+        if self.quality_context is not None:
+            return simulated.quality_from_context(self.quality_context)
+        return simulated.quality_of_text
+
+
+class ReplayEngine(JudgeEngineArtifact):
+    """Recorded replies as a judge: ``engines.evenhand.replay[path=run.jsonl]``. See :mod:`evenhand.engines.replay`.
+
+    Attributes:
+        path: The recording, a JSONL file.
+        name: The judge's name; by default made of the file's.
+    """
+
+    path: Maybe[str] = None
+    name: Maybe[str] = None
+    journal: Maybe[str] = None
+    label: str = "evenhand"
+
+    def missing_fields(self) -> List[str]:
+        """The recording, when it was not given."""
+        return ["path"] if self.path is None else []
+
+    def to_judge(self) -> JudgeEngine:
+        """The judge that holds the recording.
+
+        Raises:
+            InvalidInputError: If no path is given, or the file is no recording.
+        """
+        if self.path is None:
+            raise InvalidInputError("a replay engine needs a recording: engines.evenhand.replay[path=run.jsonl]")
+        return replay.ReplayEngine(self.path, judge_id=self.name)
+
+    def get_engine_id(self) -> str:
+        """The recording's name."""
+        return f"replay_{self.label}"
 
 
 async def _complete_all(

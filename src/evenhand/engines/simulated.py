@@ -26,6 +26,7 @@ refuses, breaks off before the verdict, or names no option. A re-ask mends that 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -68,6 +69,35 @@ def quality_of_text(question: Question, index: int) -> float:
     return _uniform(question.responses[index])
 
 
+def quality_from_context(name: str) -> QualityRule:
+    """Read the qualities from the question's context: a number for one response, a JSON list for several.
+
+    >>> from evenhand.question import comparison_criterion
+    >>> question = Question(id="1", criterion=comparison_criterion("a", "b"), responses=("x", "y"), mode="compare",
+    ...                     context={"quality": "[0.5, 2]"})
+    >>> quality_from_context("quality")(question, 1)
+    2.0
+    """
+
+    def rule(question: Question, index: int) -> float:
+        text = question.context.get(name)
+        try:
+            read = json.loads(text or "")
+        except json.JSONDecodeError:
+            read = None
+        values = read if isinstance(read, list) else [read]
+        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        if not len(numbers) == len(values) == len(question.responses):
+            raise RejectedRequestError(
+                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, or a JSON list of "
+                f"{len(question.responses)} numbers",
+                cause="no_quality",
+            )
+        return float(numbers[index])
+
+    return rule
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatedEngine:
     """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free.
@@ -107,7 +137,7 @@ class SimulatedEngine:
         for name in ("accuracy", "refusal_rate", "truncation_rate", "garbage_rate", "recovery_rate"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name} is {getattr(self, name)!r}; a probability lies between 0 and 1")
-        if self.fault_rate > 1:
+        if self.fault_rate > 1 + 1e-9:
             raise InvalidInputError(
                 f"refusal_rate + truncation_rate + garbage_rate is {self.fault_rate!r}; together they are at most 1"
             )

@@ -1,0 +1,282 @@
+import asyncio
+import gzip
+import itertools
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.baseline import BaselineEngine, choose_option, quality, response_statistics
+from evenhand.engines.calls import Calls
+from evenhand.engines.text_statistics import TextStatistics, text_statistics
+from evenhand.errors import RejectedRequestError
+from evenhand.judging.flow import Flow
+from evenhand.question import Question, choice_criterion, comparison_criterion
+from tests.support.shared import shared_path
+
+LEVELS = Criterion(
+    name="quality",
+    description="How good is it?",
+    options=(
+        Option(label="Excellent", value=1.0),
+        Option(label="Good", value=0.75),
+        Option(label="Fair", value=0.5),
+        Option(label="Poor", value=0.25),
+        Option(label="Bad", value=0.0),
+        Option(label="Not applicable", na=True),
+    ),
+)
+REFERENCE = "The treaty was signed in Lisbon on 13 December 2007 by the heads of 27 states."
+CONTEXT = {"question": "When and where was the treaty signed, and by whom?"}
+
+
+def assessment(response, *, references=(REFERENCE,), context=CONTEXT, criterion=LEVELS):
+    return Question(id="q", criterion=criterion, responses=(response,), context=context, references=references)
+
+
+def comparison(*responses, criterion=None, references=(REFERENCE,)):
+    if criterion is None:
+        criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
+    return Question(
+        id="q", criterion=criterion, responses=responses, context=CONTEXT, references=references, mode="compare"
+    )
+
+
+def score(response, **how):
+    return quality(response_statistics(assessment(response, **how), response))
+
+
+def label(question):
+    return question.criterion.options[choose_option(question)].label
+
+
+def vote(question, order, flow=None):
+    async def run():
+        calls = Calls(BaselineEngine())
+        async with calls.running():
+            return await (flow or Flow()).ask(question, order, 0, calls)
+
+    return asyncio.run(run())
+
+
+def test_the_formula_with_references():
+    statistics = TextStatistics(
+        words=0.5,
+        characters=0.25,
+        completeness=0.5,
+        repetition=0.1,
+        script=1.0,
+        copied=False,
+        refused=True,
+        empty=False,
+        with_reference=True,
+    )
+    # (0.6 · 0.5 + 0.4 · 0.25) / 0.6 = 2/3; · (0.7 + 0.15) = 0.56667; · 0.9 · 1/5 = 0.102
+    assert quality(statistics) == pytest.approx(0.102)
+
+
+def test_the_formula_without_references():
+    statistics = TextStatistics(
+        words=0.5,
+        characters=0.9,
+        completeness=0.5,
+        repetition=0.0,
+        script=0.5,
+        copied=True,
+        refused=False,
+        empty=False,
+        with_reference=False,
+    )
+    # (0.3 · 0.5 + 0.7 · 0.5) = 0.5; · (1/2 + 1/4) · 1/2 = 0.1875
+    assert quality(statistics) == pytest.approx(0.1875)
+
+
+def test_word_overlap_by_hand():
+    # Content words of the response: lisbon (not in the question), 2008 (a number, so double): mass 3, shared 1.
+    # Of the reference: lisbon, 2007: mass 3, shared 1. Precision and recall 1/3, so F is 1/3.
+    found = text_statistics("Lisbon, 2008", ("In Lisbon, in 2007",), ("When and where?",))
+    assert found.words == pytest.approx(1 / 3)
+    # "signed" is a word of the question: 1/4. Precision 1 / 1.25, recall 1; F2 = 5 · 0.8 / (4 · 0.8 + 1) = 4 / 4.2
+    found = text_statistics("signed Lisbon", ("Lisbon",), ("Where was it signed?",))
+    assert found.words == pytest.approx(4 / 4.2)
+
+
+def test_the_reference_itself_is_excellent_and_a_blank_is_bad():
+    assert label(assessment(REFERENCE)) == "Excellent"
+    for blank in ("", "   ", "…", "?!", "\n\n"):
+        assert score(blank) == 0
+        assert label(assessment(blank)) == "Bad"
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (
+            "It was signed in Lisbon on 13 December 2007 by 27 heads of state.",
+            "It was signed in Nice on 26 February 2001.",
+        ),
+        ("In Lisbon, 13 December 2007, by the heads of 27 states.", "I'm sorry, but I can't help with that."),
+        ("Lisbon, 13 December 2007, 27 heads of state.", "Lisbon. Lisbon is in it. Lisbon is in it. Lisbon is in it."),
+        ("Lisbon, 13 December 2007, 27 heads of state.", "Договор подписан в столице Португалии в декабре."),
+        ("In Lisbon on 13 December 2007.", "When and where was the treaty signed, and by whom?"),
+    ],
+)
+def test_the_better_of_two_clear_cases_scores_higher(better, worse):
+    assert score(better) > score(worse)
+    assert label(comparison(better, worse)) == "Response A"
+    assert label(comparison(worse, better)) == "Response B"
+
+
+def test_without_a_reference_refusal_repetition_and_copying_count():
+    good = "It was signed in the capital of Portugal, in December, by the heads of all member states."
+    for worse in ("I cannot answer that question.", "treaty " * 40, CONTEXT["question"], ""):
+        assert score(good, references=()) > score(worse, references=())
+
+
+def test_a_refusal_that_the_reference_asks_for_is_right():
+    reference = "I can't help with that, because it is dangerous."
+    assert label(assessment("I can't help with that: it is dangerous.", references=(reference,))) == "Excellent"
+    assert label(assessment("I can't help with that: it is dangerous.")) == "Bad"
+
+
+def test_the_nearest_of_several_references_counts():
+    assert score("Paris", references=("Lyon", "Paris", "")) == score("Paris", references=("Paris",))
+    assert score("Paris", references=("", "  ")) == score("Paris", references=())
+
+
+def test_a_context_that_is_named_a_reference_is_one():
+    named = assessment("Lisbon", references=(), context={**CONTEXT, "Reference answer": "Lisbon"})
+    assert choose_option(named) == choose_option(assessment("Lisbon", references=("Lisbon",)))
+    assert response_statistics(named, "Lisbon").with_reference
+
+
+def test_languages_without_spaces_are_compared_too():
+    reference = "条約は2007年12月13日にリスボンで署名された。"
+    assert score("2007年12月13日、リスボンで署名された。", references=(reference,)) > 0.75
+    assert score("知りません。", references=(reference,)) < 0.25
+
+
+def test_a_binary_criterion_is_met_above_one_half():
+    criterion = yes_no_criterion("correct", "Is it correct?", na=True)
+    assert label(assessment(REFERENCE, criterion=criterion)) == "Yes"
+    assert label(assessment("Something else entirely.", criterion=criterion)) == "No"
+
+
+def test_options_without_values_are_taken_by_rank_and_give_no_score():
+    bare = Criterion(name="q", description="d", options=tuple(Option(label=text) for text in ("high", "middle", "low")))
+    assert label(assessment(REFERENCE, criterion=bare)) == "high"
+    assert label(assessment("", criterion=bare)) == "low"
+    assert vote(assessment(REFERENCE, criterion=bare), (0, 1, 2)).value is None
+
+
+def test_small_differences_are_ties_and_graded_levels_follow_the_difference():
+    close = ("In Lisbon on 13 December 2007.", "On 13 December 2007 in Lisbon.")
+    assert label(comparison(*close)) == "Tie"
+    graded = comparison_criterion("better", "Which?", graded=True)
+    assert label(comparison(REFERENCE, "No idea at all.", criterion=graded)) == "Response A is much better"
+    assert label(comparison("No idea at all.", REFERENCE, criterion=graded)) == "Response B is much better"
+    assert label(comparison(*close, criterion=graded)) == "Both are equally good"
+
+
+def test_equally_good_responses_are_told_apart_in_favour_of_neither_system():
+    criterion = comparison_criterion("better", "Which?")
+    chosen = Counter()
+    for number in range(200):
+        pair = (f"x{number}a", f"x{number}b")
+        question = comparison(*pair, criterion=criterion, references=("unrelated words",))
+        swapped = comparison(*reversed(pair), criterion=criterion, references=("unrelated words",))
+        assert {label(question), label(swapped)} == {"Response A", "Response B"}
+        same = comparison(pair[0], pair[0], criterion=criterion)
+        chosen[label(same)] += 1
+    assert min(chosen.values()) > 70  # 200 fair tosses fall below 70 with a probability of 1e-5
+
+
+def test_the_best_of_several_is_chosen_wherever_it_stands():
+    responses = ("", "In Lisbon.", REFERENCE, "No idea.")
+    for order in itertools.permutations(range(4)):
+        question = comparison(*(responses[i] for i in order), criterion=choice_criterion("best", "Which?", 4))
+        assert question.responses[choose_option(question)] == REFERENCE
+
+
+def test_more_responses_than_options_are_refused():
+    question = comparison("a", "b", "c", criterion=choice_criterion("best", "Which?", 2))
+    with pytest.raises(RejectedRequestError, match="3 responses with 2 options"):
+        choose_option(question)
+
+
+TEXTS = st.text(max_size=60) | st.sampled_from(
+    [REFERENCE, "Lisbon", "I'm sorry, I can't.", "ok " * 30, "\ud800", "今日は"]
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXTS, TEXTS, st.lists(TEXTS, max_size=2))
+def test_any_text_has_a_quality_between_0_and_1(response, context, references):
+    question = assessment(response, references=tuple(references), context={"text": context})
+    assert 0 <= quality(response_statistics(question, response)) <= 1
+    assert not LEVELS.options[choose_option(question)].na
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(TEXTS, min_size=2, max_size=2), st.sampled_from([(False, False), (True, False), (True, True)]))
+def test_a_comparison_is_the_same_in_both_orders_and_mirrored_when_the_systems_are(pair, kind):
+    criterion = comparison_criterion("better", "Which?", allow_ties=kind[0], graded=kind[1])
+    question = comparison(*pair, criterion=criterion)
+    given_order, reversed_order = vote(question, (0, 1)), vote(question, (1, 0))
+    assert given_order.selected_index == reversed_order.selected_index is not None
+    if pair[0] != pair[1]:
+        mirrored = vote(comparison(*reversed(pair), criterion=criterion), (0, 1))
+        assert mirrored.value == 1 - given_order.value
+
+
+@pytest.mark.parametrize("flow", [Flow(generate_summaries=True), Flow(name="one_step", generate_summaries=True)])
+def test_an_assessment_is_the_same_in_every_order_and_says_what_it_counted(flow):
+    question = assessment("In Lisbon on 13 December 2007.")
+    votes = [vote(question, order, flow) for order in itertools.islice(itertools.permutations(range(6)), 0, None, 60)]
+    assert len({one.selected_label for one in votes}) == 1
+    assert {one.match.kind for one in votes} <= {"exact", "verdict"}
+    assert all(one.judge_id == "baseline-text-statistics" for one in votes)
+    assert "word overlap with the nearest reference" in votes[0].assessment
+    assert votes[0].selected_label in votes[0].summary
+    assert votes[0].completion.model == "baseline-text-statistics"
+
+
+def test_a_request_without_a_question_is_refused():
+    with pytest.raises(RejectedRequestError, match="no model"):
+        asyncio.run(BaselineEngine().complete(Request(messages=({"role": "user", "content": "Hello?"},))))
+
+
+def test_it_is_a_judge_that_costs_nothing():
+    engine = BaselineEngine()
+    assert isinstance(engine, JudgeEngine)
+    assert engine.identity() is None
+
+
+def test_it_agrees_with_people_above_chance():
+    """999 pairs judged by three people: where a majority names a winner, chance is 1/2; so far below a real judge."""
+    with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    criterion = comparison_criterion("better", "Which response follows the instruction better?")
+    people, baseline = [], []
+    for row in rows:
+        winner, count = Counter(row["humans"]).most_common(1)[0]
+        if count < 2 or winner == 0:
+            continue
+        question = Question(
+            id=str(row["idx"]),
+            criterion=criterion,
+            responses=(str(row["response1"]), str(row["response2"])),
+            context={"instruction": str(row["instruction"]), "input": str(row["input"])},
+            mode="compare",
+        )
+        people.append(winner)
+        baseline.append(1 + choose_option(question))
+    agreement = sum(a == b for a, b in zip(people, baseline, strict=True)) / len(people)
+    assert len(people) == 894
+    assert agreement > 0.5 + 4 * (0.25 / 894) ** 0.5  # four standard errors of a coin
+    assert cohen_kappa_score(people, baseline) > 0.15
