@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import field_validator
+
 from evenhand.criteria import FrozenModel
 
 UnscoredReason = Literal[
@@ -32,6 +34,19 @@ MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
 
 Message = dict[str, str]
 """One chat message: ``{"role": …, "content": …}``."""
+
+
+def without_lone_surrogates(text: str) -> str:
+    r"""The text with half characters replaced, which no file, journal or request can carry.
+
+    A reply or a row of data that was cut in the middle of an emoji ends in one.
+
+    >>> without_lone_surrogates("cut off \ud83d")
+    'cut off �'
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class Match(FrozenModel):
@@ -106,6 +121,11 @@ class Completion(FrozenModel):
     model: str | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = False
+
+    @field_validator("text")
+    @classmethod
+    def _whole_characters(cls, text: str | None) -> str | None:
+        return None if text is None else without_lone_surrogates(text)
 
     @property
     def usage(self) -> Usage:

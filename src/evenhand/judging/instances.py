@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.votes import without_lone_surrogates
 
 REFERENCE_FIELDS = frozenset({"reference", "references"})
 
@@ -34,8 +35,11 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
 
 
 def text_of(value: object) -> str:
-    """A value as the judge reads it: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    """A value as the judge reads it: text as it is, nothing for None, anything else as JSON."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return without_lone_surrogates(text)
 
 
 def context_of(
