@@ -113,10 +113,14 @@ class Question:
 
 
 def _swapped_index(options: tuple[Option, ...], index: int) -> int:
-    """The option that means the same when the two responses change places: the one with the mirrored value."""
+    """The option that means the same when the two responses change places: the one with the mirrored value.
+
+    Without values it is the option at the mirrored place.
+    """
     if options[index].na:
         return index
     ranked = [i for i, option in enumerate(options) if not option.na]
+    ranked.sort(key=lambda i: -(options[i].value or 0.0))
     return ranked[len(ranked) - 1 - ranked.index(index)]
 
 
