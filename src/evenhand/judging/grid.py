@@ -40,14 +40,16 @@ class Grid:
     def __post_init__(self) -> None:
         if self.orders not in get_args(Orders):
             raise InvalidInputError(f"orders is {self.orders!r}. {did_you_mean(self.orders, get_args(Orders))}")
-        if not isinstance(self.check_positional_bias, bool) and not 0 <= self.check_positional_bias <= 1:
+        share: object = self.check_positional_bias
+        if not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise InvalidInputError(
                 f"check_positional_bias is {self.check_positional_bias!r}; accepted: True, False, or a share "
                 "between 0 and 1"
             )
-        for name in ("samples", "shuffles"):
-            if getattr(self, name) < 1:
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; it must be at least 1")
+        for name, least in (("samples", 1), ("shuffles", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise InvalidInputError(f"{name} is {value!r}; it must be a whole number of at least {least}")
 
     def permutations(self, questions: Sequence[Question]) -> list[tuple[Permutation, ...]]:
         """The orders in which each question is shown, the first one first."""
@@ -60,7 +62,7 @@ class Grid:
             return set()
         if self.check_positional_bias is True or self.check_positional_bias == 1:
             return instances
-        wanted = math.ceil(self.check_positional_bias * len(instances))
+        wanted = math.ceil(round(self.check_positional_bias * len(instances), 9))  # 0.07 · 100 is 7.000000000000001
         chosen = np.random.default_rng(self.seed).choice(sorted(instances), size=wanted, replace=False)
         return {int(instance) for instance in chosen}
 
