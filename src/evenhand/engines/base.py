@@ -74,3 +74,11 @@ class JudgeEngine(Protocol):
             EngineError: When there is no reply. A :class:`~evenhand.errors.FatalEngineError` says that none of this
                 engine's requests can succeed.
         """
+
+
+@runtime_checkable
+class PricedEngine(Protocol):
+    """An engine that can say beforehand what tokens cost."""
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars for so many tokens; None where the price is not known."""

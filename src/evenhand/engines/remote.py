@@ -260,6 +260,13 @@ class RemoteJudge:
             "structured_output": self.settings.structured_output,
         }
 
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars for so many tokens at the prices of the settings."""
+        prompt, reply = self.settings.prompt_price, self.settings.completion_price
+        if prompt is None and reply is None:
+            return None
+        return (prompt_tokens * (prompt or 0.0) + completion_tokens * (reply or 0.0)) / 1e6
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Connections for the event loop that runs now, shared by all who enter meanwhile."""
@@ -409,10 +416,7 @@ class RemoteJudge:
         return characters / CHARACTERS_PER_TOKEN + session.reply_tokens
 
     def _priced(self, completion: Completion) -> Completion:
-        prompt, reply = self.settings.prompt_price, self.settings.completion_price
-        if completion.cost is not None or (prompt is None and reply is None):
+        if completion.cost is not None or completion.prompt_tokens is None or completion.completion_tokens is None:
             return completion
-        if completion.prompt_tokens is None or completion.completion_tokens is None:
-            return completion
-        cost = (completion.prompt_tokens * (prompt or 0.0) + completion.completion_tokens * (reply or 0.0)) / 1e6
+        cost = self.estimated_cost(completion.prompt_tokens, completion.completion_tokens)
         return completion.model_copy(update={"cost": cost})

@@ -8,16 +8,18 @@ waits for the replies that are on their way; a second one does not wait.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from anyio.from_thread import start_blocking_portal
 from tqdm.auto import tqdm
 
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.base import JudgeEngine, PricedEngine, Request
 from evenhand.engines.calls import Budget, Calls
-from evenhand.engines.journal import Journal
+from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.errors import InvalidInputError, TooManyFailuresError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Permutation
@@ -61,10 +63,11 @@ class RunEstimate:
     Attributes:
         votes: Votes in the grid.
         calls: Calls that would be made, without re-asks and retries.
-        cached: Calls that the journal already answers.
+        cached: Calls that the journal already answers, or will by the time that they are made: equal requests are sent
+            once.
         prompt_tokens: Estimated at four characters a token.
         completion_tokens: Estimated at 200 tokens an assessment, 60 a summary and 8 a selection.
-        cost: US dollars, where the engines know a price.
+        cost: US dollars for the calls of the engines that know their price; None when none does.
     """
 
     votes: int
@@ -148,7 +151,7 @@ def run_votes(
         for place, (judge, weight) in enumerate(zip(judges, weights, strict=True))
     ]
     with tqdm(total=sum(width) * len(judges), unit="vote", disable=not limits.progress, desc="judging") as bar:
-        _drive(lanes, flow, votes, _Progress(bar))
+        _drive(lanes, flow, votes, _Progress(bar), budget)
     complete = [tuple(vote for vote in row if vote is not None) for row in votes]
     _check_failures(complete, limits.max_failure_rate)
     return complete
@@ -198,7 +201,7 @@ def _checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | N
         )
     if weights is None:
         return [1.0] * len(judges)
-    if len(weights) != len(judges) or any(not weight > 0 for weight in weights):
+    if len(weights) != len(judges) or any(not 0 < weight < math.inf for weight in weights):
         raise InvalidInputError(f"judge_weights is {list(weights)!r}; give one positive weight for each of {names!r}")
     return weights
 
@@ -215,20 +218,34 @@ def _tasks(
                 place += 1
 
 
-def _drive(lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
+def _drive(
+    lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress, budget: Budget
+) -> None:
     """Run all lanes on an event loop in another thread, until they are done or the user interrupts."""
     with start_blocking_portal() as portal:
         running = portal.start_task_soon(_run_lanes, lanes, flow, votes, progress)
         try:
-            running.result()
+            _await_end(running)
         except KeyboardInterrupt:
+            budget.max_calls = budget.launched
             for lane in lanes:
                 lane.tasks = iter(())
             progress.bar.write(
                 "interrupted: waiting for the replies that are on their way; interrupt again not to wait"
             )
-            running.result()
+            _await_end(running)
             raise
+
+
+def _await_end(running: Future[None]) -> None:
+    """Wait; what ended the run, such as a full disk under the journal, is raised as itself and not in a group."""
+    try:
+        running.result()
+    except ExceptionGroup as group:
+        cause: Exception = group
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        raise cause from group
 
 
 async def _run_lanes(lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
@@ -272,19 +289,34 @@ class _DryCalls:
 
     def __init__(self, judge: JudgeEngine, journal: Journal | None) -> None:
         self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
+        identity = judge.identity()
+        self._identity = None if identity is None or journal is None else canonical_json(dict(identity))
+        self._asked: set[str] = set()
         self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0
-        self.cost: float | None = None
 
     @property
     def judge_id(self) -> str:
         return self._judge.judge_id
+
+    @property
+    def cost(self) -> float | None:
+        if not isinstance(self._judge, PricedEngine):
+            return None
+        return self._judge.estimated_cost(self.prompt_tokens, self.completion_tokens)
 
     async def complete(self, request: Request) -> Completion:
         known = self._calls.journaled(request)
         if known is not None:
             self.cached += 1
             return known
+        expected = Completion(text=(request.options or ("an assessment",))[0])
+        if self._identity is not None:
+            key = request_key(self._identity, describe_request(request))
+            if key in self._asked:
+                self.cached += 1
+                return expected
+            self._asked.add(key)
         self.calls += 1
         self.prompt_tokens += sum(len(message["content"]) for message in request.messages) // CHARACTERS_PER_TOKEN
         self.completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
-        return Completion(text=(request.options or ("an assessment",))[0])
+        return expected
