@@ -190,21 +190,25 @@ class JudgementTable:
         Raises:
             InvalidInputError: If the file is something else.
         """
-        with Path(path).open(encoding="utf-8") as file:
-            header = json.loads(file.readline())
-            if not isinstance(header, dict) or header.get("evenhand") != "judgements":
-                raise InvalidInputError(
-                    f"{str(path)!r} is not a saved table of judgements; JudgementTable.save writes one"
-                )
-            lines = [json.loads(line) for line in file]
-        return cls(
-            judgements=tuple(
-                Judgement(**{**line, "verdict": Verdict.model_validate(line["verdict"])}) for line in lines
-            ),
-            criteria=tuple(Criterion.model_validate(criterion) for criterion in header["criteria"]),
-            systems=tuple(header["systems"]),
-            parameters=header["parameters"],
-        )
+        try:
+            lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").split("\n") if line]
+            header = lines.pop(0)
+            if header["evenhand"] != "judgements":
+                raise KeyError(header["evenhand"])
+            return cls(
+                judgements=tuple(
+                    Judgement(**{**line, "verdict": Verdict.model_validate(line["verdict"])}) for line in lines
+                ),
+                criteria=tuple(Criterion.model_validate(criterion) for criterion in header["criteria"]),
+                systems=tuple(header["systems"]),
+                parameters=header["parameters"],
+            )
+        except OSError as error:
+            raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+        except (ValueError, LookupError, TypeError) as error:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a saved table of judgements, or not a whole one; JudgementTable.save writes one"
+            ) from error
 
     def __str__(self) -> str:
         return self.text_table().to_terminal()
@@ -324,8 +328,13 @@ class _Plan:
     def questions(self) -> list[Question]:
         return [self._question(instance, system, criterion) for instance, system, criterion in self.cells()]
 
+    def gold(self) -> list[str | None]:
+        """The label that a person gave, a cell."""
+        return [self._gold(instance, system, criterion) for instance, system, criterion in self.cells()]
+
     def run(self) -> JudgementTable:
-        cells, votes = self.cells(), self.settings.run(self.questions(), self.judges)
+        cells, gold = self.cells(), self.gold()
+        votes = self.settings.run(self.questions(), self.judges)
         rule, policy = self.settings.aggregation, self.settings.on_position_bias
         return JudgementTable(
             judgements=tuple(
@@ -334,14 +343,18 @@ class _Plan:
                     system=system,
                     criterion=criterion.name,
                     verdict=aggregate(cast, criterion, rule, on_position_bias=policy),
-                    gold=self._gold(instance, system, criterion),
+                    gold=label,
                 )
-                for (instance, system, criterion), cast in zip(cells, votes, strict=True)
+                for (instance, system, criterion), cast, label in zip(cells, votes, gold, strict=True)
             ),
             criteria=self.criteria,
             systems=self.systems,
             parameters=self.parameters(),
         )
+
+    def estimate(self) -> RunEstimate:
+        self.gold()
+        return self.settings.estimate(self.questions(), self.judges)
 
     def parameters(self) -> dict[str, Any]:
         """What the result repeats."""
@@ -360,11 +373,18 @@ class _Plan:
         fields = criterion.context_fields if self.context_fields is None else self.context_fields
         references: tuple[str, ...] = ()
         if self.reference_field is not None:
-            references = (text_of(field_of(row, self.reference_field, instance, "reference_field")),)
+            reference = field_of(row, self.reference_field, instance, "reference_field")
+            references = () if reference is None else (text_of(reference),)
+        response = field_of(row, system, instance, "response_field")
+        if response is None:
+            raise InvalidInputError(
+                f"instance {instance} has no response in {system!r} (it is None): leave the row out, or put '' there "
+                "if the system answered with nothing"
+            )
         return Question(
             id=f"{instance}/{system}/{criterion.name}",
             criterion=criterion,
-            responses=(text_of(field_of(row, system, instance, "response_field")),),
+            responses=(text_of(response),),
             context=context_of(row, fields, instance, references),
             references=references,
             instance=instance,
@@ -457,13 +477,20 @@ def judge(
         rows=rows,
         criteria=loaded,
         judges=tuple(as_judge(item) for item in listed(engine)),
-        systems=(response_field,) if isinstance(response_field, str) else tuple(response_field),
+        systems=_systems(response_field),
         context_fields=None if context_fields is None else context_mapping(context_fields),
         reference_field=reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None),
         gold_fields=dict(gold_fields or {}),
         settings=RunSettings.from_options(options, [criterion.scale for criterion in loaded]),
     )
-    return plan.settings.estimate(plan.questions(), plan.judges) if dry_run else plan.run()
+    return plan.estimate() if dry_run else plan.run()
+
+
+def _systems(response_field: str | Sequence[str]) -> tuple[str, ...]:
+    systems = (response_field,) if isinstance(response_field, str) else tuple(response_field)
+    if not systems or len(set(systems)) < len(systems):
+        raise InvalidInputError(f"response_field is {response_field!r}; name at least one column, each once")
+    return systems
 
 
 def listed(given: object) -> list[object]:
