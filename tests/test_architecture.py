@@ -1,0 +1,184 @@
+"""The shape of the code: who imports whom, what an import costs, and that types and style hold."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evenhand
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted((ROOT / "src" / "evenhand").rglob("*.py"))
+CHECKED = [folder for folder in ("src", "tests", "benchmarks") if (ROOT / folder).is_dir()]
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def expect_success(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.slow
+def test_types_hold():
+    expect_success("-m", "mypy")
+
+
+def test_lint_rules_hold():
+    expect_success("-m", "ruff", "check", *CHECKED)
+
+
+def test_the_format_holds():
+    expect_success("-m", "ruff", "format", "--check", *CHECKED)
+
+
+def test_imports_go_from_high_layers_to_low_ones():
+    code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    expect_success("-c", code)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "evenhand",
+        "evenhand.cli",
+        "evenhand.criteria",
+        "evenhand.votes",
+        "evenhand.parsing",
+        "evenhand.prompts",
+        "evenhand.statistics",
+        "evenhand.aggregation",
+        "evenhand.scoring",
+        "evenhand.judging.settings",
+        "evenhand.engines.openai_compatible",
+        "evenhand.engines.baseline",
+        "evenhand.engines.simulated",
+        "evenhand.reports",
+    ],
+)
+def test_importing_it_loads_neither_unitxt_nor_litellm(module):
+    code = f"import sys, {module}; print(sorted({{'unitxt', 'litellm', 'datasets', 'torch'}} & set(sys.modules)))"
+    done = run("-W", "error", "-c", code)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_the_engine_of_litellm_is_imported_without_litellm():
+    code = "import sys, evenhand.engines.litellm; print('litellm' in sys.modules)"
+    assert run("-c", code).stdout.strip() == "False"
+
+
+def names_annotations_import(tree):
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in tree.body
+    )
+
+
+def unitxt_classes(tree):
+    """Names of the artifact bases that evenhand takes from unitxt."""
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "evenhand.unitxt_bases"
+        for alias in node.names
+    }
+    own = {"JudgeMetric", "JudgeEngineArtifact", "RemoteJudgeArtifact", "EvenhandCriterion"}
+    bases = imported & {"Artifact", "Criteria", "CriteriaWithOptions", "InferenceEngine", "MapReduceMetric"} | own
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id in bases for base in node.bases)
+    ]
+
+
+def test_no_module_that_defines_artifacts_postpones_its_annotations():
+    """unitxt reads annotations at run time; as strings they silently stop nested artifacts from being built."""
+    defining = []
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if unitxt_classes(tree):
+            defining.append(path.name)
+            assert not names_annotations_import(tree), f"{path} defines artifacts and imports annotations"
+    assert {"artifacts.py", "base.py", "direct.py"} <= set(defining)
+
+
+def test_no_artifact_field_has_an_optional_type():
+    """unitxt drops the nested artifacts of fields whose type is a union with None."""
+    for path in SOURCES:
+        for artifact in unitxt_classes(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in artifact.body:
+                if isinstance(node, ast.AnnAssign):
+                    written = ast.unparse(node.annotation)
+                    assert "Optional" not in written, f"{path}: {written}"
+                    assert "| None" not in written, f"{path}: {written}"
+
+
+def packages():
+    found = [info.name for info in pkgutil.walk_packages(evenhand.__path__, "evenhand.") if info.ispkg]
+    return ["evenhand", *found]
+
+
+def kind_and_name(name):
+    """Constants, then classes, then functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+@pytest.mark.parametrize("name", packages())
+def test_the_public_names_of_a_package_are_sorted_and_exist(name):
+    package = importlib.import_module(name)
+    public = getattr(package, "__all__", None)
+    if public is None:
+        imported = [
+            node
+            for node in ast.parse(inspect.getsource(package)).body
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{name}.")
+        ]
+        assert not imported, f"{name} re-exports names without __all__"
+        return
+    assert list(public) == sorted(public, key=kind_and_name)
+    assert len(set(public)) == len(public)
+    for exported in public:
+        assert getattr(package, exported) is not None
+
+
+@pytest.mark.parametrize("name", packages())
+def test_a_package_exports_all_that_it_takes_from_its_modules(name):
+    package = importlib.import_module(name)
+    tree = ast.parse(inspect.getsource(package))
+    taken = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{name}.")
+        for alias in node.names
+    }
+    assert taken <= set(getattr(package, "__all__", ()))
+
+
+def test_the_facade_knows_no_other_name():
+    with pytest.raises(AttributeError, match="no attribute 'jugde'"):
+        evenhand.jugde  # noqa: B018 - reading it is the test
+    assert set(evenhand.__all__) <= set(dir(evenhand))
+
+
+def test_there_is_no_module_for_odds_and_ends():
+    names = {path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}
+    assert not names & {"utils", "util", "helpers", "helper", "misc", "common"}
+
+
+def test_every_module_says_what_it_is():
+    for path in SOURCES:
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} has no docstring"
+
+
+def test_the_tests_are_not_part_of_the_package():
+    assert not [path for path in SOURCES if path.stem.startswith("test_") or path.stem == "conftest"]
