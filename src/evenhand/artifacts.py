@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, List, Union, cast
 
+from pydantic import ValidationError
+
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option, Scale, fold_label
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
@@ -67,15 +69,20 @@ def criterion_from_artifact(artifact: CriteriaWithOptions) -> Criterion:
     names = [fold_label(option.name) for option in artifact.options]
     _check_names(artifact, "option_map", set(values), names)
     _check_names(artifact, "na_options", na_options, names)
-    options = tuple(
-        Option(
-            label=option.name,
-            value=None if name in na_options else values.get(name),
-            description=option.description or "",
-            na=name in na_options,
+    try:
+        options = tuple(
+            Option(
+                label=option.name,
+                value=None if name in na_options else values.get(name),
+                description=option.description or "",
+                na=name in na_options,
+            )
+            for option, name in zip(artifact.options, names, strict=True)
         )
-        for option, name in zip(artifact.options, names, strict=True)
-    )
+    except ValidationError as error:
+        raise InvalidCriterionError(
+            f"the options of the criterion {artifact.name!r} cannot be read: {error}"
+        ) from error
     unvalued = [option.label for option in options if not option.na and option.value is None]
     if unvalued:
         warnings.warn(

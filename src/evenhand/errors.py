@@ -1,7 +1,7 @@
 """Every exception that evenhand raises on purpose.
 
 EvenhandError
-├── InvalidInputError (ValueError)      the caller's data, options or files cannot be used as they are
+├── InvalidInputError                   the caller's data, options or files cannot be used as they are
 │   ├── InvalidCriterionError           a criterion, rubric or checklist that contradicts itself
 │   ├── UnknownRuleError                an aggregation rule or strategy that does not exist or does not fit the scale
 │   ├── InvalidPromptError              a prompt template whose placeholders do not fit its stage
@@ -28,8 +28,11 @@ class EvenhandError(Exception):
     """The root of every error that evenhand raises on purpose."""
 
 
-class InvalidInputError(EvenhandError, ValueError):
-    """The caller's data, options or files cannot be used as they are."""
+class InvalidInputError(EvenhandError):
+    """The caller's data, options or files cannot be used as they are.
+
+    It is not a ``ValueError``: pydantic would swallow one that is raised while a value is checked.
+    """
 
 
 class InvalidCriterionError(InvalidInputError):

@@ -162,7 +162,7 @@ def check_scores(
     verdicts: Sequence[Verdict], criteria: Sequence[Criterion], config: Case, expected: Case, case_id: str
 ) -> None:
     if case_id in NOTHING_COUNTS | EMPTY_RUBRIC:
-        with pytest.raises(ValueError, match="is empty" if case_id in EMPTY_RUBRIC else "one must count"):
+        with pytest.raises(InvalidInputError, match="is empty" if case_id in EMPTY_RUBRIC else "one must count"):
             Rubric(name="r", criteria=tuple(criteria))
         return
     rubric = Rubric(
@@ -256,7 +256,7 @@ def check_rubric_score_from_verdicts(case: Case) -> None:
         for place, spec in enumerate(given["criteria"])
     ]
     if "raises" in expected:
-        with pytest.raises(ValueError, match="no option"):
+        with pytest.raises(InvalidInputError, match="no option"):
             criteria[0].index_of(given["verdicts"][0])
         return
     ballots = [
@@ -280,7 +280,7 @@ def check_label_lookup(case: Case) -> None:
     options = tuple(Option(label=label) for label in given["option_labels"])
     criterion = Criterion(name="c", description="", options=options)
     if "raises" in expected:
-        with pytest.raises(ValueError, match="no option"):
+        with pytest.raises(InvalidInputError, match="no option"):
             criterion.index_of(given["label"])
     else:
         assert criterion.index_of(given["label"]) == expected["index"]

@@ -1,0 +1,116 @@
+"""The catalog: every entry loads, says what it is, comes back from its own JSON, and judges."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+from evenhand.artifacts import check_entry, load_comparison, load_criterion
+from evenhand.catalogs import catalog_path, register_catalog
+from evenhand.parsing import match_closest_option
+from evenhand.registration import register
+from evenhand.unitxt_bases import fetch_artifact
+
+ROOT = Path(__file__).resolve().parents[1] / "catalog"
+ENTRIES = sorted(ROOT.rglob("*.json"))
+DIRECT = sorted((ROOT / "criteria/evenhand/direct").glob("*.json"))
+PAIRWISE = sorted((ROOT / "criteria/evenhand/pairwise").glob("*.json"))
+
+
+def identifier(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    register()
+
+
+def test_the_catalog_is_found_and_registered_once():
+    assert catalog_path() == ROOT
+    assert register_catalog() == register_catalog() == ROOT
+
+
+def test_it_holds_what_is_promised():
+    assert len(DIRECT) >= 30
+    assert len(PAIRWISE) >= 12
+    assert all("evenhand" in path.relative_to(ROOT).parts[1] for path in ENTRIES)
+
+
+# an engine that needs a model or a file cannot be built before it is named
+NEEDS_SETTINGS = {"engines.evenhand.litellm", "engines.evenhand.openai_compatible", "engines.evenhand.replay"}
+
+
+@pytest.mark.parametrize("path", [path for path in ENTRIES if identifier(path) not in NEEDS_SETTINGS], ids=identifier)
+def test_entry_is_sound(path):
+    assert check_entry(path) is None
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "engines.evenhand.litellm[model=openai/gpt-4.1-mini]",
+        "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=judge]",
+    ],
+)
+def test_engines_that_need_settings_build_with_them(reference):
+    assert fetch_artifact(reference)[0].to_judge().judge_id
+
+
+def test_a_faulty_entry_is_named(tmp_path):
+    path = tmp_path / "entry.json"
+    path.write_text(json.dumps({"__type__": "criteria", "name": "x", "description": "y"}), encoding="utf-8")
+    assert check_entry(path) == "has no __description__"
+    described = {"__description__": "d", "__tags__": {"mode": "direct"}}
+    path.write_text(json.dumps({"__type__": "no_such_type", **described}), encoding="utf-8")
+    assert "cannot be built" in check_entry(path)
+
+
+@pytest.mark.parametrize("path", DIRECT, ids=identifier)
+def test_direct_criterion(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        criterion = load_criterion(identifier(path))
+    assert criterion.name == path.stem
+    assert criterion.has_values
+    assert {option.value for option in criterion.options if not option.na} >= {0.0, 1.0}
+    assert all(option.description for option in criterion.options)
+    # a judge that repeats a label, or the label with its description, is understood
+    for index, option in enumerate(criterion.options):
+        assert match_closest_option(option.label, criterion.labels).index == index
+        assert match_closest_option(f"{option.label}: {option.description}", criterion.labels).index == index
+
+
+@pytest.mark.parametrize("path", PAIRWISE, ids=identifier)
+def test_pairwise_criterion(path):
+    assert load_comparison(identifier(path)).name == path.stem
+    assert len(load_comparison(identifier(path), graded=True).options) == 5
+
+
+def test_descriptions_are_all_different():
+    entries = [json.loads(path.read_text(encoding="utf-8")) for path in ENTRIES]
+    descriptions = [entry["__description__"] for entry in entries]
+    assert len(set(descriptions)) == len(descriptions)
+
+
+def test_unitxts_own_direct_criteria_are_read_as_they_are():
+    ids = [
+        "metrics.llm_as_judge.direct.criteria." + path.stem
+        for path in sorted((_unitxt_catalog() / "metrics/llm_as_judge/direct/criteria").glob("*.json"))
+    ]
+    assert len(ids) > 50
+    for reference in ids:
+        criterion = load_criterion(reference)
+        assert criterion.has_values
+
+
+def test_unitxts_own_pairwise_criteria_are_read_as_they_are():
+    for path in (_unitxt_catalog() / "metrics/llm_as_judge/pairwise/criteria").glob("*.json"):
+        assert load_comparison("metrics.llm_as_judge.pairwise.criteria." + path.stem).scale == "pairwise"
+
+
+def _unitxt_catalog():
+    import unitxt  # noqa: PLC0415 - only for its folder
+
+    return Path(unitxt.local_catalog_path)
