@@ -4,7 +4,8 @@ from pathlib import Path
 
 import evenhand.artifacts
 import evenhand.engines.artifacts
-import evenhand.metrics.direct  # noqa: F401 - a class is known to unitxt once its module is imported
+import evenhand.metrics.direct
+import evenhand.metrics.pairwise  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.catalogs import catalog_path, register_catalog
 
 __all__ = ["catalog_path", "register"]

@@ -5,7 +5,7 @@
 
 from evenhand.contests.contest import Contest, Showing, resolve
 from evenhand.contests.responses import common_systems, read_responses
-from evenhand.contests.summary import ContestSummary, SystemSummary, order_leans, summarize_contests
+from evenhand.contests.summary import ContestSummary, SystemSummary, order_selections, summarize_contests
 from evenhand.contests.tallies import (
     Reduction,
     Tally,
@@ -30,7 +30,7 @@ __all__ = [
     "check_reduction",
     "common_systems",
     "hold_tournament",
-    "order_leans",
+    "order_selections",
     "plan_tournament",
     "presented_contests",
     "rankings",

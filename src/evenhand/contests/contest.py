@@ -57,7 +57,7 @@ class Contest(FrozenModel):
         value = self.verdict.aggregated_value
         if value is None or not self.graded:
             return value
-        return _side(value)
+        return side_of(value)
 
     @property
     def grade(self) -> float | None:
@@ -81,7 +81,7 @@ class Contest(FrozenModel):
         """The system that a verdict on this contest prefers; None for a tie, and when unscored."""
         if verdict.aggregated_value is None:
             return None
-        return {1.0: self.first, 0.0: self.second}.get(_side(verdict.aggregated_value))
+        return {1.0: self.first, 0.0: self.second}.get(side_of(verdict.aggregated_value))
 
     def opponent(self, system: str) -> str:
         """The other system."""
@@ -93,7 +93,7 @@ class Contest(FrozenModel):
 
     def grade_of(self, system: str) -> float | None:
         """The grade for one of the two systems."""
-        return self.grade if self.grade is None or self._is_first(system) else -self.grade
+        return self.grade if self.grade is None or self._is_first(system) else 0.0 - self.grade
 
     def _is_first(self, system: str) -> bool:
         if system not in {self.first, self.second}:
@@ -134,7 +134,7 @@ def resolve(
     return contest.model_copy(update={"verdict": verdict, "showings": showings})
 
 
-def _side(value: float) -> float:
+def side_of(value: float) -> float:
     """1, ½ or 0: whom a value prefers."""
     if abs(value - 0.5) <= TOLERANCE:
         return 0.5

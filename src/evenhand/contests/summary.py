@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from scipy.stats import binomtest
 
-from evenhand.contests.contest import TOLERANCE, Contest
+from evenhand.contests.contest import Contest, side_of
 from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, rankings, tally, winrates
 from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.votes import Usage, Vote
 
 
@@ -61,10 +61,8 @@ class ContestSummary:
         unscored_contests: Reason -> contests without a score.
         positional_bias: The share of the contests judged in several orders on which a judge changed its mind.
         position_consistency: The share on which none did.
-        inconsistent: Pairs of orders in which one judge disagrees with itself.
-        first_shown_preference: The share of these in which it leans to what it was shown first; without position
-            preference ½.
-        first_shown_p_value: Of the exact two-sided binomial test of that ½, each pair of orders a trial.
+        position: Where the two orders of a judge disagree on the winner: how often, whether it sticks to what is shown
+            first, and the exact test of that. Its unit is a contest and judge; None when nothing was judged.
         agreement: The mean agreement of the votes with the verdict, over the contests with more than one vote.
         spread: The mean standard deviation of repeated draws; None without them.
         parse_rate: The share of the replies that named an option.
@@ -84,9 +82,7 @@ class ContestSummary:
     unscored_contests: Mapping[str, int]
     positional_bias: Interval | None
     position_consistency: Interval | None
-    inconsistent: int
-    first_shown_preference: Interval | None
-    first_shown_p_value: float | None
+    position: PositionBias | None
     agreement: Interval | None
     spread: Interval | None
     parse_rate: Interval | None
@@ -117,7 +113,7 @@ def summarize_contests(
         clusters.setdefault(contest.instance, []).append(contest)
     rows = list(clusters.values())
     votes = [vote for contest in contests for vote in contest.verdict.votes]
-    leans = [lean for contest in contests for lean in order_leans(contest)]
+    selections = order_selections(contests)
     usage = Usage()
     for vote in votes:
         usage += vote.usage
@@ -134,9 +130,7 @@ def summarize_contests(
         unscored_contests=_counts(contest.unscored_reason for contest in contests),
         positional_bias=_share(rows, lambda contest: [1 - same for same in _position_consistent(contest)], level),
         position_consistency=consistency,
-        inconsistent=len(leans),
-        first_shown_preference=_share(rows, lambda contest: [lean > 0 for lean in order_leans(contest)], level),
-        first_shown_p_value=float(binomtest(sum(lean > 0 for lean in leans), len(leans)).pvalue) if leans else None,
+        position=position_bias(selections, level=level) if selections else None,
         agreement=_share(rows, _agreement, level),
         spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, bounds=(0.0, 0.5)),
         parse_rate=_share(rows, lambda contest: [vote.selected_index is not None for vote in _replied(contest)], level),
@@ -146,19 +140,27 @@ def summarize_contests(
     )
 
 
-def order_leans(contest: Contest) -> list[float]:
-    """Per judge whose two orders disagree, by how much it leans to what it is shown first; negative: to the second.
+def order_selections(contests: Iterable[Contest]) -> list[tuple[int, int]]:
+    """What every judge of every contest selects in the given and in the swapped order, repeated draws collapsed.
 
-    The lean is the first system's value when it is shown first less its value when it is shown second.
+    Numbers as :func:`evenhand.statistics.position.position_bias` takes them: 0 the contest's first system, 1 the
+    second, 2 a tie (of a graded contest the side counts, not the grade), -1 not scored, -2 not asked.
     """
-    values: dict[str, dict[str, float]] = {}
-    for showing in contest.showings:
-        if showing.value is not None:
-            values.setdefault(showing.judge_id, {})[showing.shown_first] = showing.value
-    differences = [
-        by_first[contest.first] - by_first[contest.second] for by_first in values.values() if len(by_first) == 2
-    ]
-    return [difference for difference in differences if abs(difference) > TOLERANCE]
+    rows: list[tuple[int, int]] = []
+    for contest in contests:
+        by_judge: dict[str, dict[str, int]] = {}
+        for showing in contest.showings:
+            by_judge.setdefault(showing.judge_id, {})[showing.shown_first] = _selection(showing.value)
+        rows += [
+            (shown.get(contest.first, NOT_ASKED), shown.get(contest.second, NOT_ASKED)) for shown in by_judge.values()
+        ]
+    return rows
+
+
+def _selection(value: float | None) -> int:
+    if value is None:
+        return UNSCORED
+    return {1.0: 0, 0.0: 1}.get(side_of(value), 2)
 
 
 def _system_summaries(

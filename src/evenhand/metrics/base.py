@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Union
 
 from evenhand.artifacts import context_mapping, load_criteria_artifact
 from evenhand.criteria import Scale
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import context_of, field_of, text_of
@@ -151,12 +152,16 @@ class JudgeMetric(MapReduceMetric):
 
     def judge(self, questions: Sequence[Question]) -> list[tuple[Vote, ...]]:
         """The votes on each question."""
+        return self.settings().run(questions, self.panel(question.data_classification for question in questions))
+
+    def panel(self, policies: Iterable[Union[tuple[str, ...], None]]) -> list[JudgeEngine]:
+        """The judges, each of which may see data of these classifications."""
         engines = self.engines()
-        for policy in {question.data_classification for question in questions if question.data_classification}:
+        for policy in {policy for policy in policies if policy}:
             for engine in engines:
                 if isinstance(engine, Artifact):
                     engine.verify_instance({"data_classification_policy": list(policy)})
-        return self.settings().run(questions, [as_judge(engine) for engine in engines])
+        return [as_judge(engine) for engine in engines]
 
     def criteria_artifacts(self, inputs: Sequence[EvaluationInput]) -> list[Criteria]:
         """One criteria artifact an instance: the metric's own, or the one that the instance names.
