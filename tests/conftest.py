@@ -1,6 +1,7 @@
 """What every test needs: no look-ups on the network, and no file outside the test's own folder."""
 
 import os
+import tempfile
 
 import pytest
 
@@ -10,6 +11,7 @@ os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
+os.environ["UNITXT_INFERENCE_ENGINE_CACHE_PATH"] = tempfile.mkdtemp(prefix="evenhand-tests-")
 
 
 @pytest.fixture(autouse=True)
