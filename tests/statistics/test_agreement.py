@@ -1,0 +1,186 @@
+import csv
+import gzip
+import math
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics import cohen_kappa, fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement
+from tests.support.shared import shared_path
+
+NAN = math.nan
+
+
+def read_panel():
+    with gzip.open(shared_path("data/llmjudge_trecdl23_panel.csv.gz"), "rt") as file:
+        rows = list(csv.DictReader(file))
+    with shared_path("data/llmjudge_trecdl23_published.csv").open() as file:
+        published = list(csv.DictReader(file))
+    return rows, published
+
+
+def test_the_published_kappas_and_alphas_of_33_labellers_recompute():
+    rows, published = read_panel()
+    human = np.array([float(row["human"]) for row in rows])
+    kappas, alphas = [], []
+    for row in published:
+        labels = np.array([float(cells[row["submission"]]) for cells in rows])
+        kappas.append((cohen_kappa(human, labels, resamples=1).estimate, float(row["cohen_kappa"])))
+        for grade, name in enumerate(("kappa_0|123", "kappa_01|23", "kappa_012|3"), start=1):
+            split = cohen_kappa(human >= grade, labels >= grade, resamples=1)
+            kappas.append((split.estimate, float(row[name])))
+        alpha = krippendorff_alpha(np.column_stack([human, labels]), metric="ordinal", resamples=1)
+        alphas.append((alpha.estimate, float(row["krippendorff_alpha_ordinal"])))
+    assert (len(kappas), len(alphas)) == (132, 33)
+    assert np.abs(np.subtract(*zip(*kappas, strict=True))).max() < 6e-5  # four decimals were published
+    assert np.abs(np.subtract(*zip(*alphas, strict=True))).max() < 2e-4
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40),
+    st.sampled_from([None, "linear", "quadratic"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_kappa_is_scikit_learns(pairs, weights):
+    first, second = zip(*pairs, strict=True)
+    if len({*first, *second}) == 1:
+        with pytest.raises(EstimationError, match="only one category"):
+            cohen_kappa(first, second, weights=weights)
+        return
+    ours = cohen_kappa(first, second, weights=weights, categories=range(5), resamples=5)
+    assert ours.estimate == pytest.approx(cohen_kappa_score(first, second, weights=weights, labels=range(5)), abs=1e-12)
+    assert ours.interval.low <= ours.estimate <= ours.interval.high <= 1
+    swapped = cohen_kappa(second, first, weights=weights, resamples=5, categories=range(5))
+    assert swapped.estimate == pytest.approx(ours.estimate)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NAN]), min_size=3, max_size=3), min_size=2, max_size=25),
+    st.sampled_from(["nominal", "ordinal", "interval"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_alpha_is_that_of_the_package_krippendorff(rows, metric):
+    ratings = np.array(rows)
+    pairable = ratings[(~np.isnan(ratings)).sum(axis=1) >= 2]
+    if np.unique(pairable[~np.isnan(pairable)]).size < 2:
+        with pytest.raises(EstimationError):
+            krippendorff_alpha(ratings, metric=metric)
+        return
+    expected = krippendorff.alpha(reliability_data=ratings.T, level_of_measurement=metric)
+    result = krippendorff_alpha(ratings, metric=metric, resamples=5)
+    assert result.estimate == pytest.approx(expected, abs=1e-9)
+    assert (result.n_units, result.n_set_aside) == (len(pairable), len(rows) - len(pairable))
+
+
+def test_alpha_of_two_judges_by_hand():
+    # Coincidences: 00 twice, 11 twice, 01 and 10 once each; N = 6, n = (3, 3).
+    # D_o = 2/6, D_e = 2 * 3 * 3 / (6 * 5) = 0.6; alpha = 1 - 0.3333 / 0.6.
+    result = krippendorff_alpha([[0, 0], [1, 1], [0, 1], [1, NAN]])
+    assert (result.observed_disagreement, result.expected_disagreement) == pytest.approx((1 / 3, 0.6))
+    assert result.estimate == pytest.approx(4 / 9)
+    assert result.n_set_aside == 1
+
+
+def test_fleiss_kappa_by_hand_and_for_two_judges():
+    # Three judges: units 000, 111, 001. Pairs agreeing: 1, 1, 1/3; D_o = (0 + 0 + 2/3) / 3 = 2/9.
+    # Shares 5/9 and 4/9: D_e = 1 - 41/81 = 40/81. Kappa = 1 - (2/9) / (40/81) = 1 - 18/40.
+    result = fleiss_kappa([[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, NAN, 0]])
+    assert result.estimate == pytest.approx(1 - 18 / 40)
+    assert (result.n_units, result.n_set_aside) == (3, 1)
+    # For complete data, alpha differs by the small-sample factor alone: 1 - alpha = (1 - kappa) (N - 1) / N.
+    ratings = np.random.default_rng(0).integers(0, 3, (20, 4))
+    alpha, kappa = krippendorff_alpha(ratings, resamples=1).estimate, fleiss_kappa(ratings, resamples=1).estimate
+    assert 1 - alpha == pytest.approx((1 - kappa) * 79 / 80)
+
+
+def test_gwets_coefficients_by_hand():
+    # Nine of ten pairs agree on 1. Shares 0.95 and 0.05, chance 2 * 0.95 * 0.05 / (2 - 1) = 0.095.
+    pairs = [[1, 1]] * 9 + [[1, 0]]
+    assert gwet_ac(pairs).estimate == pytest.approx((0.9 - 0.095) / 0.905)
+    # A third category that nobody chose: chance 0.095 / 2.
+    assert gwet_ac(pairs, categories=[0, 1, 2]).estimate == pytest.approx((0.9 - 0.0475) / 0.9525)
+    # Linear weights on 0, 1, 2: similarities 1, ½, 0, sum 3 + 4 * ½ = 5. Pairs 00, 11, 12, 02: P_a = (1+1+½+0)/4.
+    # Shares (3, 3, 2)/8: sum of share (1 - share) = 1 - 22/64; chance = 5/6 * 42/64 = 0.546875.
+    weighted = gwet_ac([[0, 0], [1, 1], [1, 2], [0, 2]], weights="linear")
+    assert weighted.estimate == pytest.approx((0.625 - 0.546875) / (1 - 0.546875))
+
+
+def test_percent_agreement_by_hand():
+    # Pairs that agree: 3 of 3, 1 of 3, 1 of 1; the unit with one rating has no pair.
+    result = percent_agreement([[1, 1, 1], [1, 2, 2], [2, NAN, 2], [NAN, 1, NAN]])
+    assert result.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert (result.n_units, result.n_set_aside, result.expected_disagreement) == (3, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    "statistic", [fleiss_kappa, krippendorff_alpha, gwet_ac, lambda r: cohen_kappa(*np.transpose(r))]
+)
+def test_perfect_agreement_of_ten_units_is_not_certainty(statistic):
+    result = statistic([[0, 0], [1, 1]] * 5)
+    assert result.estimate == 1
+    assert result.interval.high == 1
+    assert result.interval.low < 0.7
+    longer = statistic([[0, 0], [1, 1]] * 500)
+    assert 0.97 < longer.interval.low < 1
+
+
+@pytest.mark.parametrize("statistic", [fleiss_kappa, krippendorff_alpha, gwet_ac])
+def test_one_category_throughout_is_undefined_and_says_what_to_report(statistic):
+    with pytest.raises(EstimationError, match="one category"):
+        statistic([[1, 1], [1, 1]])
+
+
+def test_one_category_throughout_has_a_percent_agreement_and_an_ac1():
+    assert percent_agreement([[1, 1], [1, 1]]).estimate == 1
+    assert gwet_ac([[1, 1], [1, 1]], categories=[0, 1]).estimate == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cohen_kappa([1, 2], [1]), "shapes"),
+        (lambda: cohen_kappa([1, 2], [1, 2], weights="cubic"), "weights is 'cubic'"),
+        (lambda: cohen_kappa([1, 2], [1, 2], categories=[1, 1, 2]), "once, in order"),
+        (lambda: krippendorff_alpha([[1, 7]], categories=[1, 2]), "rating 7.0 is not in the scale"),
+        (lambda: krippendorff_alpha([[1, 2]], metric="ratio"), "metric is 'ratio'"),
+        (lambda: fleiss_kappa([1, 2]), "shape"),
+        (lambda: gwet_ac([[1, 2]], level=2), "level is 2"),
+    ],
+)
+def test_what_cannot_be_used_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def test_the_order_of_an_ordinal_scale_is_the_callers():
+    ratings = [[1, 1], [2, 2], [3, 3], [1, 3], [2, 3]]
+    usual = krippendorff_alpha(ratings, metric="ordinal").estimate
+    assert krippendorff_alpha(ratings, metric="ordinal", categories=[3, 2, 1]).estimate == pytest.approx(usual)
+    assert krippendorff_alpha(ratings, metric="ordinal", categories=[1, 3, 2]).estimate != pytest.approx(usual)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("prevalence", "copied"), [((0.5, 0.5), 0.5), ((0.8, 0.2), 0.0), ((0.1, 0.2, 0.3, 0.4), 0.9)])
+def test_the_intervals_cover_the_truth(prevalence, copied):
+    # The second judge copies the first with a given probability, else draws from the same shares:
+    # chance is D_e, so that kappa and alpha are the probability of copying.
+    generator = np.random.default_rng(11)
+    for n in (20, 60):
+        held = {"kappa": 0, "alpha": 0, "trials": 0}
+        for _ in range(300):
+            first, drawn = generator.choice(len(prevalence), p=prevalence, size=(2, n))
+            second = np.where(generator.random(n) < copied, first, drawn)
+            if np.unique([first, second]).size == 1:
+                continue
+            kappa = cohen_kappa(first, second, resamples=300).interval
+            alpha = krippendorff_alpha(np.column_stack([first, second]), resamples=300).interval
+            held["kappa"] += kappa.low <= copied <= kappa.high
+            held["alpha"] += alpha.low <= copied <= alpha.high
+            held["trials"] += 1
+        assert held["kappa"] >= 0.93 * held["trials"]
+        assert held["alpha"] >= 0.93 * held["trials"]
