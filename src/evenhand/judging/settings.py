@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, cast
 
-from evenhand.aggregation import check_on_position_bias, check_rule
+from evenhand.aggregation import check_on_position_bias, check_rule, check_weights
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
@@ -125,12 +125,13 @@ class RunSettings:
         if unknown:
             raise InvalidInputError(f"there is no option {unknown[0]!r}. {did_you_mean(unknown[0], DEFAULTS)}")
         given = cast(RunOptions, {**DEFAULTS, **options})
+        weights = given["judge_weights"]
         for scale in scales:
-            check_rule(given["aggregation"], scale)
+            rule = check_rule(given["aggregation"], scale)
+            check_weights({str(place): weight for place, weight in enumerate(weights or ())}, rule)
             check_on_position_bias(given["on_position_bias"], scale)
         if not 0 < given["level"] < 1:
             raise InvalidInputError(f"level is {given['level']!r}; a confidence level lies between 0 and 1, as 0.95")
-        weights = given["judge_weights"]
         return cls(
             grid=Grid(
                 orders=cast(Orders, given["orders"]),
