@@ -155,13 +155,17 @@ def conversation(body: Mapping[str, Any]) -> str:
 class _Application:
     """The server without its thread: the plan, the record, and the handler."""
 
-    def __init__(self, reply: ReplyFunction, latency: float, faults: Sequence[Fault]) -> None:
+    def __init__(
+        self, reply: ReplyFunction, latency: float, faults: Sequence[Fault], capacity: int | None = None
+    ) -> None:
+        self.capacity = capacity
         self.reply = reply
         self.latency = latency
         self.faults = list(faults)
         self.requests: list[SeenRequest] = []
         self.in_flight = 0
         self.max_in_flight = 0
+        self.refused = 0
         self.used: Counter[int] = Counter()
         self.stopping: asyncio.Event | None = None
 
@@ -210,6 +214,9 @@ class _Application:
             yield fault
 
     async def _answer(self, request: web.BaseRequest, seen: SeenRequest) -> web.StreamResponse:
+        if self.capacity is not None and self.in_flight > self.capacity:
+            self.refused += 1
+            return await self._send(request, seen, self._error(request, Fault("status", status=429, retry_after=0)))
         if self.latency:
             await asyncio.sleep(self.latency)
         kinds = set[str]()
@@ -329,6 +336,8 @@ async def _serve(application: _Application, port: int, started: Callable[[int], 
 class JudgeServer:
     """The server in a thread of this process, as a context manager.
 
+    ``capacity`` is how many calls it works on at once; it answers 429 with Retry-After: 0 to the others.
+
     Attributes:
         base_url: ``http://127.0.0.1:<port>/v1``
         requests: Every request in the order received.
@@ -341,9 +350,10 @@ class JudgeServer:
         labels: Sequence[str] = (),
         latency: float = 0.0,
         faults: Sequence[Fault] = (),
+        capacity: int | None = None,
         port: int = 0,
     ) -> None:
-        self._application = _Application(_reply_function(reply, labels), latency, faults)
+        self._application = _Application(_reply_function(reply, labels), latency, faults, capacity)
         self._wanted_port = port
         self._port: int | None = None
         self._ready = threading.Event()
@@ -399,6 +409,11 @@ class JudgeServer:
     @property
     def max_in_flight(self) -> int:
         return self._application.max_in_flight
+
+    @property
+    def refused(self) -> int:
+        """How many requests went beyond the capacity."""
+        return self._application.refused
 
     def add_fault(self, fault: Fault) -> None:
         """From now on."""

@@ -62,8 +62,8 @@ class RemoteSettings:
         tokens_per_minute: Of prompts and replies; estimated before a call and corrected after it.
         timeout: Seconds for one attempt.
         max_retries: Attempts after the first for what may pass (429, 5xx, a lost connection, a time-out, a reply that
-            is no reply). A 429 counts only when the engine got no other reply since this request's last attempt; four
-            times as many attempts are the end in any case.
+            is no reply). A 429 counts only at a standstill: no other call under way, and no other reply since this
+            request's last attempt; four times as many attempts are the end in any case.
         backoff: Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.
         prompt_price: US dollars a million tokens, where the server does not tell the cost.
         completion_price: US dollars a million tokens.
@@ -370,7 +370,8 @@ class RemoteJudge:
 
     def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
         limited = isinstance(error, RateLimitedError)
-        trial.retries += not limited or session.replies == trial.replies_before
+        stalled = session.replies == trial.replies_before and session.gate.in_flight <= 1
+        trial.retries += stalled or not limited
         trial.replies_before = session.replies
         most = self.settings.max_retries
         if limited:

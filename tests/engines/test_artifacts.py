@@ -1,0 +1,189 @@
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from evenhand.catalogs import register_catalog
+from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.engines.journal import Journal
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.errors import EngineError, InvalidInputError
+from evenhand.unitxt_bases import fetch_artifact
+from tests.support.server import Fault, JudgeServer, JudgeServerProcess
+
+KEY = "sk-test-0123456789abcdefghij"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture(params=["openai_compatible", "litellm"])
+def engine_at(request):
+    """Makes an engine of either kind for a server."""
+
+    def make(server, **fields):
+        fields = {"backoff": 0.002} | fields
+        if request.param == "litellm":
+            return LiteLLMEngine(model="openai/judge", api_base=server.base_url, **fields)
+        return OpenAICompatibleEngine(model="judge", base_url=server.base_url, **fields)
+
+    return make
+
+
+def instances(*texts):
+    return [{"source": text} for text in texts]
+
+
+def test_it_is_an_ordinary_unitxt_engine(engine_at):
+    with JudgeServer(reply=lambda body: "reply to " + body["messages"][-1]["content"]) as server:
+        engine = engine_at(server)
+        assert list(engine.infer(instances("a", "b", "c"))) == ["reply to a", "reply to b", "reply to c"]
+        chat = [{"source": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "d"}]}]
+        [output] = engine.infer(chat, return_meta_data=True)
+    assert (output.prediction, output.stop_reason, output.output_tokens) == ("reply to d", "stop", 3)
+    assert server.bodies[-1]["messages"] == chat[0]["source"]
+    assert engine.use_cache is False
+
+
+def test_a_second_run_costs_nothing_and_the_journal_is_where_it_should_be(engine_at, tmp_path):
+    with JudgeServer(reply="Good") as server:
+        for _ in range(2):
+            assert list(engine_at(server).infer(instances("a", "b"))) == ["Good", "Good"]
+        assert server.seen == 2
+        assert (tmp_path / "cache" / "journal.sqlite3").exists()
+        engine_at(server, journal=str(tmp_path / "mine.sqlite3")).infer(instances("a"))
+        assert server.seen == 3
+        for _ in range(2):
+            engine_at(server, journal=None).infer(instances("a"))
+        assert server.seen == 5
+
+
+def test_one_failed_request_loses_no_other_reply(engine_at):
+    with JudgeServer(reply="Good", faults=[Fault("status", status=400, match="bad", times=1)]) as server:
+        engine = engine_at(server)
+        with pytest.raises(EngineError, match=r"1 of 3 requests.*journaled"):
+            engine.infer(instances("a", "bad", "c"))
+        assert list(engine.infer(instances("a", "bad", "c"))) == ["Good"] * 3
+        assert server.seen == 4
+
+
+def test_an_empty_data_set_is_answered_without_a_call(engine_at):
+    with JudgeServer() as server:
+        assert list(engine_at(server).infer([])) == []
+        assert server.seen == 0
+
+
+def test_it_runs_inside_an_event_loop_and_in_threads(engine_at):
+    with JudgeServer(reply="Good", latency=0.02) as server:
+        engine = engine_at(server, journal=None)
+
+        async def notebook():
+            return list(engine.infer(instances("a")))
+
+        assert asyncio.run(notebook()) == ["Good"]
+        replies = []
+        threads = [threading.Thread(target=lambda: replies.extend(engine.infer(instances("a")))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert replies == ["Good"] * 3
+
+
+def test_every_setting_has_a_field_with_the_same_default():
+    artifact = OpenAICompatibleEngine(model="m", base_url="http://localhost:8000")
+    assert artifact.to_settings() == RemoteSettings(model="m")
+
+
+def test_to_judge_hands_the_fields_over_and_makes_a_fresh_judge():
+    artifact = LiteLLMEngine(
+        model="openai/m", name="strict", temperature=None, stop="END", extra={"top_k": 1}, max_in_flight=3
+    )
+    judge = artifact.to_judge()
+    assert isinstance(judge, RemoteJudge)
+    assert judge.settings == RemoteSettings(
+        model="openai/m", name="strict", temperature=None, stop=("END",), extra={"top_k": 1}, max_in_flight=3
+    )
+    assert artifact.to_judge() is not judge
+    assert artifact.get_engine_id() == "strict_evenhand_litellm"
+
+
+def test_catalog_entries_load_and_say_what_they_need():
+    register_catalog()
+    for name, needed in (("litellm", "model"), ("openai_compatible", "base_url and model")):
+        entry, _ = fetch_artifact(f"engines.evenhand.{name}")
+        with pytest.raises(InvalidInputError, match=f"needs {needed}.*engines.evenhand.{name}"):
+            entry.to_judge()
+    entry, _ = fetch_artifact(
+        "engines.evenhand.openai_compatible"
+        "[base_url=http://localhost:8000,model=qwen/qwen3-8b,requests_per_minute=0.5,temperature=None]"
+    )
+    judge = entry.to_judge()
+    assert judge.settings == RemoteSettings(model="qwen/qwen3-8b", requests_per_minute=0.5, temperature=None)
+    assert judge.identity()["endpoint"] == "http://localhost:8000/v1"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"api_key": KEY}, {"credentials": {"api_key": KEY}}, {"api_key_env": KEY}, {"extra": {"api_key": KEY}}]
+)
+@pytest.mark.parametrize("kind", [LiteLLMEngine, OpenAICompatibleEngine])
+def test_a_key_in_a_field_is_refused_unseen(kind, wrong):
+    address = {"base_url": "http://localhost:8000"} if kind is OpenAICompatibleEngine else {}
+    for fields in (wrong | address | {"model": "m"}, wrong):
+        if fields is wrong and not {"api_key", "credentials"} & set(wrong):
+            continue  # what is still to be given is checked when it is
+        with pytest.raises(InvalidInputError) as caught:
+            kind(**fields)
+        assert KEY not in str(caught.value)
+
+
+def test_a_key_is_in_no_artifact_file_and_no_result(engine_at, monkeypatch, tmp_path):
+    monkeypatch.setenv("TEAM_API_KEY", KEY)
+    with JudgeServer(reply="Good") as server:
+        engine = engine_at(server, api_key_env="TEAM_API_KEY")
+        result = engine.infer(instances("a"), return_meta_data=True)
+        assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+    written = [engine.to_json(), json.dumps(engine.to_dict()), repr(engine), repr(result), repr(result.metadata)]
+    assert all(KEY not in text for text in written)
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes()
+
+
+CRASHING = """
+import sys
+from evenhand.engines.artifacts import OpenAICompatibleEngine
+
+engine = OpenAICompatibleEngine(model="judge", base_url=sys.argv[1], journal=sys.argv[2], max_in_flight=4)
+print(len(engine.infer([{"source": f"instance {number}: Good or Bad?"} for number in range(200)])))
+"""
+
+
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
+    path = tmp_path / "journal.sqlite3"
+    with JudgeServerProcess(latency=0.02, labels=["Good", "Bad"]) as server:
+        command = [sys.executable, "-c", CRASHING, server.base_url, str(path)]
+        run = subprocess.Popen(command, cwd=Path(__file__).resolve().parents[2], stdout=subprocess.PIPE)
+        while server.stats()["finished"] < 60:
+            assert run.poll() is None
+        run.kill()
+        run.communicate()
+        while server.stats()["in_flight"]:
+            time.sleep(0.01)
+        before = server.stats()["seen"]
+        with Journal(path) as journal:
+            kept = journal.count()
+        # four were in flight: sent, and perhaps answered, but not received when the process died
+        assert before - 4 <= kept < 200
+        told = subprocess.run(command, cwd=Path(__file__).resolve().parents[2], capture_output=True, check=True)
+        assert int(told.stdout) == 200
+        assert server.stats()["seen"] == before + 200 - kept
+    with Journal(path) as journal:
+        assert journal.count() == 200

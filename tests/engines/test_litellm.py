@@ -1,0 +1,221 @@
+"""The litellm engine over real HTTP: litellm's own client, its errors mapped to ours, none of its retries."""
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+import threading
+import traceback
+
+import pytest
+
+from evenhand.engines.journal import Journal
+from evenhand.engines.litellm import LiteLLMTransport, import_litellm, litellm_judge
+from evenhand.engines.remote import RemoteSettings
+from evenhand.errors import (
+    EngineError,
+    FatalEngineError,
+    InvalidInputError,
+    MissingDependencyError,
+    RateLimitedError,
+    RejectedRequestError,
+    TransientEngineError,
+)
+from tests.support.asking import ask, ask_all, request
+from tests.support.server import Fault, JudgeServer, Reply
+
+KEY = "sk-test-0123456789abcdefghij"
+SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["Yes", "No"]}}}
+
+
+@pytest.fixture(autouse=True)
+def _no_key_of_this_machine(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def judge_at(server, *, api_key_env=None, **settings):
+    chosen = {"model": "openai/judge", "backoff": 0.002, "max_retries": 2} | settings
+    return litellm_judge(RemoteSettings(**chosen), api_base=server.base_url, api_key_env=api_key_env)
+
+
+def test_a_plain_call_sends_what_was_set_and_reads_everything():
+    reply = Reply("Yes", logprobs=[("Yes", -0.25, {"Yes": -0.25, "No": -1.5})], prompt_tokens=7, completion_tokens=1)
+    with JudgeServer(reply=lambda body: reply) as server:
+        completion = ask(judge_at(server, max_tokens=50, seed=4), request(logprobs=2, sample=1))
+    [body] = server.bodies
+    assert body["messages"] == [{"role": "user", "content": "judge this"}]
+    assert (body["model"], body["temperature"], body["max_tokens"], body["seed"]) == ("judge", 0.0, 50, 5)
+    assert (completion.text, completion.finish_reason, completion.model) == ("Yes", "stop", "judge")
+    assert (completion.prompt_tokens, completion.completion_tokens, completion.cost) == (7, 1, None)
+    assert completion.logprobs[0].top == (("Yes", -0.25), ("No", -1.5))
+
+
+def test_the_cost_is_what_litellms_price_list_says():
+    reply = Reply("Good", prompt_tokens=1_000_000, completion_tokens=0)
+    with JudgeServer(reply=lambda body: reply) as server:
+        completion = ask(judge_at(server, model="openai/gpt-4.1-mini"))
+    price = import_litellm().model_cost["gpt-4.1-mini"]["input_cost_per_token"]
+    assert price > 0
+    assert completion.cost == pytest.approx(price * 1_000_000)
+
+
+PASSING = {
+    "500": Fault("status", status=500, on=[1]),
+    "429": Fault("status", status=429, retry_after=0, on=[1, 2]),
+    "cut": Fault("cut", on=[1]),
+    "cut_body": Fault("cut_body", on=[1]),
+    "garbage": Fault("garbage", on=[1]),
+    "no_choices": Fault("no_choices", on=[1]),
+    "hang": Fault("hang", on=[1]),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_what_may_pass_is_sent_again_and_gives_the_reply(fault):
+    with JudgeServer(reply="Good", faults=[fault]) as server:
+        completion = ask(judge_at(server, timeout=1.0))
+        assert (completion.text, server.seen) == ("Good", 1 + len(fault.on))
+
+
+FINAL = {
+    "400": (400, RejectedRequestError, 1),
+    "413": (413, RejectedRequestError, 1),
+    "422": (422, RejectedRequestError, 1),
+    "401": (401, FatalEngineError, 1),
+    "403": (403, FatalEngineError, 1),
+    "404": (404, FatalEngineError, 1),
+    "429": (429, RateLimitedError, 3),
+    "500": (500, TransientEngineError, 3),
+}
+
+
+@pytest.mark.parametrize(("status", "kind", "requests"), FINAL.values(), ids=FINAL)
+def test_errors_are_ours_and_retries_are_ours(status, kind, requests):
+    with JudgeServer(faults=[Fault("status", status=status, message="because of the test")]) as server:
+        with pytest.raises(kind, match="because of the test") as caught:
+            ask(judge_at(server))
+        assert server.seen == requests
+    assert (type(caught.value), caught.value.cause) == (kind, f"http_{status}")
+
+
+def test_retry_after_is_honoured():
+    with JudgeServer(reply="Good", faults=[Fault("status", status=429, retry_after=1, on=[1])]) as server:
+        assert ask(judge_at(server)).text == "Good"
+        first, second = (seen.received_at for seen in server.requests)
+    assert second - first >= 0.98
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "finish_reason"),
+    [
+        ("empty", "", "stop"),
+        ("none", None, "stop"),
+        ("content_filter", None, "content_filter"),
+        ("truncate", "Go", "length"),
+    ],
+)
+def test_a_reply_without_a_verdict_is_a_reply(kind, text, finish_reason):
+    with JudgeServer(reply="Good", faults=[Fault(kind)]) as server:
+        completion = ask(judge_at(server))
+        assert server.seen == 1
+    assert (completion.text, completion.finish_reason) == (text, finish_reason)
+
+
+def test_a_model_without_a_provider_is_fatal_and_sends_nothing():
+    with JudgeServer() as server:
+        with pytest.raises(FatalEngineError, match="LLM Provider NOT provided"):
+            ask(litellm_judge(RemoteSettings(model="no-such-model")))
+        assert server.seen == 0
+
+
+def test_a_schema_is_sent_where_litellm_knows_that_the_model_takes_one():
+    with JudgeServer() as server:
+        known = ask(judge_at(server, model="openai/gpt-4.1-mini"), request(response_schema=SCHEMA))
+        ask(judge_at(server, model="openai/judge"), request(response_schema=SCHEMA))
+        ask(judge_at(server, model="openai/judge", structured_output=True), request(response_schema=SCHEMA))
+    assert list(json.loads(known.text)) == ["verdict"]
+    assert ["response_format" in body for body in server.bodies] == [True, False, True]
+
+
+def test_the_journal_answers_without_importing_litellm(tmp_path):
+    path = tmp_path / "journal.sqlite3"
+    with JudgeServer(reply="Good") as server, Journal(path) as journal:
+        ask(judge_at(server), journal=journal)
+        script = (
+            "import sys\n"
+            "from evenhand.engines.journal import Journal\n"
+            "from evenhand.engines.litellm import litellm_judge\n"
+            "from evenhand.engines.remote import RemoteSettings\n"
+            "from tests.support.asking import ask\n"
+            f"judge = litellm_judge(RemoteSettings(model='openai/judge'), api_base={server.base_url!r})\n"
+            f"print(ask(judge, journal=Journal({str(path)!r})).cached, 'litellm' in sys.modules)\n"
+        )
+        told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert told.stdout.split() == ["True", "False"]
+        assert server.seen == 1
+
+
+def test_one_judge_runs_twice_in_threads_and_on_several_loops():
+    with JudgeServer(reply="Good", latency=0.02) as server:
+        judge = judge_at(server)
+        for _ in range(3):
+            assert {reply.text for reply in ask_all(judge, [request(str(n)) for n in range(10)])} == {"Good"}
+        texts = []
+        threads = [threading.Thread(target=lambda: texts.append(ask(judge).text)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert texts == ["Good"] * 3
+
+        async def inside_a_running_loop():
+            return await asyncio.to_thread(ask, judge)
+
+        assert asyncio.run(inside_a_running_loop()).text == "Good"
+
+
+def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("TEAM_API_KEY", KEY)
+    faults = [Fault("status", status=status, match=str(status)) for status in (400, 401, 429, 500)]
+    with JudgeServer(reply="Good", faults=faults) as server, Journal(tmp_path / "journal.sqlite3") as journal:
+        judge = judge_at(server, api_key_env="TEAM_API_KEY", max_retries=1)
+        outcomes = [
+            ask_all(judge, [request(text)], journal=journal)[0] for text in ("good", "400", "429", "500", "401")
+        ]
+        assert {seen.headers["Authorization"] for seen in server.requests} == {f"Bearer {KEY}"}
+    assert [isinstance(outcome, EngineError) for outcome in outcomes] == [False, True, True, True, True]
+    chain = "".join(line for error in outcomes[1:] for line in traceback.format_exception(error))
+    written = repr([repr(judge), judge.identity(), outcomes, chain, caplog.text, capfd.readouterr()]).encode()
+    written += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"[redacted]" in written
+    assert KEY[3:].encode() not in written
+
+
+def test_an_address_of_the_environment_is_part_of_the_identity(monkeypatch):
+    judge = litellm_judge(RemoteSettings(model="openai/judge"))
+    assert judge.identity()["endpoint"] is None
+    monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:9000")
+    assert judge.identity()["endpoint"] == "http://localhost:9000/v1"
+    assert litellm_judge(RemoteSettings(model="anthropic/x")).identity()["endpoint"] is None
+
+
+@pytest.mark.parametrize("api_base", ["http://user:hunter22@host", "host:80"])
+def test_an_address_is_checked(api_base):
+    with pytest.raises(InvalidInputError, match="api_base") as caught:
+        LiteLLMTransport(api_base=api_base)
+    assert "hunter22" not in str(caught.value)
+
+
+def test_a_key_in_place_of_its_variable_is_refused_unseen():
+    with pytest.raises(InvalidInputError) as caught:
+        LiteLLMTransport(api_key_env=KEY)
+    assert KEY not in str(caught.value)
+
+
+def test_without_litellm_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    with pytest.raises(MissingDependencyError, match="pip install litellm"):
+        import_litellm()

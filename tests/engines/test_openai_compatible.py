@@ -1,0 +1,484 @@
+"""Every fault over real HTTP: what complete() gives, and how many requests the server saw."""
+
+import asyncio
+import json
+import logging
+import threading
+import time
+import traceback
+
+import pytest
+
+from evenhand.engines.calls import Calls
+from evenhand.engines.journal import Journal
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url, openai_compatible_judge
+from evenhand.engines.remote import RemoteSettings
+from evenhand.errors import (
+    EngineError,
+    FatalEngineError,
+    InvalidInputError,
+    RateLimitedError,
+    RejectedRequestError,
+    TransientEngineError,
+)
+from tests.support.asking import ask, ask_all, request
+from tests.support.server import Fault, JudgeServer, Reply, conversation
+
+KEY = "sk-test-0123456789abcdefghij"
+
+
+@pytest.fixture(autouse=True)
+def _no_key_of_this_machine(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def judge_at(server, *, api_key_env=None, headers_env=None, **settings):
+    chosen = {"model": "judge", "backoff": 0.002, "max_retries": 3} | settings
+    return openai_compatible_judge(
+        RemoteSettings(**chosen), server.base_url, api_key_env=api_key_env, headers_env=headers_env
+    )
+
+
+def test_a_plain_call_sends_what_was_set_and_reads_everything():
+    with JudgeServer(reply=lambda body: Reply("Good", prompt_tokens=7, completion_tokens=1)) as server:
+        completion = ask(judge_at(server, max_tokens=50, top_p=0.9, stop=("END",), extra={"top_k": 3}))
+    assert server.bodies == [
+        {
+            "model": "judge",
+            "messages": [{"role": "user", "content": "judge this"}],
+            "temperature": 0.0,
+            "max_tokens": 50,
+            "top_p": 0.9,
+            "stop": ["END"],
+            "top_k": 3,
+        }
+    ]
+    assert (completion.text, completion.finish_reason, completion.model) == ("Good", "stop", "judge")
+    assert (completion.prompt_tokens, completion.completion_tokens, completion.cost) == (7, 1, None)
+    assert completion.cached is False
+
+
+def test_no_temperature_is_sent_when_it_is_none():
+    with JudgeServer(reply="Good") as server:
+        ask(judge_at(server, temperature=None))
+    assert "temperature" not in server.bodies[0]
+
+
+def test_prices_give_the_cost():
+    with JudgeServer(reply=lambda body: Reply("Good", prompt_tokens=1000, completion_tokens=100)) as server:
+        completion = ask(judge_at(server, prompt_price=2.0, completion_price=10.0))
+    # 1000 × $2 / 10⁶ + 100 × $10 / 10⁶ = $0.002 + $0.001
+    assert completion.cost == pytest.approx(0.003)
+
+
+def test_log_probabilities_arrive():
+    reply = Reply("Yes", logprobs=[("Yes", -0.25, {"Yes": -0.25, "No": -1.5, "Maybe": -3.0})])
+    with JudgeServer(reply=lambda body: reply) as server:
+        completion = ask(judge_at(server), request(logprobs=2))
+    assert (server.bodies[0]["logprobs"], server.bodies[0]["top_logprobs"]) == (True, 2)
+    [token] = completion.logprobs
+    assert (token.token, token.logprob, token.top) == ("Yes", -0.25, (("Yes", -0.25), ("No", -1.5)))
+
+
+# -- faults that pass -------------------------------------------------------------------------------------------------
+
+PASSING = {
+    "500": Fault("status", status=500, on=[1]),
+    "503": Fault("status", status=503, on=[1, 2]),
+    "408": Fault("status", status=408, on=[1]),
+    "429": Fault("status", status=429, on=[1]),
+    "429 now": Fault("status", status=429, retry_after=0, on=[1, 2]),
+    "cut": Fault("cut", on=[1]),
+    "cut_body": Fault("cut_body", on=[1, 2]),
+    "garbage": Fault("garbage", on=[1]),
+    "no_choices": Fault("no_choices", on=[1, 2, 3]),
+    "hang": Fault("hang", on=[1]),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_what_may_pass_is_sent_again_and_gives_the_reply(fault):
+    with JudgeServer(reply="Good", faults=[fault]) as server:
+        completion = ask(judge_at(server, timeout=0.3))
+        assert (completion.text, server.seen) == ("Good", 1 + len(fault.on))
+
+
+LASTING = {
+    "500": (Fault("status", status=500), TransientEngineError, "http_500"),
+    "429": (Fault("status", status=429), RateLimitedError, "http_429"),
+    "429 now": (Fault("status", status=429, retry_after=0), RateLimitedError, "http_429"),
+    "cut": (Fault("cut"), TransientEngineError, "connection"),
+    "cut_body": (Fault("cut_body"), TransientEngineError, "connection"),
+    "garbage": (Fault("garbage"), TransientEngineError, "garbage"),
+    "no_choices": (Fault("no_choices"), TransientEngineError, "garbage"),
+    "hang": (Fault("hang"), TransientEngineError, "timeout"),
+}
+
+
+@pytest.mark.parametrize(("fault", "kind", "cause"), LASTING.values(), ids=LASTING)
+@pytest.mark.parametrize("max_retries", [0, 2])
+def test_retries_are_bounded(fault, kind, cause, max_retries):
+    with JudgeServer(faults=[fault]) as server:
+        with pytest.raises(kind, match="gave no reply") as caught:
+            ask(judge_at(server, timeout=0.1, max_retries=max_retries))
+        assert server.seen == 1 + max_retries
+    assert (type(caught.value), caught.value.cause, caught.value.attempts) == (kind, cause, 1 + max_retries)
+
+
+def test_a_server_that_is_not_there():
+    with JudgeServer() as server:
+        judge = judge_at(server, max_retries=1)
+    with pytest.raises(TransientEngineError, match="asked 2 times") as caught:
+        ask(judge)
+    assert caught.value.cause == "connection"
+
+
+FINAL = {
+    "400": (400, RejectedRequestError),
+    "413": (413, RejectedRequestError),
+    "422": (422, RejectedRequestError),
+    "401": (401, FatalEngineError),
+    "403": (403, FatalEngineError),
+    "404": (404, FatalEngineError),
+}
+
+
+@pytest.mark.parametrize(("status", "kind"), FINAL.values(), ids=FINAL)
+def test_what_cannot_pass_is_sent_once(status, kind):
+    with JudgeServer(faults=[Fault("status", status=status, message="because of the test")]) as server:
+        with pytest.raises(kind, match="because of the test") as caught:
+            ask(judge_at(server))
+        assert server.seen == 1
+    assert (type(caught.value), caught.value.cause) == (kind, f"http_{status}")
+
+
+def test_after_a_wrong_key_nobody_else_asks():
+    with JudgeServer(latency=0.02, faults=[Fault("status", status=401)]) as server:
+        judge = judge_at(server, max_in_flight=4)
+        outcomes = ask_all(judge, [request(str(number)) for number in range(50)])
+        assert server.seen <= 4
+    assert {type(outcome) for outcome in outcomes} == {FatalEngineError}
+
+
+def test_one_request_that_fails_costs_the_others_nothing():
+    faults = [Fault("status", status=500, match="unlucky"), Fault("status", status=400, match="broken")]
+    with JudgeServer(reply="Good", faults=faults) as server:
+        texts = ["a", "unlucky", "b", "broken", "c"]
+        outcomes = ask_all(judge_at(server, max_retries=2), [request(text) for text in texts])
+        assert server.seen == 3 + 3 + 1
+    assert [type(outcome).__name__ for outcome in outcomes] == [
+        "Completion",
+        "TransientEngineError",
+        "Completion",
+        "RejectedRequestError",
+        "Completion",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "finish_reason"),
+    [
+        ("empty", "", "stop"),
+        ("none", None, "stop"),
+        ("content_filter", None, "content_filter"),
+        ("truncate", "Go", "length"),
+    ],
+)
+def test_a_reply_without_a_verdict_is_a_reply_and_is_not_asked_for_again(kind, text, finish_reason, tmp_path):
+    with JudgeServer(reply="Good", faults=[Fault(kind)]) as server, Journal(tmp_path / "journal.sqlite3") as journal:
+        outcomes = [ask(judge_at(server), journal=journal) for _ in range(2)]
+        assert server.seen == 1
+    assert [(outcome.text, outcome.finish_reason) for outcome in outcomes] == [(text, finish_reason)] * 2
+    assert [outcome.cached for outcome in outcomes] == [False, True]
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", [{"retry_after": 1}, {"retry_after_date": 0.5}])
+def test_retry_after_stops_the_whole_engine(header):
+    with JudgeServer(reply="Good", faults=[Fault("status", status=429, on=[1], **header)]) as server:
+        judge = judge_at(server, max_in_flight=1)
+        outcomes = ask_all(judge, [request(str(number)) for number in range(3)])
+        arrivals = [seen.received_at for seen in server.requests]
+    assert [outcome.text for outcome in outcomes] == ["Good"] * 3
+    # an HTTP date has whole seconds: half a second from now means between 0.5 and 1.5 seconds
+    assert arrivals[1] - arrivals[0] >= (0.98 if "retry_after" in header else 0.48)
+    assert [conversation(body) for body in server.bodies] == ["0", "0", "1", "2"]
+
+
+def test_a_wait_of_hours_is_not_waited_for():
+    with JudgeServer(faults=[Fault("status", status=429, retry_after=7200)]) as server:
+        with pytest.raises(RateLimitedError) as caught:
+            ask(judge_at(server))
+        assert (server.seen, caught.value.retry_after) == (1, 7200.0)
+
+
+def test_a_server_with_a_low_limit_is_obeyed_without_a_lost_vote():
+    """Most requests meet more 429s than max_retries, yet each is answered: only a standstill counts as a failure."""
+    with JudgeServer(reply="Good", latency=0.02, capacity=2) as server:
+        outcomes = ask_all(judge_at(server, max_in_flight=32, max_retries=2), [request(str(n)) for n in range(60)])
+        assert server.refused > 30
+        assert server.seen == 60 + server.refused
+    assert [getattr(outcome, "text", outcome) for outcome in outcomes] == ["Good"] * 60
+
+
+def test_calls_in_flight_stay_within_the_limit_and_reach_it():
+    with JudgeServer(reply="Good", latency=0.02) as server:
+        judge = judge_at(server, max_in_flight=5)
+        ask_all(judge, [request(str(number)) for number in range(40)])
+        assert (server.seen, server.max_in_flight) == (40, 5)
+    assert judge.concurrency == 7  # 5 × 1.25, rounded up
+
+
+def test_a_limit_of_half_a_request_a_second_neither_hangs_nor_is_exceeded():
+    with JudgeServer(reply="Good") as server:
+        outcomes = ask_all(judge_at(server, requests_per_minute=30), [request(str(number)) for number in range(3)])
+        arrivals = [seen.received_at for seen in server.requests]
+    assert [outcome.text for outcome in outcomes] == ["Good"] * 3
+    assert arrivals[1] - arrivals[0] >= 1.95
+    assert arrivals[2] - arrivals[1] >= 1.95
+
+
+def test_a_limit_below_one_a_minute_lets_the_first_through():
+    with JudgeServer(reply="Good") as server:
+        assert ask(judge_at(server, requests_per_minute=0.5)).text == "Good"
+
+
+def test_tokens_a_minute_are_corrected_by_what_the_server_counts():
+    reply = Reply("Good", prompt_tokens=500, completion_tokens=0)
+    with JudgeServer(reply=lambda body: reply) as server:
+        judge = judge_at(server, tokens_per_minute=60_000, max_in_flight=1)
+        ask_all(judge, [request("a"), request("b")])
+        arrivals = [seen.received_at for seen in server.requests]
+    # a thousand tokens a second: after 500 counted tokens the next call waits half a second, whatever was expected
+    assert arrivals[1] - arrivals[0] >= 0.48
+
+
+# -- structured output ------------------------------------------------------------------------------------------------
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"reasons": {"type": "string"}, "verdict": {"enum": ["Yes", "No"]}},
+    "required": ["reasons", "verdict"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("setting", ["auto", True])
+def test_a_schema_is_sent_where_it_is_wanted(setting):
+    with JudgeServer() as server:
+        completion = ask(judge_at(server, structured_output=setting), request(response_schema=SCHEMA))
+    assert list(json.loads(completion.text)) == ["reasons", "verdict"]
+    sent = server.bodies[0]["response_format"]
+    assert (sent["type"], sent["json_schema"]["schema"], sent["json_schema"]["strict"]) == ("json_schema", SCHEMA, True)
+
+
+def test_no_schema_is_sent_where_it_is_not_wanted_or_not_given():
+    with JudgeServer(reply="Yes") as server:
+        ask(judge_at(server, structured_output=False), request(response_schema=SCHEMA))
+        ask(judge_at(server))
+    assert ["response_format" in body for body in server.bodies] == [False, False]
+
+
+def test_a_server_that_cannot_is_asked_without_and_this_is_remembered():
+    with JudgeServer(reply="Yes", faults=[Fault("unsupported_schema")]) as server:
+        judge = judge_at(server)
+        calls = Calls(judge)
+
+        async def one_after_the_other():
+            async with calls.running():
+                return [(await calls.complete(request(str(n), response_schema=SCHEMA))).text for n in range(4)]
+
+        assert asyncio.run(one_after_the_other()) == ["Yes"] * 4
+    assert ["response_format" in body for body in server.bodies] == [True, False, False, False, False]
+
+
+def test_a_schema_that_must_be_kept_is_not_dropped():
+    with JudgeServer(faults=[Fault("unsupported_schema")]) as server:
+        with pytest.raises(RejectedRequestError, match="response_format"):
+            ask(judge_at(server, structured_output=True), request(response_schema=SCHEMA))
+        assert server.seen == 1
+
+
+# -- samples, journal, loops ------------------------------------------------------------------------------------------
+
+
+def test_the_same_request_is_sent_once_and_another_sample_again(tmp_path):
+    with JudgeServer(reply="Good") as server, Journal(tmp_path / "journal.sqlite3") as journal:
+        for _ in range(2):
+            ask_all(judge_at(server), [request(), request(), request(sample=1)], journal=journal)
+        assert server.seen == 2
+    assert server.bodies[0] == server.bodies[1]  # without a seed nothing but the temperature tells draws apart
+
+
+def test_samples_differ_by_their_seed():
+    with JudgeServer(reply="Good") as server:
+        ask_all(judge_at(server, seed=40), [request(sample=sample) for sample in range(3)])
+    assert sorted(body["seed"] for body in server.bodies) == [40, 41, 42]
+
+
+def test_limits_and_retries_do_not_change_the_key_and_sampling_does(tmp_path):
+    with JudgeServer(reply="Good") as server, Journal(tmp_path / "journal.sqlite3") as journal:
+        for settings in ({}, {"max_in_flight": 2}, {"timeout": 9.0, "max_retries": 0}, {"name": "another name"}):
+            ask(judge_at(server, **settings), journal=journal)
+        assert server.seen == 1
+        for settings in ({"temperature": 0.5}, {"model": "other"}, {"extra": {"top_k": 1}}, {"seed": 1}):
+            ask(judge_at(server, **settings), journal=journal)
+        assert server.seen == 5
+
+
+def test_one_judge_runs_twice_in_a_thread_and_on_two_loops_at_once():
+    with JudgeServer(reply="Good", latency=0.05) as server:
+        judge = judge_at(server)
+        assert [ask(judge).text for _ in range(2)] == ["Good"] * 2
+        texts = []
+        threads = [threading.Thread(target=lambda: texts.append(ask(judge).text)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert texts == ["Good"] * 3
+
+        async def inside_a_running_loop():
+            return await asyncio.to_thread(ask, judge)
+
+        assert asyncio.run(inside_a_running_loop()).text == "Good"
+    assert judge._sessions == {}
+
+
+def test_two_runs_on_one_loop_share_connections_until_the_last_ends():
+    with JudgeServer(reply="Good") as server:
+        judge = judge_at(server)
+
+        async def run():
+            first, second = judge.running(), judge.running()
+            await first.__aenter__()
+            await second.__aenter__()
+            await first.__aexit__(None, None, None)
+            reply = await judge.complete(request())
+            await second.__aexit__(None, None, None)
+            return reply.text
+
+        assert asyncio.run(run()) == "Good"
+
+
+def test_a_judge_that_is_not_running_says_how_to_run_it():
+    with pytest.raises(InvalidInputError, match=r"async with judge\.running\(\)"):
+        asyncio.run(openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1").complete(request()))
+
+
+# -- keys and addresses -----------------------------------------------------------------------------------------------
+
+
+def everything_under(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("TEAM_API_KEY", KEY)
+    monkeypatch.setenv("TEAM_HEADERS", '{"X-Gateway": "gateway-pass-phrase"}')
+    faults = [Fault("status", status=status, match=str(status)) for status in (400, 401, 429, 500)]
+    with JudgeServer(reply="Good", faults=faults) as server, Journal(tmp_path / "journal.sqlite3") as journal:
+        judge = judge_at(server, api_key_env="TEAM_API_KEY", headers_env="TEAM_HEADERS", max_retries=1)
+        outcomes = [
+            ask_all(judge, [request(text)], journal=journal)[0] for text in ("good", "400", "429", "500", "401")
+        ]
+        assert {seen.headers["Authorization"] for seen in server.requests} == {f"Bearer {KEY}"}
+        assert {seen.headers["X-Gateway"] for seen in server.requests} == {"gateway-pass-phrase"}
+    assert [isinstance(outcome, EngineError) for outcome in outcomes] == [False, True, True, True, True]
+    chain = "".join(line for error in outcomes[1:] for line in traceback.format_exception(error))
+    written = repr([repr(judge), judge.identity(), outcomes, chain, caplog.text]).encode()
+    written += everything_under(tmp_path)
+    assert b"[redacted]" in written
+    for secret in (KEY, KEY[3:], "gateway-pass-phrase"):
+        assert secret.encode() not in written
+
+
+def test_the_key_of_the_environment_is_used_unless_it_is_declined(monkeypatch):
+    with JudgeServer(reply="Good") as server:
+        ask(judge_at(server))
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        ask(judge_at(server))
+        ask(judge_at(server, api_key_env=""))
+    assert [seen.headers.get("Authorization") for seen in server.requests] == [None, f"Bearer {KEY}", None]
+
+
+def test_a_key_in_place_of_its_variable_is_refused_unseen():
+    with pytest.raises(InvalidInputError, match="api_key_env must name") as caught:
+        OpenAICompatibleTransport("http://localhost:8000", api_key_env=KEY)
+    assert KEY not in str(caught.value)
+
+
+def test_a_variable_that_is_not_set_is_named(monkeypatch):
+    monkeypatch.delenv("TEAM_API_KEY", raising=False)
+    judge = openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1", api_key_env="TEAM_API_KEY")
+    with pytest.raises(InvalidInputError, match="'TEAM_API_KEY', which is not set"):
+        ask(judge)
+
+
+@pytest.mark.parametrize("value", ["no json", "[]", '{"X": 1}'])
+def test_headers_are_a_json_object_of_texts(monkeypatch, value):
+    monkeypatch.setenv("TEAM_HEADERS", value)
+    judge = openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1", headers_env="TEAM_HEADERS")
+    with pytest.raises(InvalidInputError, match=r"'TEAM_HEADERS'.*JSON object"):
+        ask(judge)
+
+
+def test_a_key_with_a_line_end_inside_is_refused_unseen(monkeypatch):
+    monkeypatch.setenv("TEAM_API_KEY", "first\nsecond")
+    judge = openai_compatible_judge(RemoteSettings(model="m"), "http://localhost:1", api_key_env="TEAM_API_KEY")
+    with pytest.raises(InvalidInputError, match="'Authorization'") as caught:
+        ask(judge)
+    assert "second" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("http://localhost:8000", "http://localhost:8000/v1"),
+        ("http://localhost:8000/", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1/", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1/chat/completions", "http://localhost:8000/v1"),
+        ("HTTPS://Example.org/Api/v1", "https://example.org/Api/v1"),
+        ("https://example.org/v1beta/openai/", "https://example.org/v1beta/openai"),
+        ("http://[::1]:8000", "http://[::1]:8000/v1"),
+    ],
+)
+def test_an_address_is_taken_with_and_without_its_path(given, used):
+    assert normalized_base_url(given) == used
+
+
+@pytest.mark.parametrize(
+    "given", ["localhost:8000", "ftp://example.org", "", "http://", "http://host:port", "judge", 8000, None]
+)
+def test_what_is_no_address_is_refused(given):
+    with pytest.raises(InvalidInputError, match="localhost:8000/v1"):
+        normalized_base_url(given)
+
+
+@pytest.mark.parametrize(
+    "given", ["http://user:hunter22@host/v1", "http://host/v1?key=hunter22", "http://host/v1#hunter22"]
+)
+def test_an_address_with_a_secret_is_refused_unseen(given):
+    with pytest.raises(InvalidInputError, match="not shown here") as caught:
+        normalized_base_url(given)
+    assert "hunter22" not in str(caught.value)
+
+
+def test_a_redirect_is_not_followed_with_the_key(monkeypatch):
+    with JudgeServer(faults=[Fault("status", status=307)]) as server:
+        with pytest.raises(FatalEngineError):
+            ask(judge_at(server))
+        assert server.seen == 1
+
+
+def test_the_time_out_is_of_one_attempt_and_not_of_the_queue():
+    with JudgeServer(reply="Good", latency=0.1) as server:
+        started = time.monotonic()
+        outcomes = ask_all(judge_at(server, max_in_flight=1, timeout=0.5), [request(str(n)) for n in range(8)])
+        assert time.monotonic() - started > 0.7
+        assert server.seen == 8
+    assert [getattr(outcome, "text", outcome) for outcome in outcomes] == ["Good"] * 8

@@ -1,0 +1,188 @@
+import asyncio
+import math
+from contextlib import asynccontextmanager
+
+import pytest
+
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.errors import InvalidInputError, RateLimitedError, TransientEngineError
+from evenhand.votes import Completion
+from tests.support.asking import ask, request
+
+
+class ScriptedTransport:
+    """Plays a list of outcomes; keeps the payloads."""
+
+    def __init__(self, *outcomes):
+        self.outcomes = list(outcomes)
+        self.payloads = []
+        self.endpoint = {"endpoint": "script"}
+
+    @asynccontextmanager
+    async def opened(self, settings):
+        yield self
+
+    def supports_schema(self):
+        return False
+
+    async def send(self, payload):
+        self.payloads.append(payload)
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+class RecordedJitter:
+    """The random generator of the retries: takes the longest wait, and keeps the bounds."""
+
+    def __init__(self):
+        self.bounds = []
+
+    def uniform(self, low, high):
+        self.bounds.append((low, high))
+        return high
+
+
+def test_a_remote_judge_is_a_judge_engine():
+    assert isinstance(RemoteJudge(RemoteSettings(model="m"), ScriptedTransport()), JudgeEngine)
+
+
+def test_the_name_is_the_models_unless_another_was_given():
+    assert RemoteJudge(RemoteSettings(model="m"), ScriptedTransport()).judge_id == "m"
+    assert RemoteJudge(RemoteSettings(model="m", name="strict"), ScriptedTransport()).judge_id == "strict"
+
+
+def test_backoff_doubles_with_full_jitter():
+    jitter = RecordedJitter()
+    transport = ScriptedTransport(*[TransientEngineError("down")] * 4, Completion(text="Good"))
+    judge = RemoteJudge(RemoteSettings(model="m", backoff=0.001), transport, jitter=jitter)
+    assert ask(judge).text == "Good"
+    assert jitter.bounds == [(0, 0.001), (0, 0.002), (0, 0.004), (0, 0.008)]
+
+
+def test_backoff_has_a_ceiling(monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("evenhand.engines.remote.asyncio.sleep", sleep)
+    transport = ScriptedTransport(*[TransientEngineError("down")] * 9, Completion(text="Good"))
+    ask(RemoteJudge(RemoteSettings(model="m", backoff=1, max_retries=9), transport, jitter=RecordedJitter()))
+    assert slept == [1, 2, 4, 8, 16, 30, 30, 30, 30]
+
+
+def test_a_request_that_alone_is_refused_for_ever_ends_all_the_same():
+    """Some servers answer 429 to a request that is too large, however long one waits, while others go through."""
+
+    class OneIsRefused(ScriptedTransport):
+        async def send(self, payload):
+            self.payloads.append(payload)
+            await asyncio.sleep(0.001)
+            if payload["messages"][0]["content"] == "large":
+                raise RateLimitedError("too large", retry_after=0.0)
+            return Completion(text="Good")
+
+    transport = OneIsRefused()
+    judge = RemoteJudge(RemoteSettings(model="m", max_retries=2, max_in_flight=8), transport)
+
+    async def run():
+        async with judge.running():
+            large = asyncio.create_task(judge.complete(request("large")))
+            number = 0
+            while not large.done():
+                await judge.complete(request(str(number := number + 1)))
+            return large.exception()
+
+    error = asyncio.run(asyncio.wait_for(run(), 20))
+    assert isinstance(error, RateLimitedError)
+    assert error.attempts == 1 + 4 * 2
+
+
+def test_the_identity_holds_what_a_reply_depends_on_and_nothing_else():
+    settings = RemoteSettings(
+        model="m", name="n", temperature=0.5, seed=3, stop=("x",), extra={"top_k": 1}, timeout=9, max_retries=1
+    )
+    assert RemoteJudge(settings, ScriptedTransport()).identity() == {
+        "endpoint": "script",
+        "sampling": {"model": "m", "temperature": 0.5, "seed": 3, "stop": ["x"], "top_k": 1},
+        "structured_output": "auto",
+    }
+
+
+def test_no_schema_is_sent_where_the_transport_knows_better():
+    transport = ScriptedTransport(Completion(text="Yes"))
+    ask(RemoteJudge(RemoteSettings(model="m"), transport), request(response_schema={"type": "object"}))
+    assert "response_format" not in transport.payloads[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": ""},
+        {"model": None},
+        {"temperature": -1},
+        {"temperature": "0"},
+        {"temperature": math.nan},
+        {"max_tokens": 0},
+        {"max_tokens": 1.5},
+        {"top_p": 1.1},
+        {"seed": 0.5},
+        {"stop": ("",)},
+        {"structured_output": "yes"},
+        {"max_in_flight": 0},
+        {"max_in_flight": None},
+        {"max_in_flight": True},
+        {"requests_per_minute": 0},
+        {"requests_per_minute": -1},
+        {"tokens_per_minute": math.inf},
+        {"timeout": 0},
+        {"timeout": None},
+        {"max_retries": -1},
+        {"backoff": -0.1},
+        {"prompt_price": -1},
+        {"extra": {"temperature": 1}},
+        {"extra": {"n": 2}},
+        {"extra": {"api_key": "x"}},
+        {"extra": {"extra_headers": {}}},
+        {"extra": {"top_k": math.nan}},
+        {"extra": {"set": {1}}},
+        {"extra": []},
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(wrong):
+    [field] = wrong
+    with pytest.raises(InvalidInputError, match=field):
+        RemoteSettings(**{"model": "m"} | wrong)
+
+
+def test_extra_parameters_that_only_sound_like_secrets_are_accepted():
+    assert RemoteSettings(model="m", extra={"max_completion_tokens": 5}).sampling()["max_completion_tokens"] == 5
+
+
+def test_tokens_that_nobody_counted_have_no_price():
+    transport = ScriptedTransport(Completion(text="Good"))
+    assert ask(RemoteJudge(RemoteSettings(model="m", prompt_price=1.0), transport)).cost is None
+
+
+def test_cancelling_gives_the_place_back():
+    class Hanging(ScriptedTransport):
+        async def send(self, payload):
+            if payload["messages"][0]["content"] == "hang":
+                await asyncio.Event().wait()
+            return Completion(text="Good")
+
+    judge = RemoteJudge(RemoteSettings(model="m", max_in_flight=1), Hanging())
+
+    async def run():
+        async with judge.running():
+            hanging = asyncio.create_task(judge.complete(request("hang")))
+            await asyncio.sleep(0.01)
+            waiting = asyncio.create_task(judge.complete(request("next")))
+            await asyncio.sleep(0.01)
+            hanging.cancel()
+            return await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(run()).text == "Good"
