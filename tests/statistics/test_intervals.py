@@ -56,7 +56,11 @@ def bernoulli(p):
 
 def graded(values, shares):
     def draw(generator, n, repeats):
-        return generator.choice(values, p=shares, size=(n, repeats)), np.ones((n, repeats)), float(np.dot(values, shares))
+        return (
+            generator.choice(values, p=shares, size=(n, repeats)),
+            np.ones((n, repeats)),
+            float(np.dot(values, shares)),
+        )
 
     return draw
 

@@ -1,0 +1,181 @@
+"""One table of the statistics of this package, and what they have in common."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand import statistics
+from evenhand.errors import EstimationError
+from evenhand.statistics import (
+    Interval,
+    cluster_resamples,
+    cohen_kappa,
+    fleiss_kappa,
+    grade_score,
+    gwet_ac,
+    krippendorff_alpha,
+    mean_intervals,
+    percent_agreement,
+    position_bias,
+    proportion_interval,
+    ratio_intervals,
+)
+
+NAN = math.nan
+ROTATIONS = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statistic of rows (instances, units, questions).
+
+    ``rows`` is an ordinary sample; ``missing`` a row without data, to be added without effect; ``single`` one row for
+    which the statistic is defined, if any is.
+    """
+
+    call: Callable[[Any], Any]
+    rows: Any
+    missing: Any
+    single: Any = None
+    bounded: bool = True
+
+
+PAIRS = [[1, 1], [2, 2], [1, 2], [3, 3], [3, 2], [1, 1], [2, 2]]
+
+CASES = {
+    "mean_intervals": Case(lambda rows: mean_intervals(np.ravel(rows))[0], [[0.2], [1], [0.5]], [NAN], [0.4]),
+    "mean_intervals without bounds": Case(
+        lambda rows: mean_intervals(np.ravel(rows), bounds=None)[0], [[0.2], [7], [-3]], [NAN], [0.4], bounded=False
+    ),
+    "ratio_intervals": Case(
+        lambda rows: ratio_intervals(*np.reshape(rows, (-1, 2)).T)[0], [[1, 2], [0, 3], [2, 2]], [0, 0], [1, 2]
+    ),
+    "percent_agreement": Case(percent_agreement, PAIRS, [1, NAN], [1, 2]),
+    "cohen_kappa": Case(lambda rows: cohen_kappa(*np.reshape(rows, (-1, 2)).T), PAIRS, [1, NAN], [1, 2]),
+    "fleiss_kappa": Case(fleiss_kappa, PAIRS, [1, NAN], [1, 2]),
+    "krippendorff_alpha": Case(krippendorff_alpha, PAIRS, [NAN, 2], [1, 2]),
+    "krippendorff_alpha ordinal": Case(
+        lambda rows: krippendorff_alpha(rows, metric="ordinal"), PAIRS, [NAN, 2], [1, 2]
+    ),
+    "gwet_ac": Case(gwet_ac, PAIRS, [1, NAN], [1, 2]),
+    "position_bias": Case(position_bias, [[0, 0], [0, 1], [1, 0], [1, 1], [0, 1]], [-2, -2], [0, 1]),
+    "grade_score": Case(
+        lambda rows: grade_score(rows, ROTATIONS), [[0, 0, 0], [1, 2, 1], [2, 0, 1]], [-1, -1, -1], [1, 1, 0]
+    ),
+}
+"""Statistics of rows: neither their order nor a row without data matters, and nothing comes from nothing."""
+
+ELSEWHERE = {"proportion_interval": "takes counts", "cluster_resamples": "draws, and estimates nothing"}
+OURS = ("agreement", "disagreement", "grade_score", "intervals", "position")
+
+
+def numbers(result: Any) -> dict[str, Any]:
+    """Every number of a result, except those that count rows and those that name single rows."""
+    found = {}
+    for field in dataclasses.fields(result):
+        value = getattr(result, field.name)
+        if dataclasses.is_dataclass(value):
+            found |= {f"{field.name}.{name}": part for name, part in numbers(value).items()}
+        elif isinstance(value, float | int):
+            found[field.name] = value
+    return {name: value for name, value in found.items() if name not in {"n", "n_set_aside"}}
+
+
+def limits_are_drawn(result: Any) -> bool:
+    return getattr(getattr(result, "interval", None), "resamples", None) is not None
+
+
+def without_limits(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if not name.endswith((".low", ".high"))}
+
+
+def intervals_of(result: Any) -> list[Interval]:
+    if isinstance(result, Interval):
+        return [result]
+    values = [getattr(result, field.name) for field in dataclasses.fields(result)]
+    return [value for value in values if isinstance(value, Interval)]
+
+
+def test_every_public_statistic_is_in_the_table():
+    public = {
+        name
+        for name in statistics.__all__
+        if callable(value := getattr(statistics, name))
+        and not isinstance(value, type)
+        and value.__module__.rpartition(".")[2] in OURS
+    }
+    assert public == {name.split()[0] for name in CASES} | set(ELSEWHERE)
+
+
+def test_the_public_names_are_sorted_and_exist():
+    assert all(hasattr(statistics, name) for name in statistics.__all__)
+    assert len(set(statistics.__all__)) == len(statistics.__all__)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_order_of_the_rows_does_not_matter(name):
+    case = CASES[name]
+    forward, backward = case.call(np.array(case.rows)), case.call(np.array(case.rows)[::-1])
+    expected, found = numbers(forward), numbers(backward)
+    if limits_are_drawn(forward):
+        expected, found = without_limits(expected), without_limits(found)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_row_without_data_does_not_matter(name):
+    case = CASES[name]
+    expected = numbers(case.call(np.array(case.rows)))
+    assert numbers(case.call(np.array([*case.rows, case.missing]))) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_any_data_there_is_no_number(name):
+    case = CASES[name]
+    for rows in (np.array(case.rows)[:0], np.array([case.missing])):
+        try:
+            result = case.call(rows)
+        except EstimationError:
+            continue
+        assert result is None or not intervals_of(result)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_single_row_has_an_estimate_and_an_interval_that_says_how_little_that_is(name):
+    case = CASES[name]
+    found = intervals_of(case.call(np.array([case.single])))
+    assert found
+    for interval in found:
+        assert interval.low <= interval.estimate <= interval.high
+        assert interval.high - interval.low > 0.9
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_intervals_are_frozen_and_repeat_what_made_them(name):
+    case = CASES[name]
+    for interval in intervals_of(case.call(np.array(case.rows))):
+        assert interval.level == 0.95
+        assert interval.n > 0
+        assert interval.method
+        assert not case.bounded or math.isfinite(interval.high - interval.low)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            interval.low = 0.0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calling_twice_gives_the_same_and_leaves_the_input_alone(name):
+    case = CASES[name]
+    rows = np.array(case.rows)
+    copy = rows.copy()
+    assert numbers(case.call(rows)) == numbers(case.call(rows))
+    assert (rows == copy).all()
+
+
+def test_the_two_that_take_no_rows():
+    assert proportion_interval(0, 1).high - proportion_interval(0, 1).low > 0.7
+    assert [block.tolist() for block in cluster_resamples(1, resamples=2)] == [[[1], [1]]]
