@@ -1,6 +1,6 @@
 """Seconds for the global scores with intervals: evenhand's reduce beside unitxt's bootstrap, over the same numbers.
 
-``python -m benchmarks.intervals`` prints a Markdown table. unitxt's bootstrap is run where it takes seconds, not minutes.
+``python -m benchmarks.intervals`` prints a Markdown table. unitxt's bootstrap is run where that takes seconds only.
 """
 
 import os

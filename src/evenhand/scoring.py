@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.votes import Usage, Verdict
+from evenhand.votes import Usage, Verdict, total_usage
 
 NO_REPLY = frozenset({"engine_error", "budget"})
 
@@ -75,15 +75,8 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
     scored = columns[~np.isnan(columns[:, 0]), 0]
     unscored = sum(not verdict.scored and not verdict.na for verdict in verdicts)
-    usage = Usage()
-    reasons: Counter[str] = Counter()
-    reasks = 0
-    for verdict in verdicts:
-        for vote in verdict.votes:
-            usage += vote.usage
-            reasks += vote.reasks
-            if vote.unscored_reason is not None:
-                reasons[vote.unscored_reason] += 1
+    votes = [vote for verdict in verdicts for vote in verdict.votes]
+    reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
         num_instances=len(verdicts),
         num_unscored=unscored,
@@ -96,8 +89,8 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         agreement=agreement,
         spread=spread,
         unscored_votes=MappingProxyType(dict(sorted(reasons.items()))),
-        reasks=reasks,
-        usage=usage,
+        reasks=sum(vote.reasks for vote in votes),
+        usage=total_usage(vote.usage for vote in votes),
     )
 
 

@@ -6,6 +6,7 @@ label, never a guess. An NA vote is not unscored: the judge answered, and said t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import field_validator
@@ -81,14 +82,23 @@ class Usage(FrozenModel):
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
-        return Usage(
-            calls=self.calls + other.calls,
-            cached=self.cached + other.cached,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=sum(costs) if costs else None,
-        )
+        return total_usage((self, other))
+
+
+def total_usage(usages: Iterable[Usage]) -> Usage:
+    """What many calls consumed together."""
+    calls = cached = prompt_tokens = completion_tokens = 0
+    cost: float | None = None
+    for usage in usages:
+        calls += usage.calls
+        cached += usage.cached
+        prompt_tokens += usage.prompt_tokens
+        completion_tokens += usage.completion_tokens
+        if usage.cost is not None:
+            cost = usage.cost + (cost or 0.0)
+    return Usage(
+        calls=calls, cached=cached, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, cost=cost
+    )
 
 
 class TokenLogprob(FrozenModel):
