@@ -72,20 +72,9 @@ class Design:
             )
         if self.kind == "swiss" and self.count is not None and self.count > rounds:
             raise InvalidInputError(
-                f"design={str(self)!r} asks for {self.count} rounds, but after {rounds} every two of {number} systems "
-                "have met on every instance: lower it, or use design='all'"
+                f"design={str(self)!r} asks for {self.count} rounds, but in {rounds} every two of {number} systems "
+                "can meet on every instance: lower it, or use design='all'"
             )
-
-    def pairs_per_instance(self, systems: Sequence[str]) -> int:
-        """How many pairs an instance has in all rounds, at most."""
-        number = len(systems)
-        if self.kind == "baseline":
-            return number - 1
-        if self.kind == "sample" and self.count is not None:
-            return self.count
-        if self.kind == "swiss":
-            return self.rounds * (number // 2)
-        return number * (number - 1) // 2
 
 
 def parse_design(text: str, *, seed: int = 0) -> Design:

@@ -1,0 +1,110 @@
+"""What contests come to over a data set, worked by hand."""
+
+import pytest
+from scipy.stats import binomtest
+
+from evenhand.contests import order_selections, summarize_contests
+from evenhand.errors import InvalidInputError
+from evenhand.statistics import ratio_intervals
+from evenhand.votes import Usage
+from tests.contests.builders import GRADED, contest, held, vote
+
+
+def three_instances():
+    return [
+        contest(1.0, 1.0, instance=0),  # a beats b
+        contest(1.0, 1.0, instance=0, second="c"),  # a beats c
+        contest(0.0, 0.0, instance=0, first="b", second="c"),  # c beats b
+        contest(1.0, 0.0, instance=1),  # a and b tie: the first shown both times
+        contest(0.0, 0.0, instance=1, second="c"),  # c beats a
+        contest(None, None, instance=1, first="b", second="c"),  # unscored
+        contest(0.0, 1.0, instance=2),  # a and b tie: the second shown both times
+        contest(1.0, None, instance=2, second="c"),  # a beats c, a lone verdict
+        held([], instance=2, first="b", second="c"),  # b or c gave no response
+    ]
+
+
+def test_winrates_with_bounds_and_counts():
+    a, b, c = summarize_contests(three_instances(), "abc").systems
+    # a: (1 + 1) + (½ + 0) + (½ + 1) of 6; b: 0 + 0 + ½ + ½ of 4; c: 0 + 1 + 1 + 0 of 4
+    assert (a.winrate.estimate, b.winrate.estimate, c.winrate.estimate) == pytest.approx((4 / 6, 1 / 4, 2 / 4))
+    # two contests of b are unscored: 1 of 6 if both were lost, 3 of 6 if both were won
+    assert (b.winrate_if_unscored_0, b.winrate_if_unscored_1) == pytest.approx((1 / 6, 3 / 6))
+    assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((4 / 6, 4 / 6))
+    assert [(one.contests, one.ties, one.unscored) for one in (a, b, c)] == [(6, 2, 0), (6, 2, 2), (6, 0, 2)]
+
+
+def test_intervals_take_the_instance_as_the_unit():
+    a = summarize_contests(three_instances(), "abc").systems[0]
+    (expected,) = ratio_intervals([2.0, 0.5, 1.5], [2.0, 2.0, 2.0])
+    assert (a.winrate.low, a.winrate.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    # the same contests as nine instances would say more
+    apart = [held.model_copy(update={"instance": row}) for row, held in enumerate(three_instances())]
+    loose = summarize_contests(apart, "abc").systems[0].winrate
+    assert loose.estimate == a.winrate.estimate
+    assert loose.high - loose.low < a.winrate.high - a.winrate.low
+
+
+def test_mean_rank():
+    # ranks on instance 0: a 1 (1), b 3 (0), c 2 (½); on 1: a 3 (¼), b 2 (½), c 1 (1); on 2: a 1 (¾), b 2 (½), c 3 (0)
+    ranks = [one.mean_rank.estimate for one in summarize_contests(three_instances(), "abc").systems]
+    assert ranks == pytest.approx([(1 + 3 + 1) / 3, (3 + 2 + 2) / 3, (2 + 1 + 3) / 3])
+
+
+def test_reliability():
+    summary = summarize_contests(three_instances(), "abc")
+    assert (summary.contests, summary.ties, summary.unscored, summary.num_instances) == (9, 2, 2, 3)
+    assert summary.unscored_contests == {"missing_response": 1, "no_match": 1}
+    assert summary.unscored_votes == {"no_match": 3}
+    # six contests were answered in both orders, two of them differently
+    assert summary.positional_bias.estimate == pytest.approx(2 / 6)
+    assert summary.position_consistency.estimate == pytest.approx(4 / 6)
+    assert summary.tie_rate.estimate == pytest.approx(2 / 7)
+    # 16 votes were cast, three of them unreadable
+    assert summary.parse_rate.estimate == pytest.approx(13 / 16)
+    assert (summary.position.n_inconsistent, summary.position.n_first, summary.position.n_lone) == (2, 1, 1)
+
+
+def test_first_shown_preference_is_tested_exactly():
+    stuck_first = [contest(1.0, 0.0, instance=row) for row in range(9)]
+    summary = summarize_contests([*stuck_first, contest(0.0, 1.0, instance=9), contest(1.0, 1.0, instance=10)], "ab")
+    assert summary.position.first_shown_preference.estimate == pytest.approx(0.9)
+    # two-sided: 2 · (C(10, 0) + C(10, 1)) / 2^10 = 22 / 1024
+    assert summary.position.p_value == pytest.approx(22 / 1024)
+    assert summary.position.p_value == pytest.approx(binomtest(9, 10).pvalue)
+
+
+def test_selections_of_both_orders():
+    panel = held([vote(1.0, judge="x"), vote(0.0, judge="y", swapped=True), vote(None, judge="x", swapped=True)])
+    graded = contest(0.75, 0.5, criterion=GRADED)
+    assert order_selections([panel, graded, held([])]) == [(0, -1), (-2, 1), (0, 2)]
+
+
+def test_weighted_bounds_stake_two_battles_on_an_unscored_contest():
+    contests = [contest(1.0, 1.0, criterion=GRADED), contest(None, None, criterion=GRADED, instance=1)]
+    a, b = summarize_contests(contests, "ab", reduction="weighted_win_rate").systems
+    # a won 2 of 2, and 2 more are open
+    assert (a.winrate.estimate, a.winrate_if_unscored_0, a.winrate_if_unscored_1) == (1.0, 0.5, 1.0)
+    assert (b.winrate.estimate, b.winrate_if_unscored_0, b.winrate_if_unscored_1) == (0.0, 0.0, 0.5)
+
+
+def test_nothing_scored_is_nothing_reported():
+    summary = summarize_contests([held([])], "ab")
+    assert [one.winrate for one in summary.systems] == [None, None]
+    assert [one.mean_rank for one in summary.systems] == [None, None]
+    assert (summary.positional_bias, summary.position, summary.parse_rate, summary.agreement) == (None,) * 4
+    # whether it won or lost the one contest is open
+    assert (summary.systems[0].winrate_if_unscored_0, summary.systems[0].winrate_if_unscored_1) == (0.0, 1.0)
+
+
+def test_usage_and_reasks_are_summed():
+    first = vote(1.0).model_copy(update={"usage": Usage(calls=2, prompt_tokens=10, cost=0.5), "reasks": 1})
+    second = vote(1.0, swapped=True).model_copy(update={"usage": Usage(calls=1, cached=1, cost=0.25)})
+    summary = summarize_contests([held([first, second])], "ab")
+    assert summary.usage == Usage(calls=3, cached=1, prompt_tokens=10, cost=0.75)
+    assert summary.reasks == 1
+
+
+def test_a_system_that_is_not_listed_is_an_error():
+    with pytest.raises(InvalidInputError, match=r"\['b'\]"):
+        summarize_contests([contest(1.0)], "ac")

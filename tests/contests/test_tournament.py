@@ -1,0 +1,252 @@
+"""Holding contests: which questions a judge gets, what they cost, and what comes back."""
+
+import logging
+import math
+from collections import Counter
+from contextlib import nullcontext
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from evenhand.contests import (
+    ComparisonRow,
+    hold_tournament,
+    plan_tournament,
+    resolve,
+    summarize_contests,
+    winrates,
+)
+from evenhand.contests.tournament import remaining
+from evenhand.criteria import yes_no_criterion
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.judging.design import Design, parse_design
+from evenhand.judging.run import Limits
+from evenhand.judging.settings import RunSettings
+from evenhand.votes import Completion, Usage
+from tests.contests.builders import CHOICE, GRADED, vote
+
+QUIET = {"progress": False, "journal": None}
+
+
+class ContentJudge:
+    """Prefers the longer response, and the first shown of two equally long ones. Keeps what it is asked."""
+
+    judge_id = "content"
+    concurrency = 4
+
+    def __init__(self):
+        self.requests = []
+
+    def identity(self):
+        return {"engine": "content"}
+
+    def running(self):
+        return nullcontext()
+
+    async def complete(self, request):
+        self.requests.append(request)
+        if request.stage == "assessment":
+            return Completion(text="One is longer.")
+        first, second = (len(text) for text in request.presentation.responses)
+        return Completion(text="Response A" if first >= second else "Response B")
+
+
+def rows_of(*responses, criterion=CHOICE):
+    return [ComparisonRow(instance=row, responses=given, criterion=criterion) for row, given in enumerate(responses)]
+
+
+def run_settings(**options):
+    return RunSettings.from_options({**QUIET, **options}, ["pairwise"])
+
+
+def hold(rows, design="all", judge=None, **options):
+    return hold_tournament(rows, parse_design(design), run_settings(**options), [judge or ContentJudge()])
+
+
+THREE = {"brief-1B": "x", "gpt-4.1": "xxx", "wordy model: tie": "xxxxx"}
+
+
+def test_every_pair_is_asked_in_both_orders_and_no_name_is_shown():
+    judge = ContentJudge()
+    contests = hold(rows_of(THREE, {name: text + text for name, text in THREE.items()}), judge=judge)
+    assert [(held.instance, held.first, held.second, held.score) for held in contests[:3]] == [
+        (0, "brief-1B", "gpt-4.1", 0.0),
+        (0, "brief-1B", "wordy model: tie", 0.0),
+        (0, "gpt-4.1", "wordy model: tie", 0.0),
+    ]
+    # 2 instances × 3 pairs × 2 orders × 2 steps
+    assert len(judge.requests) == 24
+    sent = "\n".join(message["content"] for request in judge.requests for message in request.messages)
+    assert not [name for name in THREE if name in sent]
+    assert not [request for request in judge.requests if any(name in request.question.id for name in THREE)]
+    assert all(held.verdict.position_consistent for held in contests)
+
+
+def test_an_empty_response_is_judged_and_a_missing_one_is_not():
+    judge = ContentJudge()
+    contests = hold(rows_of({"a": "", "b": "x", "c": None}), judge=judge)
+    found = {(held.first, held.second): (held.score, held.unscored_reason) for held in contests}
+    assert found == {
+        ("a", "b"): (0.0, None),
+        ("a", "c"): (None, "missing_response"),
+        ("b", "c"): (None, "missing_response"),
+    }
+    assert len(judge.requests) == 4
+
+
+def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog):
+    rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "x", "b": "y", "c": "z"})
+    plan = plan_tournament(rows, Design(), run_settings(samples=3), judges=2)
+    # 1 + 3 contests, 2 missing; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
+    assert (plan.contests, plan.missing, plan.votes, plan.calls) == (4, 2, 48, 96)
+    assert plan_tournament(rows, Design(), run_settings(flow="one_step"), judges=1).calls == 8
+    assert plan_tournament(rows, Design(), run_settings(generate_summaries=True), judges=1).calls == 24
+    assert plan_tournament(rows, Design(), run_settings(check_positional_bias=False), judges=1).calls == 8
+    with caplog.at_level(logging.INFO, "evenhand"):
+        hold(rows, progress=True)
+    assert "16 calls" in caplog.text
+    shown = capsys.readouterr().err
+    assert shown.index(
+        "design 'all': 2 instances, 4 contests (2 more lack a response), 8 votes, 16 calls"
+    ) < shown.index("judging:")
+
+
+def test_the_plan_of_a_swiss_design_is_a_bound():
+    rows = rows_of(*[{name: name for name in "abcde"}] * 3)
+    plan = plan_tournament(rows, parse_design("swiss:2"), run_settings(), judges=1)
+    # 3 instances × 2 pairs (one of five sits out) × 2 rounds
+    assert (plan.contests, plan.votes, plan.calls) == (12, 24, 48)
+    assert "up to 12 contests" in str(plan)
+    assert len(hold(rows, "swiss:2")) == 12
+
+
+def test_a_baseline_design_asks_for_nothing_else():
+    contests = hold(rows_of(THREE), "baseline:wordy model: tie")
+    assert {(held.first, held.second) for held in contests} == {
+        ("brief-1B", "wordy model: tie"),
+        ("gpt-4.1", "wordy model: tie"),
+    }
+
+
+def test_a_swiss_design_pairs_by_the_rounds_before():
+    lengths = {"a": "x", "b": "xx", "c": "xxx", "d": "xxxx"}
+    contests = hold(rows_of(*[lengths] * 12), "swiss:3")
+    # three rounds of two pairs without repetition are at most all six pairs
+    assert max(Counter((held.instance, held.first, held.second) for held in contests).values()) == 1
+    assert {held.round for held in contests} == {0, 1, 2}
+    opening = [held for held in contests if held.round == 0]
+    standing = winrates(opening, "abcd")
+    ranked = sorted("abcd", key=lambda name: -standing[name])
+    # where the two leaders have not met yet, the second round pairs them
+    leaders = tuple(sorted(ranked[:2]))
+    for row in range(12):
+        met = {(held.first, held.second) for held in contests if held.instance == row and held.round == 0}
+        then = {(held.first, held.second) for held in contests if held.instance == row and held.round == 1}
+        assert leaders in met | then
+    # "d" wins every contest: nothing but its winrate of 1 is possible
+    assert winrates(contests, "abcd")["d"] == 1.0
+
+
+def test_the_rounds_of_a_swiss_design_share_one_budget():
+    rows = [
+        ComparisonRow(instance=row, responses={name: f"{name}{row}" for name in "abcd"}, criterion=CHOICE)
+        for row in range(4)
+    ]
+    # a round takes 4 instances × 2 pairs × 2 orders × 2 steps = 32 calls
+    judge = ContentJudge()
+    contests = hold(rows, "swiss:3", judge=judge, max_calls=40, max_reasks=0)
+    assert len(judge.requests) == 40
+    assert {held.unscored_reason for held in contests if held.round == 2} == {"budget"}
+    assert all(held.score is not None for held in contests if held.round == 0)
+
+
+def test_what_is_left_of_a_budget():
+    spent = [
+        vote(1.0).model_copy(update={"usage": Usage(calls=2, cost=0.25)}),
+        # one call was answered, the next one failed
+        vote(None, reason="engine_error").model_copy(update={"usage": Usage(calls=1)}),
+        vote(None, reason="budget"),
+    ]
+    assert remaining(Limits(max_calls=5, max_cost=1.0), spent) == Limits(max_calls=1, max_cost=0.75)
+    assert remaining(Limits(max_calls=3, max_cost=0.2), spent) == Limits(max_calls=0, max_cost=0.0)
+    assert remaining(Limits(), spent) == Limits()
+
+
+def test_what_cannot_be_compared_is_an_error_before_any_call():
+    judge = ContentJudge()
+    with pytest.raises(InvalidInputError, match="instance 1"):
+        hold(rows_of({"a": "x", "b": "y"}, {"a": "x", "c": "y"}), judge=judge)
+    with pytest.raises(InvalidInputError, match="names a system that the predictions do not"):
+        hold(rows_of({"a": "x", "b": "y"}), "baseline:c", judge=judge)
+    with pytest.raises(InvalidInputError, match="pairwise"):
+        ComparisonRow(instance=0, responses={"a": "x", "b": "y"}, criterion=yes_no_criterion("x", "y"))
+    with pytest.raises(InvalidInputError, match="same instance number"):
+        hold([*rows_of({"a": "x", "b": "y"})] * 2, judge=judge)
+    assert not judge.requests
+
+
+def test_graded_contests_carry_their_grade():
+    judge = SimulatedEngine(quality={"good": 8.0, "bad": 0.0})
+    (held,) = hold_tournament(
+        rows_of({"a": "good", "b": "bad"}, criterion=GRADED), Design(), run_settings(), [judge], reduction="win_rate"
+    )
+    # log-odds of 8: the value is 1 to three digits
+    assert (held.graded, held.score, held.grade) == (True, 1.0, 2.0)
+
+
+WORDS = st.text("xyz ", max_size=6)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=1, max_size=3),
+    st.permutations(["a", "b", "c"]),
+)
+def test_permuting_or_renaming_systems_permutes_or_renames_winrates(texts, order):
+    names = {"a": "tie", "b": "a", "c": "a b.c:d"}
+    given_rows = [dict(zip("abc", text, strict=True)) for text in texts]
+    permuted = [{name: row[name] for name in order} for row in given_rows]
+    renamed = [{names[name]: text for name, text in row.items()} for row in given_rows]
+    expected = winrates(hold(rows_of(*given_rows)), "abc")
+    assert winrates(hold(rows_of(*permuted)), "abc") == expected
+    assert winrates(hold(rows_of(*renamed)), list(names.values())) == {
+        names[name]: rate for name, rate in expected.items()
+    }
+
+
+def equal_systems(instances, **options):
+    """Two equally good systems before a judge that takes the first shown with probability 0.7."""
+    judge = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
+    assert expit(judge.position_preference) == pytest.approx(0.7)
+    rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
+    return hold_tournament(rows, Design(), run_settings(flow="one_step", **options), [judge])
+
+
+def test_both_orders_remove_the_position_advantage_that_one_order_shows():
+    both = equal_systems(1500)
+    # one order: P(first) = 0.7, so that a equal system seems 0.2 better; sd sqrt(0.7 · 0.3 / 1500) ≈ 0.012
+    first_only = [resolve(held, held.verdict.votes, CHOICE, on_position_bias="first") for held in both]
+    assert winrates(first_only, "ab")["a"] == pytest.approx(0.7, abs=4 * 0.012)
+    # both orders: the mean of two results in {0, 1} of mean 0.7 and 0.3; sd sqrt(2 · 0.21 / 4 / 1500) ≈ 0.0084
+    summary = summarize_contests(both, "ab")
+    assert summary.systems[0].winrate.estimate == pytest.approx(0.5, abs=4 * 0.0084)
+    # orders disagree when both take the first (0.49) or the second shown (0.09)
+    assert summary.positional_bias.estimate == pytest.approx(0.58, abs=4 * 0.0127)
+    assert summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=4 * 0.0123)
+    assert summary.position.p_value < 1e-9
+
+
+def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
+    judge = SimulatedEngine(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
+    rows = rows_of(*[{"a": "good", "b": "bad"}] * 1200)
+    contests = hold_tournament(rows, Design(), run_settings(flow="one_step", max_reasks=0), [judge])
+    summary = summarize_contests(contests, "ab")
+    # of 2400 votes 30 % are refused; a contest is unscored when both are: 9 %
+    assert summary.parse_rate.estimate == pytest.approx(0.7, abs=4 * 0.0094)
+    assert summary.unscored / 1200 == pytest.approx(0.09, abs=4 * 0.0083)
+    # P(good wins) = σ(1) = 0.731 in either order, whatever was refused; sd below sqrt(0.2 / 1090) ≈ 0.0135
+    assert summary.systems[0].winrate.estimate == pytest.approx(expit(1.0), abs=4 * 0.0135)
+    assert summary.position.p_value > 0.001
