@@ -20,18 +20,22 @@ _THINKING_START = re.compile(rf"(?:^|\n)[ \t]*<{_THINKING_NAMES}>", re.IGNORECAS
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPEAKER = (
-    r"(?:response|answer|output|assistant|candidate|completion|text|it|he|she|they|model|system|student|author|user|"
+    r"(?:response|answer|output|assistant|candidate|completion|text|it|he|she|they|model|system|student|"
+    r"author|user|"
     r"reply|summary|essay|passage|prompt|instruction|document|context|article|code|message|that|which|who)"
 )
 _SPEECH = (
     r"(?:says?|said|saying|states?|stated|stating|reads?|reading|contains?|contained|containing|writes?|wrote|"
     r"written|writing|ends?|ended|ending|starts?|begins?|claims?|claimed|claiming|includes?|included|including|"
-    r"quotes?|quoted|quoting|asks?|asked|asking|tells?|told|demands?|orders?|instructs?|tries|responds?|responded|"
-    r"replies|replied|concludes?|concluded|declares?|declared|asserts?|asserted|prints?|mentions?|word|words|phrase|"
+    r"quotes?|quoted|quoting|asks?|asked|asking|tells?|told|demands?|orders?|instructs?|tries|responds?|"
+    r"responded|"
+    r"replies|replied|concludes?|concluded|declares?|declared|asserts?|asserted|prints?|mentions?|word|"
+    r"words|phrase|"
     r"line|sentence|statement|string|text|outputs?|generates?|generated|produces?|inserts?|injects?|injected)"
 )
 _INTRODUCES_QUOTATION = re.compile(
-    rf"\b{_SPEECH}\b[^.!?\n\"“«]{{0,40}}\Z|\b(?:the|this|its|their|\w+'s)\s+(?!answer|output){_SPEAKER}(?:'s text)?\s*\Z",
+    rf"\b{_SPEECH}\b[^.!?\n\"“«]{{0,40}}\Z|\b(?:the|this|its|their|\w+'s)\s+(?!answer|"
+    rf"output){_SPEAKER}(?:'s text)?\s*\Z",
     re.IGNORECASE,
 )
 _LONG_QUOTATION = re.compile(
@@ -62,9 +66,9 @@ def _expand(contraction: re.Match[str]) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """The text in compatibility form, without invisible characters, with contractions of "not" written out.
+    r"""The text in compatibility form, without invisible characters, with contractions of "not" written out.
 
-    >>> plain_characters("Ａnswer：isn’t\\u200b ④")
+    >>> plain_characters("Ａnswer：isn’t\u200b ④")
     'Answer:is not 4'
     """
     if not text.isascii():
@@ -83,12 +87,11 @@ def without_thinking(text: str) -> str | None:
     """
     if "<" not in text:
         return text
-    end = None
-    for end in _THINKING_END.finditer(text):
-        pass
+    ends = list(_THINKING_END.finditer(text))
+    end = ends[-1] if ends else None
     before, after = (text[: end.start()], text[end.end() :]) if end else ("", text)
     start = _THINKING_START.search(before)
-    if start is not None:
+    if start is not None and before[: start.start()].strip():
         after = before[: start.start()] + "\n" + after
     unended = _THINKING_START.search(after)
     if unended is None:

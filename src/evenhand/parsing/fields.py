@@ -12,9 +12,41 @@ _TOKEN = re.compile(
 )
 _START = re.compile(r"\{\s*[\"']?[\w -]{1,60}[\"']?\s*:")
 _NAMES = frozenset(
-    "selected selected_option selection option verdict answer choice chosen chosen_option score rating grade winner decision "
-    "label judgment judgement result preference preferred preferred_option better best best_option classification level "
-    "category selected_label selected_choice value vote pick final".split()
+    {
+        "selected",
+        "selected_option",
+        "selection",
+        "option",
+        "verdict",
+        "answer",
+        "choice",
+        "chosen",
+        "chosen_option",
+        "score",
+        "rating",
+        "grade",
+        "winner",
+        "decision",
+        "label",
+        "judgment",
+        "judgement",
+        "result",
+        "preference",
+        "preferred",
+        "preferred_option",
+        "better",
+        "best",
+        "best_option",
+        "classification",
+        "level",
+        "category",
+        "selected_label",
+        "selected_choice",
+        "value",
+        "vote",
+        "pick",
+        "final",
+    }
 )
 _PREFIX = re.compile(r"^(?:final|overall|your|my|the|predicted|assigned)_")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -69,7 +101,9 @@ def _read_object(text: str, start: int) -> tuple[int | None, list[Field]]:
     for token in _TOKEN.finditer(text, start):
         mark = token.group("mark")
         if mark is None:
-            value = next(part for part in (token.group("double"), token.group("single"), token.group("bare")) if part is not None)
+            value = next(
+                part for part in (token.group("double"), token.group("single"), token.group("bare")) if part is not None
+            )
             if key is not None:
                 if is_verdict_name(key):
                     fields.append(Field(depth, key, _unescape(value), token.start()))

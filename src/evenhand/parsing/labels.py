@@ -12,23 +12,30 @@ from functools import lru_cache
 from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import plain_characters, without_markup
 
-# A mention of label i is written as one private character: FIRM + i, or LOOSE + i where the reply writes it in lower case.
+# A mention of label i is written as one private character: FIRM + i, or LOOSE + i where the reply has it in lower
+# case.
 FIRM = 0xF0000
 LOOSE = 0x100000
 MAX_LABELS = 0xFFFD
 MENTION = "[\U000f0000-\U0010fffd]"
 
 CARRIER = (
-    r"(?:assistant|option|answer|response|output|choice|model|candidate|system|summary|translation|version|chatbot|"
+    r"(?:assistant|option|answer|response|output|choice|model|candidate|system|summary|translation|"
+    r"version|chatbot|"
     r"agent|participant|player|story|essay|solution|reply|completion|level|grade|category|class|item|label)"
 )
 _VERB = (
-    r"(?:is|was|are|were|has|had|does|did|do|wins?|won|would|will|should|can|could|may|might|must|provides?|provided|"
+    r"(?:is|was|are|were|has|had|does|did|do|wins?|won|would|will|should|can|could|may|might|must|"
+    r"provides?|provided|"
     r"gives?|gave|offers?|offered|performs?|performed|demonstrates?|shows?|follows?|addresses|answers|answered|"
-    r"and|or|nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|appears|remains|"
+    r"and|or|nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|"
+    r"appears|remains|"
     r"stands|comes|came|outperforms|edges|takes|not|better|vs|versus|from|also|clearly|slightly|only)"
 )
-BOUNDARY = r"(?=[ ]*(?:$|\n|'(?!s\b)|[.,;:!?)\]}>≻≫\"|—–。，、；：！？」』»”]|[-/](?!\w)|(?:because|since|as|given|overall|due|rather|instead|but|although|though)\b))"
+BOUNDARY = (  # the end of a clause
+    r"(?=[ ]*(?:$|\n|'(?!s\b)|[.,;:!?)\]}<>≻≫\"|—–。，、；：！？」』»”]|[-/](?!\w)|"
+    r"(?:because|since|as|given|overall|due|rather|instead|but|although|though)\b))"
+)
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a Latin label may stand beside Chinese without a space
 _BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}-)(?<![nN]/)(?<!\+)"
 _AFTER = rf"(?!{_LETTER}|[+#%]|-(?:{_LETTER}|[ ]?[.,;\n]|$)|'(?!s\b){_LETTER})"
@@ -43,7 +50,8 @@ _NUMBER = re.compile(
     r"(?![\w+%^/]|[.,]\d|[ ]%|:\d|[ ][+*×=][ ])(?:[ ](?:stars?|points?|pts)\b)?"
 )
 _RANGE = re.compile(
-    r"(?:scale\s+)?(?:(?:of|from|between)\s+)?(?<![\w.,/+-])(?P<low>[+-]?\d+(?:\.\d+)?)\s?(?:-|–|—|\.\.|to|and|through)\s?"
+    r"(?:scale\s+)?(?:(?:of|from|between)\s+)?(?<![\w.,/+-])(?P<low>[+-]?\d+(?:\.\d+)?)\s?"
+    r"(?:-|–|—|\.\.|to|and|through)\s?"
     r"(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?",
     re.IGNORECASE,
 )
@@ -181,7 +189,8 @@ def _compile_pattern(labels: dict[str, int]) -> re.Pattern[str] | None:
     if short:
         names = "|".join(short)
         carried = (
-            rf"(?<!\w){CARRIER}s?[ ]*(?:[\(\[\"']\s*)?(?P<carried>(?-i:{names})|(?:{names})(?:(?=[\)\]])|{BOUNDARY}))"
+            rf"(?<!\w){CARRIER}s?[ ]*(?:[\(\[\"']\s*)?(?P<carried>(?-i:{names})|(?:{names})(?:(?=[\)\]])|"
+            rf"{BOUNDARY}))"
             rf"(?:\s*[\)\]\"'])?{after}|"
         )
     else:
@@ -218,7 +227,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
 
 
 def _names_a_thing(label: str) -> bool:
-    """Whether a label stands for one of the things compared ("A", "Response 1"), so that prose about it is no verdict."""
+    """Whether a label stands for a thing compared ("A", "Response 1"), so that prose about it is no verdict."""
     return re.search(r"(?<![^\W_])(?:[A-Za-z]|\d+)(?![^\W_])", label) is not None
 
 
@@ -233,7 +242,7 @@ def _check(labels: tuple[str, ...]) -> None:
         raise InvalidInputError(f"{len(labels)} labels are too many: at most {MAX_LABELS} can be told apart.")
     seen: dict[str, str] = {}
     for label in labels:
-        if not isinstance(label, str) or not label.strip():
+        if not label.strip():
             raise InvalidInputError(f"Label {label!r} is blank: every label needs text that a reply can name.")
         folded = "".join(label.casefold().split())
         if folded in seen:

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION, Labels, mention_index
 
 _GAP = r"(?:[ ](?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
 _ARTICLE = r"(?:(?:an?|the|that of|option|either|even|as)[ ])*[\"'(\[]*"
 _DENIED = re.compile(
-    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|none of|neither|nor|no longer|hardly|barely|without|far from|short of|nowhere near)"
-    rf"(?:{_GAP}{{0,6}}?)[ ]{_ARTICLE}{MENTION}(?:[\"')\]]*[ ]?(?:,?[ ]?\b(?:or|nor)\b|/)[ ]?{_ARTICLE}{MENTION})*",
+    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|none of|neither|nor|no longer|hardly|barely|without|"
+    rf"far from|short of|nowhere near)"
+    rf"(?:{_GAP}{{0,6}}?)[ ]{_ARTICLE}{MENTION}(?:[\"')\]]*[ ]?(?:,?[ ]?\b(?:or|nor)\b|"
+    rf"/)[ ]?{_ARTICLE}{MENTION})*",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(rf"\bnothing(?:[ ][\w'-]+){{0,6}}[ ]{MENTION}", re.IGNORECASE)
 _COMPARED = re.compile(
-    rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|versus|vs\.?|unlike|against|beats|outperforms|outperformed|"
-    rf"surpasses|as opposed to|below|exceeds|less than|more than|worse than|lower than|higher than|above)[ ]{_ARTICLE}{MENTION}"
+    rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|versus|vs\.?|unlike|against|beats|"
+    rf"outperforms|outperformed|"
+    rf"surpasses|as opposed to|below|exceeds|less than|more than|worse than|lower than|higher than|"
+    rf"above)[ ]{_ARTICLE}{MENTION}"
     rf"(?:'s)?(?:[ ]?(?:\bor\b|/)[ ]?{_ARTICLE}{MENTION})*",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    rf"\b(?:if|unless|whether|almost|nearly|required for|needed for|enough for|bar for|threshold for|criteria for|definition of|"
-    rf"standard (?:of|for)|to be|to reach|to earn|to get|to qualify (?:as|for)|(?<!rating )(?<!choice )(?<!verdict )(?<!score )(?<!answer )(?<!pick )(?<!level )would be|would have been|could be|could have been|"
-    rf"might be|may be|might have been|between|either|bordering on|closer to|close to|considered|considering|room for|range from|ranging from|argument that|"
-    rf"(?:argues|claims|thinks|believes|says|states|contends|suggests|asserts|insists|prefers|chooses|favou?rs)(?:[ ]that)?|"
+    rf"\b(?:if|unless|whether|almost|nearly|required for|needed for|enough for|bar for|threshold for|"
+    rf"criteria for|definition of|"
+    rf"standard (?:of|for)|to be|to reach|to earn|to get|to qualify (?:as|for)|"
+    rf"(?<!rating )(?<!choice )(?<!verdict )(?<!score )(?<!answer )(?<!pick )(?<!level )would be|"
+    rf"would have been|could be|could have been|"
+    rf"might be|may be|might have been|between|either|bordering on|closer to|close to|considered|"
+    rf"considering|room for|range from|ranging from|argument that|"
+    rf"(?:argues|claims|thinks|believes|says|states|contends|suggests|asserts|insists|prefers|chooses|"
+    rf"favou?rs)(?:[ ]that)?|"
     rf"(?:options|choices|labels|levels|categories|scale)(?:[ ](?:is|are|of|were|include|:))?:?)"
     rf"(?:[ ](?!but\b|however\b|because\b|so\b|then\b)[\w'-]+){{0,2}}?[ ]{_ARTICLE}{MENTION}"
     rf"(?:[\"')\]]*[ ]?(?:,|/|,?[ ]?\b(?:or|and|to)\b)[ ]?{_ARTICLE}{MENTION})*",
@@ -33,22 +43,29 @@ _SUPPOSED = re.compile(
 _SUBJECT_DENIED = re.compile(
     rf"{MENTION}(?:'s)?(?:[ ]{CARRIER}s?)?[ ](?:(?:also|still|clearly|itself|simply)[ ])?"
     rf"(?:is|was|are|were|does|did|do|has|had|would|will|should|can|could|may|might|must|seems|appears)[ ]"
-    rf"(?:be[ ]|have[ ])?(?:(?:also|still|clearly|therefore|thus|simply)[ ])?(?:not(?![ ](?:only|just|merely)\b)|never|no[ ](?:better|longer)|"
+    rf"(?:be[ ]|have[ ])?(?:(?:also|still|clearly|therefore|thus|simply)[ ])?(?:not(?![ ](?:only|just|"
+    rf"merely)\b)|never|no[ ](?:better|longer)|"
     rf"too[ ]|wrong|incorrect|unjustified|excluded|ruled out|out of)",
     re.IGNORECASE,
 )
 _GONE = "×"
 
-_FOLLOWED_BY_END = re.compile(rf"[\"')\]]*(?:[ ](?:{CARRIER}|quality|rating|overall|score|performance))?{BOUNDARY}", re.IGNORECASE)
+_FOLLOWED_BY_END = re.compile(
+    rf"[\"')\]]*(?:[ ](?:{CARRIER}|quality|rating|overall|score|performance))?{BOUNDARY}", re.IGNORECASE
+)
 _PREPOSITION = re.compile(
-    r"\b(?:in|of|by|from|for|to|with|than|like|between|on|at|about|into|via|per|see|unlike|while|whereas|that|where|and|or|both|"
-    r"page|section|figure|table|part|step|question|vitamin|plan|type|point|case|appendix|chapter)[ ](?:the[ ])?[\"'(\[]*\Z",
+    r"\b(?:in|of|by|from|for|to|with|than|like|between|on|at|about|into|via|per|see|unlike|while|whereas|"
+    r"that|where|and|or|both|"
+    r"page|section|figure|table|part|step|question|vitamin|plan|type|point|case|appendix|"
+    r"chapter)[ ](?:the[ ])?[\"'(\[]*\Z",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(rf"\b(?:{CARRIER}|it|this|text|which|also|clearly|fully|generally)[ ]\Z", re.IGNORECASE)
 _RATES = re.compile(
-    r"\b(?:scor\w*|rat(?:e|es|ed|ing|ings)|grad\w*|mark\w*|giv\w*|gave|assign\w*|award\w*|deserv\w*|merit\w*|earn\w*|receiv\w*|"
-    r"level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final(?! answer)|overall|definitely|probably)\b"
+    r"\b(?:scor\w*|rat(?:e|es|ed|ing|ings)|grad\w*|mark\w*|giv\w*|gave|assign\w*|award\w*|deserv\w*|"
+    r"merit\w*|earn\w*|receiv\w*|"
+    r"level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final(?! answer)|overall|"
+    r"definitely|probably)\b"
     r"(?:[ ][\w':/-]+){0,8}?[ ]?[:=]?[ ]?[\"'(\[]*\Z",
     re.IGNORECASE,
 )
@@ -90,7 +107,7 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
     return placed
 
 
-def only_mention(pieces: list[str], labels: Labels) -> int | None | str:
+def only_mention(pieces: list[str], labels: Labels) -> int | Literal["ambiguous"] | None:
     """The one label that a reply without any statement names; "ambiguous" if it names several, None if none."""
     kept = [standing(piece) for piece in pieces]
     placed = set().union(*(placed_mentions(piece, labels) for piece in kept)) if kept else set()
@@ -100,7 +117,10 @@ def only_mention(pieces: list[str], labels: Labels) -> int | None | str:
     if len(placed) == 1:
         (index,) = placed
         firm_rivals = {
-            mention_index(mention) for piece in kept for mention in re.findall(MENTION, piece) if ord(mention) < 0x100000
+            mention_index(mention)
+            for piece in kept
+            for mention in re.findall(MENTION, piece)
+            if ord(mention) < 0x100000
         } - placed
         comparand_rivals = (
             {mention_index(mention) for piece in pieces for mention in re.findall(MENTION, piece)} & labels.comparands

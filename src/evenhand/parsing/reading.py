@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from evenhand.parsing.cleaning import plain_characters, without_fences, without_markup, without_quotations, without_thinking
+from evenhand.parsing.cleaning import (
+    plain_characters,
+    without_fences,
+    without_markup,
+    without_quotations,
+    without_thinking,
+)
 from evenhand.parsing.fields import JsonReading, read_json
 from evenhand.parsing.labels import MENTION, Labels, comparison_key, compile_labels
 from evenhand.parsing.match import Match, Reason
@@ -14,11 +20,15 @@ from evenhand.parsing.near import near_label
 from evenhand.parsing.statements import Outcome, Statement, canonical_tags, sentences, statements
 
 _REFUSAL = re.compile(
-    r"(?:^|[.!\n]\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |really )?sorry\b|apologi[sz]e\b|my apologies|"
-    r"(?:i|we)(?:'m| am| are| must| will| would| have to|'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|do|am|would|may)? ?not "
+    r"(?:^|[.!\n]\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |really )?sorry\b|"
+    r"apologi[sz]e\b|my apologies|"
+    r"(?:i|we)(?:'m| am| are| must| will| would| have to|'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|"
+    r"do|am|would|may)? ?not "
     r"(?:be able to |able to |going to |feel comfortable |comfortable )?(?:\w+ly )?"
-    r"(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|answer|assist|help|comply|compar|engag|fulfil|give|offer|"
-    r"discuss|respond|support|complet|continu|do (?:that|this)|make|encourag|promot|say|score|grad|pick|review|create|generat)|"
+    r"(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|answer|assist|help|comply|compar|"
+    r"engag|fulfil|give|offer|"
+    r"discuss|respond|support|complet|continu|do (?:that|this)|make|encourag|promot|say|score|grad|pick|"
+    r"review|create|generat)|"
     r"unable to|declin|refus)|as an ai\b|(?:i )?failed to obtain)",
     re.IGNORECASE,
 )
@@ -34,7 +44,7 @@ def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_rea
         finish_reason: What the engine reported; ``"length"`` and ``"content_filter"`` explain a missing verdict.
 
     Returns:
-        A match of kind ``exact``, ``normalized``, ``verdict``, ``mention`` or ``near``, or of kind ``none`` with a reason.
+        A match of kind ``exact``, ``normalized``, ``verdict``, ``mention`` or ``near``, or ``none`` with a reason.
 
     Raises:
         InvalidInputError: No label, a blank label, or two labels that are equal but for case and space.
@@ -83,7 +93,11 @@ def _read_text(text: str, labels: Labels, *, cut_off: bool) -> Match:
     decided = decide(found := statements(marked, labels))
     refused = _REFUSAL.search(cleaned[:600]) is not None
     if isinstance(decided, int):
-        return Match(index=decided, kind="verdict") if not (cut_off and _may_go_on(marked, decided, labels)) else _none("truncated")
+        return (
+            Match(index=decided, kind="verdict")
+            if not (cut_off and _may_go_on(marked, decided, labels))
+            else _none("truncated")
+        )
     if decided == "unknown" and (misspelled := _near_slot(found, labels)) is not None:
         return Match(index=misspelled, kind="near")
     if decided is not None:
@@ -120,7 +134,8 @@ def _whole(text: str, labels: Labels, *, cut_off: bool) -> Match | None:
     if index is None:
         return None
     if cut_off and any(
-        other != index and label.casefold().startswith(labels.given[index].casefold()) for other, label in enumerate(labels.given)
+        other != index and label.casefold().startswith(labels.given[index].casefold())
+        for other, label in enumerate(labels.given)
     ):
         return _none("truncated")
     return Match(index=index, kind="exact" if exact is not None else "normalized")

@@ -1,0 +1,247 @@
+"""The reading of replies: a file of hard cases, what must be refused, and properties of every reply."""
+
+import json
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from evenhand.errors import InvalidInputError
+from evenhand.parsing import Match, match_closest_option
+
+LEVELS = ["Excellent", "Very Good", "Good", "Bad"]
+SCALES = [
+    LEVELS,
+    ["Yes", "No"],
+    ["1", "2", "3", "4", "5"],
+    ["A", "B", "Tie"],
+    ["Output (a)", "Output (b)"],
+    ["Met", "Not met"],
+]
+HARD_CASES = [
+    json.loads(line) for line in Path(__file__).with_name("parsing_hard_cases.jsonl").read_text("utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("case", HARD_CASES, ids=lambda case: case["desc"])
+def test_hard_case(case):
+    match = match_closest_option(case["reply"], case["labels"], finish_reason=case.get("finish_reason"))
+    assert (match.index, match.reason) == (case["index"], case["reason"])
+
+
+@pytest.mark.parametrize("case", HARD_CASES, ids=lambda case: case["desc"])
+def test_hard_case_with_the_labels_in_reverse(case):
+    labels = case["labels"][::-1]
+    match = match_closest_option(case["reply"], labels, finish_reason=case.get("finish_reason"))
+    expected = None if case["index"] is None else len(labels) - 1 - case["index"]
+    assert (match.index, match.reason) == (expected, case["reason"])
+
+
+def test_the_hard_cases_are_many_and_distinct():
+    assert len(HARD_CASES) >= 120
+    assert len({case["desc"] for case in HARD_CASES}) == len(HARD_CASES)
+    assert {case["reason"] for case in HARD_CASES} == {
+        None,
+        "empty",
+        "refusal",
+        "ambiguous",
+        "no_match",
+        "truncated",
+        "content_filter",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("Good", "exact"),
+        ("  Good\n", "exact"),
+        ("**good**.", "normalized"),
+        ("4/5", "none"),
+        ("Answer: Good", "verdict"),
+        ('{"verdict": "Good"}', "verdict"),
+        ("It is Good because it cites its sources.", "mention"),
+        ("Excelent", "near"),
+        ("Perhaps", "none"),
+    ],
+)
+def test_the_kind_names_the_rule(reply, kind):
+    assert match_closest_option(reply, LEVELS).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([], "labels is empty"),
+        (["Good", ""], "''"),
+        (["Good", " \t"], "blank"),
+        (["Very Good", "very  good"], "'Very Good' and 'very  good'"),
+        (["good", "GOOD"], "equal but for case and space"),
+    ],
+)
+def test_unusable_labels_are_refused(labels, message):
+    with pytest.raises(InvalidInputError, match=message):
+        match_closest_option("Good", labels)
+
+
+def test_a_match_is_a_frozen_value_that_survives_json():
+    match = match_closest_option("Answer: Bad", LEVELS)
+    assert Match.model_validate_json(match.model_dump_json()) == match
+    with pytest.raises(ValidationError):
+        match.index = 0
+    with pytest.raises(ValidationError):
+        Match(index=0, kind="exact", certainty=1.0)
+
+
+@pytest.mark.parametrize("finish_reason", [None, "stop", "tool_calls", "something new"])
+def test_other_finish_reasons_change_nothing(finish_reason):
+    assert match_closest_option("Good", LEVELS, finish_reason=finish_reason).index == 2
+    assert match_closest_option("", LEVELS, finish_reason=finish_reason).reason == "empty"
+
+
+def test_a_cut_off_reply_keeps_the_verdict_that_it_states():
+    assert match_closest_option("Verdict: Bad\nThe reason is", LEVELS, finish_reason="length").index == 3
+    assert match_closest_option("It is probably Bad but", LEVELS, finish_reason="length").reason == "truncated"
+    assert match_closest_option("Verdict: Bad", LEVELS, finish_reason="content_filter").index == 3
+    assert match_closest_option("It is", LEVELS, finish_reason="content_filter").reason == "content_filter"
+
+
+REPEATED = [
+    "not ", "A, ", "A or ", "Good ", "very\n", "[[A", "{", '{"a":', '"', "'", "“", ">", "```\n",
+    "<think>\n", "<verdict>",
+    "\\boxed{", "1/", "1-", "1 of ", "-", "  ", "\n", "Answer: ", "Answer: \n", "my final ", "neither ",
+    "**", "_", "#", "~~",
+    "((", "A's ", "A is the ", "than A ", "rate it ", "score for ", "Output (a) and ", "不", "can't ", "a",
+    "more x and ", "I ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("repeated", REPEATED)
+@pytest.mark.parametrize("labels", [["A", "B"], ["Output (a)", "Output (b)"]], ids=["letters", "outputs"])
+def test_a_long_hostile_reply_is_read_in_linear_time(repeated, labels):
+    """Returns before the time limit of the test run; a pattern that backtracks would need hours for these."""
+    reply = repeated * (100_000 // len(repeated))
+    match = match_closest_option(reply, labels)
+    assert match.index is None or match.index in range(len(labels))
+
+
+WORDS = st.text(alphabet=string.ascii_letters + "äßñéжя好ا", min_size=2, max_size=9)
+LABELS = st.lists(WORDS, min_size=1, max_size=6, unique_by=lambda word: word.casefold())
+REPLY_PIECES = st.sampled_from(
+    [
+        "Good",
+        "Bad",
+        "Excellent",
+        "A",
+        "B",
+        "Yes",
+        "No",
+        "4",
+        "5",
+        "not",
+        "than",
+        "and",
+        "or",
+        "is",
+        "better",
+        "the",
+        "answer:",
+        "verdict",
+        "[[A]]",
+        "[[B]]",
+        "{",
+        "}",
+        '"',
+        "'",
+        "**",
+        ">",
+        "```",
+        "\n",
+        ".",
+        ",",
+        "!",
+        "?",
+        "Therefore",
+        "I",
+        "choose",
+        "tie",
+        "neither",
+        "both",
+        "Output",
+        "(a)",
+        "Output",
+        "(b)",
+        "</think>",
+        "<think>",
+        "<verdict>",
+        "</verdict>",
+        "out",
+        "of",
+        "5",
+        "-",
+        "/",
+        "sorry",
+        "cannot",
+    ]
+)
+
+
+@given(
+    reply=st.one_of(st.text(), st.lists(REPLY_PIECES, max_size=40).map(" ".join)),
+    labels=st.one_of(st.sampled_from(SCALES), LABELS),
+)
+@settings(max_examples=500, deadline=None)
+def test_any_text_is_read_and_the_result_is_coherent(reply, labels):
+    match = match_closest_option(reply, labels)
+    assert match.index is None or 0 <= match.index < len(labels)
+    assert (match.index is None) == (match.kind == "none") == (match.reason is not None)
+    assert match_closest_option(reply, labels) == match
+
+
+@given(data=st.data(), reply=st.one_of(st.text(), st.lists(REPLY_PIECES, max_size=25).map(" ".join)))
+@settings(max_examples=400, deadline=None)
+def test_the_order_of_the_labels_does_not_matter(data, reply):
+    labels = data.draw(st.sampled_from(SCALES))
+    order = data.draw(st.permutations(range(len(labels))))
+    match = match_closest_option(reply, labels)
+    shown = match_closest_option(reply, [labels[position] for position in order])
+    assert (shown.kind, shown.reason) == (match.kind, match.reason)
+    assert (None if shown.index is None else order[shown.index]) == match.index
+
+
+@given(labels=LABELS, data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_every_label_as_the_whole_reply_is_itself(labels, data):
+    index = data.draw(st.integers(0, len(labels) - 1))
+    assert match_closest_option(labels[index], labels) == Match(index=index, kind="exact")
+
+
+WRAPPERS = [
+    "**{}**", "*{}*", "_{}_", "__{}__", "`{}`", "# {}", "### {}", "- {}", '"{}"', "'{}'", "“{}”", "„{}“", "«{}»", "« {} »",
+    "「{}」", "『{}』", "{}.", "{}!", "{}。", "{}！", "¡{}!", "{}؟", "({})", "[{}]", "**{}.**", "\n\n{}\n", "```\n{}\n```",
+    '**"{}"**.', "<b>{}</b>", "Answer: {}", "**Answer:** {}", "Final verdict: {}", "Final verdict: **{}**.", "[[{}]]",
+    "<verdict>{}</verdict>", "<answer>\n{}\n</answer>", "The selected option is {}.", "\\boxed{{{}}}",
+    '{{"verdict": "{}"}}', '```json\n{{"reasoning": "", "selected_option": "{}"}}\n```', "<think>hm</think>{}",
+    "Verdict:\n\n{}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize("labels", SCALES, ids=lambda labels: labels[0])
+def test_wrapping_a_label_does_not_change_it(wrapper, labels):
+    for index, label in enumerate(labels):
+        assert match_closest_option(wrapper.format(label), labels).index == index, wrapper.format(label)
+
+
+@given(
+    words=st.lists(st.text(alphabet="cdfghjklmpqrtuvwxz", min_size=2, max_size=8), max_size=60),
+    labels=st.sampled_from(SCALES),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_reply_without_any_word_of_the_labels_names_none(words, labels):
+    of_labels = {word for label in labels for word in label.casefold().replace("(", " ").replace(")", " ").split()}
+    assume(not of_labels & set(words))
+    assert match_closest_option(" ".join(words), labels).index is None
