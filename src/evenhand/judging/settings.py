@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,7 +18,12 @@ from evenhand.judging.flow import Flow, FlowName
 from evenhand.judging.grid import Grid, Orders
 from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
 from evenhand.question import Question
+from evenhand.statistics.dirichlet import check_level
 from evenhand.votes import Vote
+
+
+class AlikeDrawsWarning(UserWarning):
+    """Repeated draws are asked of a judge at temperature 0, which tends to give the same reply again."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -130,8 +136,7 @@ class RunSettings:
             rule = check_rule(given["aggregation"], scale)
             check_weights({str(place): weight for place, weight in enumerate(weights or ())}, rule)
             check_on_position_bias(given["on_position_bias"], scale)
-        if not 0 < given["level"] < 1:
-            raise InvalidInputError(f"level is {given['level']!r}; a confidence level lies between 0 and 1, as 0.95")
+        check_level(given["level"])
         return cls(
             grid=Grid(
                 orders=cast(Orders, given["orders"]),
@@ -163,6 +168,7 @@ class RunSettings:
 
     def run(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> list[tuple[Vote, ...]]:
         """The votes on each question; see :func:`evenhand.judging.run.run_votes`."""
+        self._warn_of_alike_draws(judges)
         with self._opened_journal(judges) as journal:
             return run_votes(
                 questions,
@@ -178,6 +184,16 @@ class RunSettings:
         """What :meth:`run` would do, without a call."""
         with self._opened_journal(judges) as journal:
             return estimate_run(questions, judges, grid=self.grid, flow=self.flow, journal=journal)
+
+    def _warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
+        for judge in judges:
+            if self.grid.samples > 1 and (judge.identity() or {}).get("temperature") == 0:
+                warnings.warn(
+                    f"samples={self.grid.samples!r} asks for repeated draws, but the judge {judge.judge_id!r} has the "
+                    "temperature 0, so the draws will be alike and their spread says little: give it a temperature",
+                    AlikeDrawsWarning,
+                    stacklevel=3,
+                )
 
     @contextmanager
     def _opened_journal(self, judges: Sequence[JudgeEngine]) -> Iterator[Journal | None]:
