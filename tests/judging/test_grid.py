@@ -1,0 +1,151 @@
+"""Which orders and samples are asked for."""
+
+import math
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import InvalidInputError
+from evenhand.judging.grid import Grid
+from evenhand.question import Question
+
+
+def criterion(options):
+    return Criterion(
+        name="c",
+        description="d",
+        options=tuple(Option(label=f"L{index}", value=index / (options - 1)) for index in range(options)),
+    )
+
+
+def questions(instances, *, per_instance=1, options=4):
+    asked = criterion(options)
+    return [
+        Question(id=f"{instance}/{number}", criterion=asked, responses=(f"r{instance}",), instance=instance)
+        for number in range(per_instance)
+        for instance in range(instances)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("grid", "expected"),
+    [
+        (Grid(check_positional_bias=False), [(0, 1, 2)]),
+        (Grid(check_positional_bias=True), [(0, 1, 2), (2, 1, 0)]),
+        (Grid(check_positional_bias=1), [(0, 1, 2), (2, 1, 0)]),
+        (Grid(check_positional_bias=0), [(0, 1, 2)]),
+        (Grid(orders="reversed"), [(2, 1, 0)]),
+        (Grid(orders="both", check_positional_bias=False), [(0, 1, 2), (2, 1, 0)]),
+        (Grid(orders="cyclic"), [(0, 1, 2), (1, 2, 0), (2, 0, 1)]),
+    ],
+)
+def test_the_orders_of_a_question(grid, expected):
+    assert grid.permutations(questions(2, options=3)) == [tuple(expected)] * 2
+
+
+def test_a_comparison_permutes_its_responses():
+    asked = Question(id="1", criterion=criterion(2), responses=("a", "b", "c"), mode="compare")
+    assert Grid().permutations([asked]) == [((0, 1, 2), (2, 1, 0))]
+
+
+def test_a_cycle_puts_every_item_in_every_place_once():
+    [orders] = Grid(orders="cyclic").permutations(questions(1, options=5))
+    for place in range(5):
+        assert sorted(order[place] for order in orders) == [0, 1, 2, 3, 4]
+
+
+@given(st.floats(0, 1), st.integers(1, 60), st.integers(0, 5))
+def test_a_share_is_that_share_of_the_instances_rounded_up(share, instances, seed):
+    grid = Grid(check_positional_bias=share, seed=seed)
+    rechecked = [len(orders) == 2 for orders in grid.permutations(questions(instances, options=2))]
+    exact = share * instances
+    assert exact - 1e-6 <= sum(rechecked) < exact + 1
+
+
+def test_a_share_is_not_rounded_up_by_floating_point():
+    # 0.07 · 100 is 7.000000000000001 in floating point; the share is 7 instances
+    orders = Grid(check_positional_bias=0.07).permutations(questions(100, options=2))
+    assert sum(len(order) == 2 for order in orders) == 7
+
+
+def test_the_sample_is_of_instances_with_all_their_questions():
+    asked = questions(40, per_instance=3)
+    orders = Grid(check_positional_bias=0.25, seed=1).permutations(asked)
+    by_instance = {}
+    for question, shown in zip(asked, orders, strict=True):
+        by_instance.setdefault(question.instance, set()).add(len(shown))
+    assert all(len(lengths) == 1 for lengths in by_instance.values())
+    assert sum(lengths == {2} for lengths in by_instance.values()) == 10  # a quarter of 40
+
+
+def test_the_sample_depends_on_the_seed_and_on_nothing_else():
+    def rechecked(seed, asked):
+        orders = Grid(check_positional_bias=0.3, seed=seed).permutations(asked)
+        return {question.instance for question, shown in zip(asked, orders, strict=True) if len(shown) == 2}
+
+    asked = questions(50)
+    assert rechecked(1, asked) == rechecked(1, asked[::-1]) == rechecked(1, questions(50, per_instance=2))
+    assert len({frozenset(rechecked(seed, asked)) for seed in range(8)}) == 8
+
+
+def test_every_instance_is_sampled_about_equally_often():
+    """400 seeds, 20 instances, share 0.25: each is drawn 100 times on average, standard deviation √(400·¼·¾) = 8.7."""
+    asked, drawn = questions(20, options=2), [0] * 20
+    for seed in range(400):
+        for question, orders in zip(
+            asked, Grid(check_positional_bias=0.25, seed=seed).permutations(asked), strict=True
+        ):
+            drawn[question.instance] += len(orders) == 2
+    assert sum(drawn) == 2000
+    assert all(abs(count - 100) < 5 * 8.7 for count in drawn)
+
+
+@given(st.integers(1, 30), st.integers(2, 5), st.integers(0, 10))
+def test_shuffles_are_distinct_permutations_and_as_many_as_there_can_be(shuffles, options, seed):
+    [orders] = Grid(orders="shuffled", shuffles=shuffles, seed=seed).permutations(questions(1, options=options))
+    assert len(set(orders)) == len(orders) == min(shuffles, math.factorial(options))
+    assert set(orders) <= set(permutations(range(options)))
+
+
+def test_shuffles_are_seeded_per_question():
+    asked = questions(30, options=5)
+    first = Grid(orders="shuffled", shuffles=2, seed=4).permutations(asked)
+    assert first == Grid(orders="shuffled", shuffles=2, seed=4).permutations(asked)
+    assert first[7:9] == Grid(orders="shuffled", shuffles=2, seed=4).permutations(asked[7:9])
+    assert first != Grid(orders="shuffled", shuffles=2, seed=5).permutations(asked)
+    assert len(set(first)) > 20
+
+
+def test_a_shuffle_favours_no_order():
+    """600 questions, 6 orders: 100 each on average, standard deviation √(600·1/6·5/6) = 9.1."""
+    asked = questions(600, options=3)
+    counts = {}
+    for [order] in Grid(orders="shuffled").permutations(asked):
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 6
+    assert all(abs(count - 100) < 5 * 9.1 for count in counts.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"orders": "backwards"}, "orders is 'backwards'"),
+        ({"orders": "cylic"}, r"Did you mean 'cyclic'\?"),
+        ({"check_positional_bias": 1.2}, "check_positional_bias is 1.2; accepted: True, False, or a share"),
+        ({"check_positional_bias": -0.1}, "check_positional_bias is -0.1"),
+        ({"check_positional_bias": math.nan}, "check_positional_bias is nan"),
+        ({"check_positional_bias": "0.2"}, "check_positional_bias is '0.2'"),
+        ({"check_positional_bias": None}, "check_positional_bias is None"),
+        ({"samples": 0}, "samples is 0; it must be a whole number of at least 1"),
+        ({"samples": 2.5}, "samples is 2.5"),
+        ({"samples": "3"}, "samples is '3'"),
+        ({"shuffles": -1}, "shuffles is -1"),
+        ({"seed": -1}, "seed is -1; it must be a whole number of at least 0"),
+    ],
+)
+def test_what_is_not_a_setting_is_refused(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Grid(**settings)

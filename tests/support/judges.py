@@ -1,0 +1,61 @@
+"""Judges for tests: they answer from a script, and keep what they were asked."""
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager
+
+from evenhand.votes import Completion
+
+
+class ScriptedJudge:
+    """Answers with ``reply(request)`` (a text, a completion, or an error to raise), or with the texts of a list in turn.
+
+    Attributes:
+        requests: Every request, in the order received.
+    """
+
+    def __init__(self, reply, *, name="scripted", concurrency=4, identity=True, delay=None):
+        self.judge_id = name
+        self.concurrency = concurrency
+        self.requests = []
+        self._identity = {"scripted": name} if identity else None
+        self._reply = reply if callable(reply) else self._in_turn(list(reply))
+        self._delay = delay
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def _in_turn(replies):
+        script = iter(replies)
+        return lambda request: next(script)
+
+    def identity(self):
+        return self._identity
+
+    @asynccontextmanager
+    async def running(self):
+        yield
+
+    async def complete(self, request):
+        with self._lock:
+            self.requests.append(request)
+        if self._delay is not None:
+            await asyncio.sleep(self._delay(request))
+        reply = self._reply(request)
+        if isinstance(reply, BaseException):
+            raise reply
+        if isinstance(reply, Completion):
+            return reply
+        return Completion(text=reply, finish_reason="stop", prompt_tokens=10, completion_tokens=2)
+
+    @property
+    def stages(self):
+        return [request.stage for request in self.requests]
+
+    def sent(self, number=-1):
+        """The last message of a request: the prompt."""
+        return self.requests[number].messages[-1]["content"]
+
+
+def chooses(label):
+    """A reply for every stage that ends in this label."""
+    return lambda request: {"assessment": "It answers.", "summary": "In short: it answers."}.get(request.stage, label)

@@ -1,0 +1,78 @@
+"""The tree of errors: what can be caught as what, and what a message says."""
+
+import inspect
+import re
+
+import pytest
+
+from evenhand import errors
+from evenhand.criteria import Option
+from evenhand.errors import (
+    ArtifactError,
+    BudgetExhaustedError,
+    EngineError,
+    EvenhandError,
+    FatalEngineError,
+    InvalidCriterionError,
+    InvalidInputError,
+    MissingDependencyError,
+    RateLimitedError,
+    RejectedRequestError,
+    TooManyFailuresError,
+    TransientEngineError,
+    did_you_mean,
+)
+
+CLASSES = [item for _, item in inspect.getmembers(errors, inspect.isclass) if issubclass(item, Exception)]
+
+
+def test_everything_is_an_evenhand_error_with_a_docstring():
+    assert len(CLASSES) > 10
+    for error in CLASSES:
+        assert issubclass(error, EvenhandError)
+        assert inspect.getdoc(error)
+
+
+def test_the_tree_drawn_at_the_top_of_the_file_is_the_tree():
+    drawn = re.findall(r"^([│├└─ ]*)(\w+Error)\b", errors.__doc__, flags=re.MULTILINE)
+    path, parents = [], {}
+    for branch, name in drawn:
+        depth = len(branch) // 4
+        path[depth:] = [name]
+        parents[name] = path[depth - 1] if depth else "Exception"
+    assert parents == {error.__name__: error.__bases__[0].__name__ for error in CLASSES}
+
+
+def test_a_missing_package_is_an_import_error():
+    assert issubclass(MissingDependencyError, ImportError)
+
+
+def test_bad_input_is_no_value_error_because_pydantic_would_swallow_it():
+    assert not issubclass(InvalidInputError, ValueError)
+    assert issubclass(ArtifactError, InvalidInputError)
+    with pytest.raises(InvalidCriterionError):
+        Option(label="")
+
+
+def test_what_may_pass_is_told_from_what_cannot():
+    assert issubclass(RateLimitedError, TransientEngineError)
+    for error in (RejectedRequestError, FatalEngineError):
+        assert issubclass(error, EngineError)
+        assert not issubclass(error, TransientEngineError)
+    assert not issubclass(BudgetExhaustedError, EngineError)
+
+
+def test_an_engine_error_carries_its_cause_and_attempts():
+    error = RateLimitedError("too fast", attempts=3, retry_after=2.5)
+    assert (str(error), error.cause, error.attempts, error.retry_after) == ("too fast", "http_429", 3, 2.5)
+    assert (EngineError("lost").cause, EngineError("lost").attempts) == ("engine_error", 1)
+
+
+def test_too_many_failures_carries_the_votes():
+    assert TooManyFailuresError("3 of 4", votes=[("a",), ("b",)]).votes == [("a",), ("b",)]
+    assert TooManyFailuresError("3 of 4").votes == ()
+
+
+def test_the_accepted_names_follow_the_closest_one():
+    assert did_you_mean("relevnce", ["relevance", "tone"]) == "Did you mean 'relevance'? Accepted: 'relevance', 'tone'."
+    assert did_you_mean(None, ["mean", "median"]) == "Accepted: 'mean', 'median'."

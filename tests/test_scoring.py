@@ -1,0 +1,162 @@
+"""Summaries of verdicts, by examples whose arithmetic is done by hand."""
+
+import math
+
+import pytest
+
+from evenhand.aggregation import aggregate
+from evenhand.criteria import Criterion, Option
+from evenhand.scoring import summarize
+from evenhand.votes import Usage, Verdict, Vote
+
+LEVELS = Criterion(
+    name="level",
+    description="How good?",
+    options=(
+        Option(label="High", value=1.0),
+        Option(label="Mid", value=0.5),
+        Option(label="Low", value=0.0),
+        Option(label="N/A", na=True),
+    ),
+)
+GIVEN, REVERSED = (0, 1, 2, 3), (3, 2, 1, 0)
+
+
+def vote(label=None, order=GIVEN, *, reason=None, sample=0, judge="j", **more):
+    index = None if label is None else LEVELS.index_of(label)
+    option = None if index is None else LEVELS.options[index]
+    return Vote(
+        judge_id=judge,
+        order=order,
+        sample=sample,
+        selected_index=index,
+        selected_label=label,
+        value=option.value if option else None,
+        na=option.na if option else False,
+        unscored_reason=reason,
+        **more,
+    )
+
+
+def verdict(*votes):
+    return aggregate(votes, LEVELS)
+
+
+def both(first, second):
+    return verdict(vote(first), vote(second, REVERSED))
+
+
+def test_six_instances_by_hand():
+    verdicts = [
+        both("High", "High"),  # 1
+        both("High", "Mid"),  # (1 + 0.5) / 2 = 0.75, a flip
+        both("Low", "Low"),  # 0
+        verdict(vote("High"), vote(None, REVERSED, reason="no_match")),  # 1, one order only: no flip to speak of
+        verdict(vote(None, reason="refusal"), vote(None, REVERSED, reason="engine_error")),  # unscored
+        both("N/A", "N/A"),  # not applicable
+    ]
+    summary = summarize(verdicts)
+    assert (summary.num_instances, summary.num_unscored, summary.num_na) == (6, 1, 1)
+    assert summary.score.estimate == pytest.approx((1 + 0.75 + 0 + 1) / 4)
+    assert summary.score.n == 4
+    assert summary.score_if_unscored_0 == pytest.approx(2.75 / 5)
+    assert summary.score_if_unscored_1 == pytest.approx(3.75 / 5)
+    # shown in two orders and answered in both: instances 1, 2, 3 and 6; one of them disagrees
+    assert summary.positional_bias.estimate == pytest.approx(1 / 4)
+    # 12 votes, one without a reply (engine_error): of 11 replies 9 named an option
+    assert summary.parse_rate.estimate == pytest.approx(9 / 11)
+    assert dict(summary.unscored_votes) == {"engine_error": 1, "no_match": 1, "refusal": 1}
+
+
+def test_every_number_of_a_clean_run_is_plain():
+    summary = summarize([verdict(vote("High")), verdict(vote("Low"))])
+    assert summary.score.estimate == 0.5
+    assert summary.score_if_unscored_0 == summary.score_if_unscored_1 == 0.5
+    assert summary.parse_rate.estimate == 1.0
+    assert summary.positional_bias is None  # nothing was shown in two orders
+    assert summary.agreement is None  # no instance has more than one vote
+    assert summary.spread is None  # nothing was drawn twice
+    assert summary.unscored_votes == {}
+
+
+def test_a_run_in_which_nothing_could_be_read():
+    summary = summarize([verdict(vote(None, reason="empty")), verdict(vote(None, reason="no_match"))])
+    assert summary.score is None
+    assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.0, 1.0)
+    assert summary.num_unscored == 2
+    assert summary.parse_rate.estimate == 0.0
+
+
+def test_a_run_without_replies_has_no_parse_rate():
+    summary = summarize([verdict(vote(None, reason="budget")), verdict(vote(None, reason="engine_error"))])
+    assert summary.parse_rate is None
+    assert summary.unscored_votes == {"budget": 1, "engine_error": 1}
+
+
+def test_where_the_criterion_never_applies_there_is_no_score_and_nothing_is_unscored():
+    summary = summarize([verdict(vote("N/A"))] * 3)
+    assert (summary.num_na, summary.num_unscored) == (3, 0)
+    assert summary.score is summary.score_if_unscored_0 is summary.score_if_unscored_1 is None
+    assert summary.parse_rate.estimate == 1.0
+
+
+def test_nothing_at_all():
+    summary = summarize([])
+    assert summary.num_instances == 0
+    assert summary.score is summary.parse_rate is summary.positional_bias is summary.agreement is summary.spread is None
+    assert summary.score_if_unscored_0 is None
+    assert summary.usage == Usage()
+
+
+def test_agreement_counts_the_unscored_votes_and_only_panels():
+    verdicts = [
+        verdict(vote("High", judge="a"), vote("High", judge="b"), vote(None, judge="c", reason="empty")),  # 2 of 3
+        verdict(vote("Mid")),  # one vote agrees with itself: not counted
+    ]
+    assert summarize(verdicts).agreement.estimate == pytest.approx(2 / 3)
+
+
+def test_the_spread_is_that_of_repeated_draws():
+    # High, High, Low: mean 2/3, population variance (2·(1/3)² + (2/3)²)/3 = 2/9; an unvaried instance has 0
+    varied = verdict(vote("High"), vote("High", sample=1), vote("Low", sample=2))
+    same = verdict(vote("Mid"), vote("Mid", sample=1))
+    assert summarize([varied, same]).spread.estimate == pytest.approx(math.sqrt(2 / 9) / 2)
+
+
+def test_usage_and_reasks_add_up():
+    used = Usage(calls=3, cached=1, prompt_tokens=100, completion_tokens=7, cost=0.01)
+    summary = summarize([verdict(vote("High", usage=used, reasks=1)), verdict(vote("Low", usage=used, reasks=2))])
+    assert summary.usage == Usage(calls=6, cached=2, prompt_tokens=200, completion_tokens=14, cost=0.02)
+    assert summary.reasks == 3
+
+
+def test_a_selection_without_a_value_is_no_score_but_was_read():
+    plain = Criterion(
+        name="kind", description="Which?", options=(Option(label="One"), Option(label="Other")), scale="nominal"
+    )
+    read = aggregate([Vote(judge_id="j", order=(0, 1), selected_index=1, selected_label="Other")], plain)
+    summary = summarize([read])
+    assert summary.score is None
+    assert summary.parse_rate.estimate == 1.0
+    assert summary.num_unscored == 1
+
+
+def test_the_order_of_the_instances_does_not_matter():
+    verdicts = [both("High", "Mid"), both("Low", "Low"), verdict(vote(None, reason="empty")), both("Mid", "Mid")]
+    forwards, backwards = summarize(verdicts), summarize(verdicts[::-1])
+    for name in ("score", "positional_bias", "parse_rate", "agreement"):
+        one, other = getattr(forwards, name), getattr(backwards, name)
+        assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high))
+    assert forwards.unscored_votes == backwards.unscored_votes
+
+
+def test_the_level_widens_the_interval():
+    verdicts = [both("High", "Mid"), both("Low", "Low"), both("Mid", "Mid"), both("High", "High")]
+    narrow, wide = summarize(verdicts, level=0.8), summarize(verdicts, level=0.99)
+    assert narrow.score.estimate == wide.score.estimate
+    assert wide.score.low < narrow.score.low < narrow.score.high < wide.score.high
+    assert (narrow.score.level, wide.score.level) == (0.8, 0.99)
+
+
+def test_a_verdict_needs_no_votes():
+    assert summarize([Verdict(value=1.0, aggregated_value=1.0)]).score.estimate == 1.0
