@@ -187,7 +187,8 @@ class RunSettings:
 
     def _warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
         for judge in judges:
-            if self.grid.samples > 1 and (judge.identity() or {}).get("temperature") == 0:
+            sampling = (judge.identity() or {}).get("sampling", {})
+            if self.grid.samples > 1 and sampling.get("temperature") == 0:
                 warnings.warn(
                     f"samples={self.grid.samples!r} asks for repeated draws, but the judge {judge.judge_id!r} has the "
                     "temperature 0, so the draws will be alike and their spread says little: give it a temperature",
