@@ -170,6 +170,20 @@ def test_a_mirrored_scale_mirrors_the_interval(values):
     assert (mirrored.low, mirrored.high) == pytest.approx((1 - result.high, 1 - result.low), abs=1e-6)
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 1e-9, 0.4, 0.4, 1.0]), st.sampled_from([1, 1, 1000, 0.01])), min_size=1),
+    st.sampled_from([0.5, 0.8, 0.95, 0.999999]),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_limits_are_found_for_any_level_and_any_sizes_and_widen_with_the_level(clusters, level):
+    score, size = np.array(clusters).T
+    result = only(ratio_intervals(score * size, size, level=level))
+    assert 0 <= result.low <= result.estimate <= result.high <= 1
+    wider = only(ratio_intervals(score * size, size, level=1 - (1 - level) / 2))
+    assert wider.low <= result.low + 1e-6
+    assert wider.high >= result.high - 1e-6
+
+
 def test_a_stretched_scale_stretches_the_interval():
     values = np.random.default_rng(1).beta(2, 5, 40)
     result, stretched = only(mean_intervals(values)), only(mean_intervals(6 * values - 2, bounds=(-2, 4)))

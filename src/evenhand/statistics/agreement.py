@@ -48,9 +48,7 @@ def percent_agreement(ratings: ArrayLike, *, level: float = 0.95) -> Agreement:
     """
     counts, categories, set_aside = _pairable(ratings, None, "percent agreement")
     disagreement = _pair_disagreement(counts)
-    interval = mean_intervals(1 - disagreement, level=level)[0]
-    if interval is None:
-        raise EstimationError("percent agreement is undefined: no unit has two ratings")
+    (interval,) = (found for found in mean_intervals(1 - disagreement, level=level) if found is not None)
     observed = float(disagreement.mean())
     return Agreement(
         "percent_agreement", None, 1 - observed, interval, observed, 1.0, categories, len(counts), set_aside

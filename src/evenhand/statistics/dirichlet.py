@@ -51,13 +51,14 @@ def dirichlet_quantile(x: FloatArray, d: FloatArray, shapes: FloatArray, score: 
         centre + np.sign(score) * np.minimum(np.abs(score) * spread, 0.9), 0.1 * centre, 0.9 + 0.1 * centre
     )
     tilt = np.zeros_like(centre)
-    for _ in range(100):
+    for step in range(100):
         reached, slope, tilt = _tail_score(c, x, d, shapes, tilt)
         least, greatest = np.where(reached < score, c, least), np.where(reached >= score, c, greatest)
         proposal = c + (score - reached) / slope
-        inside = (proposal > least) & (proposal < greatest)
+        # Newton's steps converge in about five; where they do not, every second step halves the bracket.
+        inside = (proposal > least) & (proposal < greatest) & (step < 10 or step % 2 == 0)
         moved = np.where(inside, proposal, (least + greatest) / 2)
-        settled = np.abs(moved - c) <= 1e-9
+        settled = (np.abs(moved - c) <= 1e-9) | (greatest - least <= 1e-9)
         c = moved
         if settled.all():
             return c
