@@ -20,8 +20,10 @@ CARD = {
         "reference_fields": {},
         "prediction_type": "str",
         "metrics": [
-            "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-            "inference_engine=engines.evenhand.baseline,context_fields=[question]]"
+            (
+                "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+                "inference_engine=engines.evenhand.baseline,context_fields=[question]]"
+            )
         ],
         "default_template": "templates.empty",
     },
