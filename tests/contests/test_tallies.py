@@ -11,7 +11,7 @@ from evenhand.contests import (
     presented_contests,
     rankings,
     resolved_contests,
-    tally,
+    tallies,
     winrates,
 )
 from evenhand.errors import InvalidInputError
@@ -42,12 +42,11 @@ def test_weighted_winrates_by_the_definition():
     grades = [(1.0, 1.0), (0.75, 0.75), (0.5, 0.5), (0.25, 0.25), (0.0, 0.0)]
     contests = [contest(*values, criterion=GRADED) for values in grades]
     # a: grades 2, 1, 0, -1, -2: won 2 + 1 + 1, fought 2 + 1 + 2 + 1 + 2
-    assert tally(contests, "a", "weighted_win_rate") == (4.0, 8.0)
+    assert tallies(contests, "ab", "weighted_win_rate") == {"a": (4.0, 8.0), "b": (4.0, 8.0)}
     # without the two losses: won 4 of 5; b the rest
-    assert tally(contests[:3], "a", "weighted_win_rate").winrate == pytest.approx(4 / 5)
-    assert tally(contests[:3], "b", "weighted_win_rate").winrate == pytest.approx(1 / 5)
+    assert winrates(contests[:3], "ab", "weighted_win_rate") == pytest.approx({"a": 4 / 5, "b": 1 / 5})
     # unweighted a tie is half a win: (1 + 1 + ½) / 3
-    assert tally(contests[:3], "a").winrate == pytest.approx(2.5 / 3)
+    assert winrates(contests[:3], "ab") == pytest.approx({"a": 2.5 / 3, "b": 0.5 / 3})
 
 
 def test_a_weighted_winrate_needs_grades():
@@ -56,6 +55,8 @@ def test_a_weighted_winrate_needs_grades():
         check_reduction("weighted_win_rate", graded=False)
     with pytest.raises(InvalidInputError, match="Did you mean 'win_rate'"):
         check_reduction("winrate", graded=True)
+    with pytest.raises(InvalidInputError, match="'a' and 'b' has no grade"):
+        tallies([contest(1.0)], "ab", "weighted_win_rate")
 
 
 def test_equals_share_the_better_rank_even_when_sums_round_differently():

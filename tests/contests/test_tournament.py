@@ -14,6 +14,7 @@ from evenhand.contests import (
     ComparisonRow,
     hold_tournament,
     plan_tournament,
+    presented_contests,
     resolve,
     summarize_contests,
     winrates,
@@ -25,6 +26,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.run import Limits
 from evenhand.judging.settings import RunSettings
+from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.votes import Completion, Usage
 from tests.contests.builders import CHOICE, GRADED, vote
 
@@ -237,6 +239,9 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
     assert summary.positional_bias.estimate == pytest.approx(0.58, abs=4 * 0.0127)
     assert summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=4 * 0.0123)
     assert summary.position.p_value < 1e-9
+    # the order effect of a fitted model is the one simulated, with a standard error of 1 / sqrt(3000 · 0.21) = 0.04
+    model = fit_davidson(presented_contests(both, "ab"), order_effect=True)
+    assert model.position_log_odds.interval.estimate == pytest.approx(math.log(0.7 / 0.3), abs=4 * 0.04)
 
 
 def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():

@@ -13,7 +13,7 @@ from evenhand.contests.tallies import (
     presented_contests,
     rankings,
     resolved_contests,
-    tally,
+    tallies,
     winrates,
 )
 from evenhand.contests.tournament import ComparisonRow, TournamentPlan, hold_tournament, plan_tournament
@@ -38,6 +38,6 @@ __all__ = [
     "resolve",
     "resolved_contests",
     "summarize_contests",
-    "tally",
+    "tallies",
     "winrates",
 ]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.contests.contest import Contest, side_of
-from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, rankings, tally, winrates
+from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, rankings, tallies
 from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
@@ -166,19 +166,23 @@ def _selection(value: float | None) -> int:
 def _system_summaries(
     rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, level: float
 ) -> tuple[SystemSummary, ...]:
-    tallies = [[tally(row, system, reduction) for system in systems] for row in rows]
+    found = [tallies(row, systems, reduction) for row in rows]
     shape = (len(rows), len(systems))
-    wins = np.array([[one.wins for one in row] for row in tallies], dtype=float).reshape(shape)
-    battles = np.array([[one.battles for one in row] for row in tallies], dtype=float).reshape(shape)
+    wins = np.array([[one[system].wins for system in systems] for one in found], dtype=float).reshape(shape)
+    battles = np.array([[one[system].battles for system in systems] for one in found], dtype=float).reshape(shape)
     rates = ratio_intervals(wins, battles, level=level)
-    ranks = [rankings(winrates(row, systems, reduction)) for row in rows]
+    ranks = [rankings({system: one[system].winrate for system in systems}) for one in found]
     table = [[_number(rank[system]) for system in systems] for rank in ranks]
     mean_ranks = mean_intervals(np.array(table, dtype=float).reshape(shape), level=level, bounds=(1.0, len(systems)))
+    held, ties, unscored = (Counter[str]() for _ in range(3))
+    for contest in (contest for row in rows for contest in row):
+        sides = (contest.first, contest.second)
+        held.update(sides)
+        ties.update(sides if contest.score == 0.5 else ())
+        unscored.update(sides if contest.score is None else ())
     summaries = []
     for column, system in enumerate(systems):
-        own = [contest for row in rows for contest in row if system in {contest.first, contest.second}]
-        unscored = sum(contest.score is None for contest in own)
-        at_stake = unscored * MOST_BATTLES[reduction]
+        at_stake = unscored[system] * MOST_BATTLES[reduction]
         won, fought = float(wins[:, column].sum()), float(battles[:, column].sum()) + at_stake
         summaries.append(
             SystemSummary(
@@ -187,9 +191,9 @@ def _system_summaries(
                 winrate_if_unscored_0=Tally(won, fought).winrate,
                 winrate_if_unscored_1=Tally(won + at_stake, fought).winrate,
                 mean_rank=mean_ranks[column],
-                contests=len(own),
-                ties=sum(contest.score == 0.5 for contest in own),
-                unscored=unscored,
+                contests=held[system],
+                ties=ties[system],
+                unscored=unscored[system],
             )
         )
     return tuple(summaries)

@@ -48,36 +48,46 @@ def check_reduction(reduction: str, *, graded: bool) -> Reduction:
     return "win_rate" if reduction == "win_rate" else "weighted_win_rate"
 
 
-def tally(contests: Iterable[Contest], system: str, reduction: Reduction = "win_rate") -> Tally:
-    """The battles of one system in the scored contests in which it takes part.
+def tallies(contests: Iterable[Contest], systems: Sequence[str], reduction: Reduction = "win_rate") -> dict[str, Tally]:
+    """System -> the battles that it fought in the scored contests.
 
     ``win_rate``: a contest is one battle, a tie wins half of it. ``weighted_win_rate``: with the grade s in −2 … 2, a
     positive s is s battles won, a negative one |s| battles lost, and 0 two battles of which one is won.
     """
-    wins = battles = 0.0
+    wins, battles = dict.fromkeys(systems, 0.0), dict.fromkeys(systems, 0.0)
     for contest in contests:
-        if system not in {contest.first, contest.second}:
+        if contest.score is None:
             continue
-        if reduction == "win_rate":
-            score, fought = contest.score_of(system), 1.0
-            won = score
-        else:
-            score = contest.grade_of(system)
-            won, fought = (1.0, 2.0) if score == 0 else (max(score or 0.0, 0.0), abs(score or 0.0))
-        if score is not None and won is not None:
-            wins, battles = wins + won, battles + fought
-    return Tally(wins, battles)
+        won, fought = _battles(contest, reduction)
+        wins[contest.first] += won
+        wins[contest.second] += fought - won
+        battles[contest.first] += fought
+        battles[contest.second] += fought
+    return {system: Tally(wins[system], battles[system]) for system in systems}
 
 
 def winrates(
-    contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
+    contests: Iterable[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
 ) -> dict[str, float | None]:
     """System -> share of battles won over all its scored contests; None for a system without one.
 
     Every scored contest counts alike, so that the winrates, each weighted by its system's contests, sum to the number
     of scored contests (``win_rate``).
     """
-    return {system: tally(contests, system, reduction).winrate for system in systems}
+    return {system: tally.winrate for system, tally in tallies(contests, systems, reduction).items()}
+
+
+def _battles(contest: Contest, reduction: Reduction) -> tuple[float, float]:
+    """The battles that a scored contest's first system wins, and those that are fought."""
+    if reduction == "win_rate":
+        return contest.score or 0.0, 1.0
+    grade = contest.grade
+    if grade is None:
+        raise InvalidInputError(
+            f"the contest of {contest.first!r} and {contest.second!r} has no grade, which {reduction!r} needs: judge "
+            "with scale='graded', or use reduction='win_rate'"
+        )
+    return (max(grade, 0.0), abs(grade)) if grade else (1.0, 2.0)
 
 
 def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:

@@ -111,10 +111,13 @@ def instance_results(
     """
     rates = winrates(contests, systems, reduction)
     ranks = rankings(rates)
-    views = [_ContestView(contest, criterion, rule) for contest in contests]
+    views: dict[str, list[_ContestView]] = {system: [] for system in systems}
+    for contest in contests:
+        view = _ContestView(contest, criterion, rule)
+        views[contest.first].append(view)
+        views[contest.second].append(view)
     results: dict[str, Any] = {}
-    for system in systems:
-        own = [view for view in views if system in {view.contest.first, view.contest.second}]
+    for system, own in views.items():
         fields = _contest_fields(system, own)
         rate = rates[system]
         fields |= {
