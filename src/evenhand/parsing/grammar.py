@@ -84,8 +84,9 @@ CONCLUSION = re.compile(
     r"this|these|my|all)|"
     r"after (?:careful|carefully|considering|evaluating|reviewing|comparing|weighing)|actually|"
     r"on second thought|"
-    r"(?:on|upon) (?:further )?reflection|correction|wait|in my (?:opinion|view|judge?ment)|my)\b"
-    r"|\b(?:i|we) (?:conclude|determine|would say|have (?:determined|concluded|decided)|must|"
+    r"(?:on|upon) (?:further )?reflection|in my (?:opinion|view|judge?ment)|my)\b"
+    r"|^(?:actually|correction|wait)\b|\b(?:i|we) (?:conclude|determine|would say|have (?:determined|"
+    r"concluded|decided)|must|"
     r"would (?:choose|select|pick|rate|give|"
     r"score|go|say|assign)|choose|select|pick|vote|rate|give|assign|am going|will go)\b|\bi'd (?:rate|"
     r"give|say|go|choose|pick|score)\b",
@@ -172,3 +173,4 @@ HEADING_LEAD = re.compile(
 )
 STANDALONE = re.compile(rf"[^\w\U000f0000-\U0010fffd]{{0,4}}({MENTION})[^\w\U000f0000-\U0010fffd:]{{0,4}}")
 OPENING = re.compile(rf"[\"'(\[]*({MENTION})[\"')\]]*(?:{BOUNDARY}|[ ]?[(])")
+BUT = re.compile(rf"\bbut (?:also |maybe )?({MENTION})", re.IGNORECASE)

@@ -55,6 +55,7 @@ _RANGE = re.compile(
     r"(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?",
     re.IGNORECASE,
 )
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DENIES = re.compile(r"\bnot\b", re.IGNORECASE)
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
@@ -172,6 +173,10 @@ def _word_pattern(label: str) -> str:
             follows = rf"(?:{BOUNDARY}|(?='s\b)|(?=[ ]*[(\[<>=≻≫])|(?=/)|(?=[ ]+{_VERB}\b)|(?=[ ]+{MENTION}))"
             return f"(?-i:{body}){follows}"
         return f"(?-i:{body})"
+    if _CJK.match(label[0]) or _CJK.match(
+        label[-1]
+    ):  # written without spaces: only where nothing can be part of the word
+        return rf"(?:(?<!\w)|(?<=[是为為は])(?<!不[是为為])){body}(?:(?!\w)|(?=です|だ))"
     if label.casefold() in _DETERMINERS:
         return f"{body}{BOUNDARY}"
     return body

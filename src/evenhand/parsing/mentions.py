@@ -10,13 +10,18 @@ from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION, Labels, mention_
 _GAP = r"(?:[ ](?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
 _ARTICLE = r"(?:(?:an?|the|that of|option|either|even|as)[ ])*[\"'(\[]*"
 _DENIED = re.compile(
-    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|none of|neither|nor|no longer|hardly|barely|without|"
+    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|nicht|keine?|"
+    rf"no es|n'est pas|pas|não|non|не|none of|neither|nor|no longer|hardly|barely|without|"
     rf"far from|short of|nowhere near)"
     rf"(?:{_GAP}{{0,6}}?)[ ]{_ARTICLE}{MENTION}(?:[\"')\]]*[ ]?(?:,?[ ]?\b(?:or|nor)\b|"
     rf"/)[ ]?{_ARTICLE}{MENTION})*",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(rf"\bnothing(?:[ ][\w'-]+){{0,6}}[ ]{MENTION}", re.IGNORECASE)
+_NOT_IN_CHINESE_OR_JAPANESE = re.compile(
+    rf"(?:不是|不选|不選|不为|并非|並非|不应|不會|不会)[\"'「“ ]*{MENTION}|"
+    rf"{MENTION}[\"'」” ]*(?:ではな|じゃな|不对|不對|是错)"
+)
 _COMPARED = re.compile(
     rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|versus|vs\.?|unlike|against|beats|"
     rf"outperforms|outperformed|"
@@ -32,7 +37,7 @@ _SUPPOSED = re.compile(
     rf"(?<!rating )(?<!choice )(?<!verdict )(?<!score )(?<!answer )(?<!pick )(?<!level )would be|"
     rf"would have been|could be|could have been|"
     rf"might be|may be|might have been|between|either|bordering on|closer to|close to|considered|"
-    rf"considering|room for|range from|ranging from|argument that|"
+    rf"considering|maybe|perhaps|possibly|verging on|room for|range from|ranging from|argument that|"
     rf"(?:argues|claims|thinks|believes|says|states|contends|suggests|asserts|insists|prefers|chooses|"
     rf"favou?rs)(?:[ ]that)?|"
     rf"(?:options|choices|labels|levels|categories|scale)(?:[ ](?:is|are|of|were|include|:))?:?)"
@@ -44,7 +49,7 @@ _SUBJECT_DENIED = re.compile(
     rf"{MENTION}(?:'s)?(?:[ ]{CARRIER}s?)?[ ](?:(?:also|still|clearly|itself|simply)[ ])?"
     rf"(?:is|was|are|were|does|did|do|has|had|would|will|should|can|could|may|might|must|seems|appears)[ ]"
     rf"(?:be[ ]|have[ ])?(?:(?:also|still|clearly|therefore|thus|simply)[ ])?(?:not(?![ ](?:only|just|"
-    rf"merely)\b)|never|no[ ](?:better|longer)|"
+    rf"merely)\b)|never|no[ ](?:better|longer)|worse|inferior|weaker|"
     rf"too[ ]|wrong|incorrect|unjustified|excluded|ruled out|out of)",
     re.IGNORECASE,
 )
@@ -61,6 +66,8 @@ _PREPOSITION = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(rf"\b(?:{CARRIER}|it|this|text|which|also|clearly|fully|generally)[ ]\Z", re.IGNORECASE)
+_COPULA = re.compile(rf"\b(?:{CARRIER}|it|this|text|claim)[ ](?:is|was)[ ](?:\w+ly[ ])?\Z", re.IGNORECASE)
+_COMPLEMENT = re.compile(r"[ ](?:with|according|by|relative)\b")
 _RATES = re.compile(
     r"\b(?:scor\w*|rat(?:e|es|ed|ing|ings)|grad\w*|mark\w*|giv\w*|gave|assign\w*|award\w*|deserv\w*|"
     r"merit\w*|earn\w*|receiv\w*|"
@@ -79,9 +86,15 @@ def standing(sentence: str) -> str:
     """The sentence with the labels erased that it denies, only compares with, or only supposes."""
     if not re.search(MENTION, sentence):
         return sentence
-    for pattern in (_SUBJECT_DENIED, _DENIED, _NOTHING, _COMPARED, _SUPPOSED):
+    for pattern in (_SUBJECT_DENIED, _DENIED, _NOTHING, _NOT_IN_CHINESE_OR_JAPANESE, _COMPARED, _SUPPOSED):
         sentence = pattern.sub(_erase, sentence)
     return sentence
+
+
+def _is_predicate(kept: str, found: re.Match[str]) -> bool:
+    """Whether the label is what a sentence says of its subject: "the summary is inconsistent with the source"."""
+    before = kept[max(0, found.start() - 40) : found.start()]
+    return _COPULA.search(before) is not None and _COMPLEMENT.match(kept, found.end()) is not None
 
 
 def placed_mentions(kept: str, labels: Labels) -> set[int]:
@@ -101,7 +114,13 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
             fits = ends and (len(kept.split()) <= 4 or _RATES.search(before) is not None)
         else:
             inside = ord(found.group()) < 0x100000 and before.strip(" \"'([") != ""
-            fits = ends or inside or index in labels.denials or _SUBJECT.search(before) is not None
+            fits = (
+                ends
+                or inside
+                or _is_predicate(kept, found)
+                or index in labels.denials
+                or _SUBJECT.search(before) is not None
+            )
         if fits:
             placed.add(index)
     return placed

@@ -87,6 +87,9 @@ def _of_sentence(piece: str, number: int, labels: Labels) -> Iterator[Statement]
     concludes = grammar.CONCLUSION.search(kept) is not None
     if concludes and grammar.NOBODY.search(kept):
         yield Statement("unknown", True, number, nobody=True)
+    alone = grammar.STANDALONE.fullmatch(kept)
+    if alone is not None and kept.endswith(".") and mention_index(alone.group(1)) not in labels.comparands:
+        yield Statement(mention_index(alone.group(1)), False, number)
     if re.search(MENTION, kept):
         yield from _comparisons(kept, number, labels, concludes)
     yield from _leads(kept, number, labels, concludes)
@@ -242,6 +245,8 @@ def _opening(pieces: list[str], labels: Labels) -> Iterator[Statement]:
         return
     opening = grammar.OPENING.match(first)
     if opening is None or (grammar.COORDINATED.match(first) and _undecided(first)):
+        return
+    if any(mention_index(found.group(1)) != mention_index(opening.group(1)) for found in grammar.BUT.finditer(first)):
         return
     exclaims = pieces[0].endswith("!") and len(pieces) > 1  # "Excellent! Let me evaluate the response."
     if exclaims and set().union(*(placed_mentions(standing(piece), labels) for piece in pieces[1:])) - {
