@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from evenhand.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.cycles import CycleRate, cycle_rate
 from evenhand.statistics.disagreement import Agreement
 from evenhand.statistics.grade_score import GradeScore, grade_score
 from evenhand.statistics.intervals import (
@@ -12,24 +14,71 @@ from evenhand.statistics.intervals import (
     proportion_interval,
     ratio_intervals,
 )
+from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
+from evenhand.statistics.paired_comparisons import (
+    PairedComparison,
+    Parameter,
+    Strength,
+    fit_bradley_terry,
+    fit_davidson,
+)
+from evenhand.statistics.pairwise import (
+    PairComparison,
+    SignFlipTest,
+    compare_pairs,
+    holm,
+    indistinguishable_groups,
+    sign_flip_p_value,
+)
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
+from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.statistics.ranks import Rank, Ranks, rank_by_win_rate
+from evenhand.statistics.ratings import Ratings, rate
+from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [
     "NOT_ASKED",
     "UNSCORED",
     "Agreement",
+    "Contests",
+    "CycleRate",
     "GradeScore",
     "Interval",
+    "LengthControlled",
+    "PairComparison",
+    "PairedComparison",
+    "Parameter",
     "PositionBias",
+    "Rank",
+    "Ranking",
+    "Ranks",
+    "Ratings",
+    "SignFlipTest",
+    "Strength",
+    "SystemRanking",
+    "WinRate",
     "cluster_resamples",
     "cohen_kappa",
+    "compare_pairs",
+    "cycle_rate",
+    "fit_bradley_terry",
+    "fit_davidson",
     "fleiss_kappa",
     "grade_score",
     "gwet_ac",
+    "holm",
+    "indistinguishable_groups",
     "krippendorff_alpha",
+    "length_controlled_win_rates",
     "mean_intervals",
     "percent_agreement",
     "position_bias",
     "proportion_interval",
+    "rank_by_win_rate",
+    "rank_systems",
+    "rate",
     "ratio_intervals",
+    "sign_flip_p_value",
+    "win_rate_intervals",
+    "win_rates",
 ]

@@ -27,6 +27,9 @@ GRADIENT_TOLERANCE = 1e-8
 """The largest gradient component of the mean log-likelihood that counts as converged."""
 
 
+_ROWS_OF_FIRST_CHECK = 1000
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """What a fit is given, a row a contest.
@@ -93,7 +96,8 @@ def why_not_finite(outcomes: Outcomes) -> str | None:
     The log-likelihood is concave. It has a unique finite maximum exactly when no direction of the parameters leaves
     every observed outcome's utility at least as far above each other outcome's as before. Such a direction is looked
     for by linear programming: with A the stacked utility differences of the observed outcomes, maximise sum(A d)
-    subject to A d >= 0, |d| <= 1. A positive optimum is ``"separated"``; otherwise rank(A) < p is ``"collinear"``.
+    subject to A d >= 0, |d| <= 1. If rank(A) < p the answer is ``"collinear"``; otherwise, if the optimum is
+    positive, ``"separated"``.
 
     Source: Albert and Anderson, On the existence of maximum likelihood estimates in logistic regression models,
     Biometrika 71 (1984); for Bradley-Terry alone it is Ford's condition, American Mathematical Monthly 64 (1957).
@@ -108,10 +112,22 @@ def why_not_finite(outcomes: Outcomes) -> str | None:
     differences = _utility_differences(outcomes)
     if np.linalg.matrix_rank(differences) < differences.shape[1]:
         return "collinear"
+    size = min(_ROWS_OF_FIRST_CHECK, len(differences))
+    while _has_separating_direction(differences[np.linspace(0, len(differences) - 1, size).astype(int)]):
+        if size == len(differences):
+            return "separated"
+        size = min(8 * size, len(differences))
+    return None
+
+
+def _has_separating_direction(differences: FloatArray) -> bool:
+    """Whether these rows leave a direction open; once some rows do not, no further row can: a part often settles it."""
+    if np.linalg.matrix_rank(differences) < differences.shape[1]:
+        return True
     solution = linprog(-differences.sum(axis=0), A_ub=-differences, b_ub=np.zeros(len(differences)), bounds=(-1.0, 1.0))
     if solution.status != 0:
         raise EstimationError(f"The check for a finite estimate did not finish: {solution.message}")
-    return "separated" if -solution.fun > 1e-7 else None
+    return bool(-solution.fun > 1e-7)
 
 
 def _utility_differences(outcomes: Outcomes) -> FloatArray:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from scipy import stats
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics.intervals import Interval, mean_intervals
+from evenhand.statistics.win_rate import win_rate_intervals
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -136,7 +137,7 @@ def compare_pairs(contests: Contests, *, level: float = 0.95) -> tuple[PairCompa
     scores, counts = wins.sum(axis=2), meetings.sum(axis=2)
     pairs = list(combinations(range(len(contests.systems)), 2))
     left, right = (np.array(side) for side in zip(*pairs, strict=True))
-    rates = ratio_intervals(wins[:, left, right], meetings[:, left, right], level=level)
+    rates = win_rate_intervals(wins[:, left, right], meetings[:, left, right], level=level)
     met = [rate is not None for rate in rates]
     head_to_head = _tests(
         [wins[:, i, j] - meetings[:, i, j] / 2 if seen else None for (i, j), seen in zip(pairs, met, strict=True)]

@@ -10,34 +10,12 @@ import numpy.typing as npt
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.cycles import CycleRate, cycle_rate
-from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.statistics.intervals import Interval
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
 from evenhand.statistics.paired_comparisons import PairedComparison, Strength, fit_davidson
 from evenhand.statistics.pairwise import PairComparison, compare_pairs, indistinguishable_groups
 from evenhand.statistics.ranks import Rank, rank_by_win_rate
-
-
-@dataclass(frozen=True)
-class WinRate:
-    """A system's record.
-
-    Attributes:
-        system: Its name.
-        win_rate: Mean score, a tie counting half; None without a scored contest.
-        contests: Scored contests.
-        wins: Of these, with a score above one half.
-        ties: With a score of exactly one half.
-        losses: With a score below one half.
-        unscored: Contests without a score; they are in no other number.
-    """
-
-    system: str
-    win_rate: Interval | None
-    contests: int
-    wins: int
-    ties: int
-    losses: int
-    unscored: int
+from evenhand.statistics.win_rate import WinRate, win_rates
 
 
 @dataclass(frozen=True)
@@ -95,31 +73,6 @@ class Ranking:
     contests: int
     unscored: int
     prompts: int
-
-
-def win_rates(contests: Contests, *, level: float = 0.95) -> tuple[WinRate, ...]:
-    """Each system's mean score over its scored contests, with an interval by prompt.
-
-    Source: the interval is that of ``ratio_intervals``: scores over contests, a prompt a cluster.
-
-    Args:
-        contests: Resolved, or presented.
-        level: Of the intervals.
-
-    >>> contests = Contests.of(["a", "b"], first=[0, 1, 0], second=[1, 0, 1], score=[1, 0.5, float("nan")])
-    >>> record = win_rates(contests)[0]
-    >>> record.win_rate.estimate, record.wins, record.ties, record.losses, record.unscored
-    (0.75, 1, 1, 0, 1)
-    """
-    rates = ratio_intervals(contests.wins.sum(axis=2), contests.meetings.sum(axis=2), level=level)
-    records = []
-    for system, name in enumerate(contests.systems):
-        own = np.concatenate(
-            [contests.score[contests.first == system], 1.0 - contests.score[contests.second == system]]
-        )
-        wins, ties, losses = (int(np.sum(test)) for test in (own > 0.5, own == 0.5, own < 0.5))
-        records.append(WinRate(name, rates[system], wins + ties + losses, wins, ties, losses, int(np.isnan(own).sum())))
-    return tuple(records)
 
 
 def rank_systems(

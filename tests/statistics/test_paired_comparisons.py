@@ -1,0 +1,181 @@
+import evalica
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from evenhand.errors import InvalidInputError
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.paired_comparisons import fit_bradley_terry, fit_davidson
+from evenhand.statistics.placement import placeable
+
+LOG_2, LOG_3, LOG_4 = np.log([2.0, 3.0, 4.0])
+
+
+def contests_of(rows, systems="ab"):
+    """Rows of (first, second, score, how often)."""
+    flat = [(first, second, score) for first, second, score, times in rows for _ in range(times)]
+    first, second, score = zip(*flat, strict=True)
+    return Contests.of(systems, first=first, second=second, score=score)
+
+
+def log_strengths(fit):
+    return [strength.log_strength and strength.log_strength.estimate for strength in fit.strengths]
+
+
+class TestByHand:
+    def test_bradley_terry_meets_proportions_that_fit_it_exactly(self):
+        # odds 3:1 and 3:1 make 9:1: lambda = (log 3, 0, -log 3), shares 9/13, 3/13, 1/13
+        contests = contests_of(
+            [(0, 1, 1, 3), (0, 1, 0, 1), (1, 2, 1, 3), (1, 2, 0, 1), (0, 2, 1, 9), (0, 2, 0, 1)], "abc"
+        )
+        fit = fit_bradley_terry(contests)
+        np.testing.assert_allclose(log_strengths(fit), [LOG_3, 0, -LOG_3], atol=1e-7)
+        np.testing.assert_allclose([s.share.estimate for s in fit.strengths], [9 / 13, 3 / 13, 1 / 13], atol=1e-7)
+
+    def test_davidson(self):
+        # pi = (4, 1), nu = 1.5: win : tie : loss = 4 : 1.5 · sqrt(4) : 1 = 4 : 3 : 1
+        fit = fit_davidson(contests_of([(0, 1, 1, 4), (0, 1, 0.5, 3), (0, 1, 0, 1)]))
+        np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
+        assert fit.tie.interval.estimate == pytest.approx(1.5, abs=1e-7)
+
+    def test_order_effect(self):
+        # pi = (3, 1), gamma = 2. a first: 2·3 : 1. b first: 2·1 : 3.
+        contests = contests_of([(0, 1, 1, 6), (0, 1, 0, 1), (1, 0, 1, 2), (1, 0, 0, 3)])
+        fit = fit_bradley_terry(contests, order_effect=True)
+        np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
+        assert fit.position_log_odds.interval.estimate == pytest.approx(LOG_2, abs=1e-7)
+        assert fit.position_probability.interval.estimate == pytest.approx(2 / 3, abs=1e-7)
+
+    def test_davidson_and_beaver(self):
+        # pi = (4, 1), gamma = 4, nu = 1. a first: 16 : sqrt(16) : 1. b first: 4 : sqrt(16) : 4.
+        rows = [(0, 1, 1, 16), (0, 1, 0.5, 4), (0, 1, 0, 1), (1, 0, 1, 7), (1, 0, 0.5, 7), (1, 0, 0, 7)]
+        fit = fit_davidson(contests_of(rows), order_effect=True)
+        np.testing.assert_allclose(log_strengths(fit), [LOG_4 / 2, -LOG_4 / 2], atol=1e-7)
+        assert fit.position_log_odds.interval.estimate == pytest.approx(LOG_4, abs=1e-7)
+        assert fit.tie.interval.estimate == pytest.approx(1.0, abs=1e-7)
+        # log-likelihood: 16 log 16/21 + 4 log 4/21 + log 1/21 + 21 log 1/3
+        by_hand = 16 * np.log(16 / 21) + 4 * np.log(4 / 21) + np.log(1 / 21) + 21 * np.log(1 / 3)
+        assert fit.log_likelihood == pytest.approx(by_hand, abs=1e-8)
+
+    def test_interval(self):
+        # 3 wins of 4 prompts: e = log 3, information n p q = 3/4, sum of squared scores 3 · (1/4)² + (3/4)² = 3/4,
+        # variance 4/3 · (3/4) / (3/4)² = 16/9; lambda = e/2 with error (4/3)/2 = 2/3; t(3) = 3.182446
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]))
+        interval = fit.strengths[0].log_strength
+        assert interval.estimate == pytest.approx(LOG_3 / 2, abs=1e-7)
+        assert interval.high - interval.estimate == pytest.approx(3.182446 * 2 / 3, abs=1e-5)
+        assert interval.n == 4
+        # the share of a is expit(e), its interval expit(e ± 3.182446 · 4/3)
+        share = fit.strengths[0].share
+        assert share.low == pytest.approx(1 / (1 + np.exp(-(LOG_3 - 3.182446 * 4 / 3))), abs=1e-6)
+
+
+class TestNoFiniteEstimate:
+    def test_a_sweep_is_placed_nowhere_and_the_others_among_themselves(self):
+        fit = fit_davidson(contests_of([(0, 1, 1, 5), (0, 2, 1, 5), (1, 2, 1, 3), (1, 2, 0, 1)], "abc"))
+        assert fit.strengths[0].log_strength is None
+        assert fit.strengths[0].reason == "won every contest: no finite strength"
+        np.testing.assert_allclose(log_strengths(fit)[1:], [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
+
+    def test_losing_everything(self):
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 2), (0, 1, 0, 2), (0, 2, 1, 1), (2, 1, 0, 1)], "abc"))
+        assert [s.reason for s in fit.strengths] == [None, None, "lost every contest: no finite strength"]
+
+    def test_two_camps_of_equal_size_leave_nobody_placed(self):
+        # a~b and c~d within, a and b win everything against c and d
+        rows = [(0, 1, 0.5, 2), (2, 3, 0.5, 2), (0, 2, 1, 1), (1, 3, 1, 1)]
+        fit = fit_bradley_terry(contests_of(rows, "abcd"))
+        assert log_strengths(fit) == [None] * 4
+        assert all("no chain of wins" in s.reason for s in fit.strengths)
+        assert fit.log_likelihood is None
+
+    def test_never_met(self):
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 1), (0, 1, 0, 1)], "abc"))
+        assert fit.strengths[2].reason == "no scored contest"
+
+    def test_only_ties(self):
+        davidson = fit_davidson(contests_of([(0, 1, 0.5, 3)]))
+        assert "every contest was a tie" in davidson.strengths[0].reason
+        assert davidson.tie.interval is None
+        assert log_strengths(fit_bradley_terry(contests_of([(0, 1, 0.5, 3)]))) == pytest.approx([0, 0])
+
+    def test_no_ties_is_bradley_terry_and_says_so(self):
+        rows = [(0, 1, 1, 3), (0, 1, 0, 1)]
+        fit = fit_davidson(contests_of(rows))
+        assert fit.tie.interval is None
+        assert fit.tie.reason == "no tie was seen: nu is 0"
+        assert log_strengths(fit) == log_strengths(fit_bradley_terry(contests_of(rows)))
+
+    def test_one_order_only_cannot_show_an_order_effect(self):
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), order_effect=True)
+        assert fit.position_log_odds.interval is None
+        assert "show pairs in both orders" in fit.position_log_odds.reason
+        np.testing.assert_allclose(log_strengths(fit), [LOG_3 / 2, -LOG_3 / 2], atol=1e-7)
+
+    def test_first_shown_always_wins(self):
+        fit = fit_davidson(contests_of([(0, 1, 1, 5), (1, 0, 1, 5)]), order_effect=True)
+        assert fit.position_probability.interval is None
+        assert "position decides" in fit.position_probability.reason
+        assert log_strengths(fit) == pytest.approx([0, 0])
+
+    def test_one_prompt_has_an_estimate_and_says_nothing_of_its_error(self):
+        contests = Contests.of("ab", first=[0] * 4, second=[1] * 4, score=[1, 1, 1, 0], cluster=[9] * 4)
+        interval = fit_bradley_terry(contests).strengths[0].log_strength
+        assert (interval.estimate, interval.low, interval.high) == (pytest.approx(LOG_3 / 2), -np.inf, np.inf)
+
+    def test_unscored_contests_are_counted_and_left_out(self):
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1), (0, 1, np.nan, 5)]))
+        assert (fit.contests, fit.unscored, fit.clusters) == (4, 5, 4)
+
+    def test_a_level_that_is_no_level(self):
+        with pytest.raises(InvalidInputError, match="level is 95"):
+            fit_bradley_terry(contests_of([(0, 1, 1, 3), (0, 1, 0, 1)]), level=95)
+
+
+@st.composite
+def decided_contests(draw):
+    size = draw(st.integers(2, 5))
+    orders = [(i, j) for i in range(size) for j in range(size) if i != j]
+    rows = draw(st.lists(st.tuples(st.sampled_from(orders), st.sampled_from([0.0, 1.0])), min_size=4, max_size=60))
+    contests = Contests.of(
+        [f"s{i}" for i in range(size)],
+        first=[order[0] for order, _ in rows],
+        second=[order[1] for order, _ in rows],
+        score=[score for _, score in rows],
+    )
+    assume(len(placeable(contests)[0]) == size)
+    return contests
+
+
+@settings(max_examples=40, deadline=None)
+@given(decided_contests())
+def test_strengths_are_those_of_evalica(contests):
+    winners = [evalica.Winner.X if score else evalica.Winner.Y for score in contests.score]
+    oracle = evalica.bradley_terry(
+        contests.first.tolist(), contests.second.tolist(), winners, tolerance=1e-12, limit=100_000
+    ).scores.sort_index()
+    shares = [strength.share.estimate for strength in fit_bradley_terry(contests).strengths]
+    np.testing.assert_allclose(shares, oracle / oracle.sum(), atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(decided_contests())
+def test_showing_every_pair_the_other_way_round_turns_the_order_effect_only(contests):
+    turned = Contests(contests.systems, contests.second, contests.first, 1 - contests.score, contests.cluster)
+    one, other = (fit_davidson(rows, order_effect=True) for rows in (contests, turned))
+    np.testing.assert_allclose(log_strengths(one), log_strengths(other), atol=1e-4)
+    assert one.position_log_odds.reason == other.position_log_odds.reason
+    if one.position_log_odds.interval is not None:
+        estimates = one.position_log_odds.interval.estimate, other.position_log_odds.interval.estimate
+        assert estimates[0] == pytest.approx(-estimates[1], abs=1e-4)
+
+
+def test_copies_within_a_prompt_bring_no_certainty():
+    generator = np.random.default_rng(5)
+    once = Contests.of("ab", first=[0] * 30, second=[1] * 30, score=generator.choice([0, 0.5, 1], 30))
+    five = Contests(
+        once.systems, *(np.repeat(column, 5) for column in (once.first, once.second, once.score, once.cluster))
+    )
+    one, many = (fit_davidson(contests).strengths[0].log_strength for contests in (once, five))
+    assert (many.low, many.high) == (pytest.approx(one.low, abs=1e-6), pytest.approx(one.high, abs=1e-6))

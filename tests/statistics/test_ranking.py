@@ -1,0 +1,109 @@
+import csv
+import gzip
+import json
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidInputError
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.length import length_controlled_win_rates
+from evenhand.statistics.paired_comparisons import fit_davidson
+from evenhand.statistics.ranking import rank_systems
+from evenhand.statistics.win_rate import win_rates
+from tests.statistics.simulated_contests import resolved, simulated_contests
+from tests.support.shared import shared_path
+
+
+def test_everything_in_one_call_is_what_the_parts_say():
+    presented = simulated_contests(np.random.default_rng(3), [0.8, 0.0, -0.8], advantage=0.6, ties=0.3)
+    contests = resolved(presented)
+    lengths = np.random.default_rng(4).normal(size=len(contests))
+    ranking = rank_systems(contests, presented=presented, length_difference=lengths, resamples=100)
+    assert [system.system for system in ranking.systems] == ["system 0", "system 1", "system 2"]
+    assert [system.record for system in ranking.systems] == list(win_rates(contests))
+    assert ranking.model == fit_davidson(presented, order_effect=True)
+    assert ranking.length_controlled == length_controlled_win_rates(contests, lengths)
+    assert ranking.balanced
+    assert (ranking.prompts, ranking.contests, ranking.unscored) == (60, 180, 0)
+    assert ranking.groups == (("system 0",), ("system 1",), ("system 2",))
+    assert rank_systems(contests, presented=presented, length_difference=lengths, resamples=100) == ranking
+
+
+def test_both_orders_remove_what_the_first_order_alone_adds():
+    """Equal systems before a judge that likes the first: only the first order puts system 0 far above one half."""
+    rates = {"both": [], "first order": []}
+    for seed in range(40):
+        presented = simulated_contests(np.random.default_rng(seed), [0.0, 0.0], advantage=1.0, prompts=60)
+        one_order = presented.only(presented.first == 0)
+        rates["both"].append(win_rates(resolved(presented))[0].win_rate.estimate)
+        rates["first order"].append(win_rates(one_order)[0].win_rate.estimate)
+    assert np.mean(rates["both"]) == pytest.approx(0.5, abs=0.02)
+    assert np.mean(rates["first order"]) == pytest.approx(1 / (1 + np.exp(-1)), abs=0.02)  # 0.731
+
+
+def test_a_baseline_design_is_not_balanced():
+    contests = Contests.of("abc", first=[0, 0], second=[1, 2], score=[1, 0])
+    assert not rank_systems(contests, resamples=10).balanced
+
+
+@pytest.mark.parametrize("score", [[], [np.nan], [1.0], [0.5]])
+def test_the_smallest_data_have_an_answer_for_everything(score):
+    rows = len(score)
+    contests = Contests.of(
+        "abc", first=np.zeros(rows, int), second=np.ones(rows, int), score=score, cluster=np.zeros(rows, int)
+    )
+    ranking = rank_systems(contests, presented=contests, length_difference=np.ones(rows), resamples=5)
+    assert all(system.strength.reason for system in ranking.systems)
+    assert ranking.groups == (("a", "b", "c"),)
+    assert ranking.length_controlled.reason
+    scored = [system for system in ranking.systems if system.record.win_rate is not None]
+    assert all((system.rank.low, system.rank.high) == (1, 2) for system in scored)
+
+
+def test_presented_contests_of_other_systems_are_refused():
+    contests = Contests.of("ab", first=[0], second=[1], score=[1])
+    other = Contests.of("ba", first=[0], second=[1], score=[1])
+    with pytest.raises(InvalidInputError, match="same order"):
+        rank_systems(contests, presented=other)
+
+
+@pytest.fixture(scope="module")
+def position_bias_logs():
+    """judge -> model -> (question, score of the model when shown second, when shown first), against vicuna-13b."""
+    verdicts = {}
+    path = shared_path("data/posbias_mtbench_raw.jsonl.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            verdicts[row["judge"], row["q"], row["a"], row["b"]] = row["parsed"]
+    score = {"A": 1.0, "B": 0.0, "C": 0.5}
+    found = defaultdict(lambda: defaultdict(list))
+    for (judge, question, first, second), verdict in verdicts.items():
+        if first == "vicuna-13b-v1.3":
+            swapped = score.get(verdicts[judge, question, second, first], np.nan)
+            found[judge][second].append((int(question), 1 - score.get(verdict, np.nan), swapped))
+    return found
+
+
+def test_published_win_rates_of_three_judges_recompute(position_bias_logs):
+    """Their rule: a verdict counts unless its swapped partner contradicts it, a lone one too; a row a verdict."""
+    path = shared_path("data/posbias_published_winrates.csv")
+    compared = 0
+    with path.open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            if row["bench"] != "MTBench" or row["judge"] not in position_bias_logs:
+                continue
+            rows = position_bias_logs[row["judge"]][row["model"]]
+            kept = [(q, s) for q, one, other in rows if not abs(one - other) > 0 for s in (one, other)]
+            contests = Contests.of(
+                [row["model"], "vicuna-13b-v1.3"],
+                first=[0] * len(kept),
+                second=[1] * len(kept),
+                score=[score for _, score in kept],
+                cluster=[question for question, _ in kept],
+            )
+            theirs = float(row["win_plus_halfdraw_on_consistent"])
+            assert win_rates(contests)[0].win_rate.estimate == pytest.approx(theirs, abs=5.001e-5)
+            compared += 1
+    assert compared == 90
