@@ -14,6 +14,7 @@ from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
 from evenhand.artifacts import context_mapping, criteria_ids, load_criteria_artifact
+from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.pairwise import PairwiseJudge
 from evenhand.metrics.pairwise_results import check_names
@@ -443,6 +444,43 @@ def test_predictions_that_cannot_be_compared(predictions, message):
     with pytest.raises(Exception, match=message):
         run(pairwise(), predictions)
     assert not SENT
+
+
+@pytest.mark.parametrize(
+    ("rule", "weights", "score"),
+    [
+        (None, None, 1.0),
+        ("mean", None, 2 / 3),
+        ("weighted_mode", [1.0, 1.0, 2.0], 0.5),
+        ("weighted_mean", [1.0, 2.0, 5.0], 3 / 8),
+    ],
+)
+def test_a_panel_votes_by_its_rule(rule, weights, score):
+    # log-odds of 40: a choice is certain; two judges prefer "good", one "bad"
+    tastes = [{"good": 40.0, "bad": 0.0}] * 2 + [{"good": 0.0, "bad": 40.0}]
+    panel = [SimulatedEngine(quality_by_response=taste, name=f"judge {place}") for place, taste in enumerate(tastes)]
+    metric = pairwise(inference_engine=panel, aggregation=rule, judge_weights=weights)
+    results = run(metric, [{"a": "good", "b": "bad"}])
+    (scores,) = instance_scores(results)
+    assert scores["a_contest_scores"] == pytest.approx([score])
+    assert scores["b_contest_scores"] == pytest.approx([1 - score])
+    assert scores["a_positional_bias"] == [False]
+    assert global_scores(results)["calls"] == 3 * 2 * 2
+
+
+def test_the_baseline_judges_offline():
+    results = run(
+        pairwise(inference_engine=BaselineEngine(), context_fields=["question"]), [responses(0), responses(1)]
+    )
+    assert global_scores(results)["parse_rate"] == 1.0
+    assert global_scores(results)["positional_bias"] == 0.0
+
+
+def test_samples_are_drawn_in_each_order():
+    engine = SimulatedEngine(quality_by_response={"x": 0.0, "y": 0.0}, noise=1.0)
+    results = run(pairwise(inference_engine=engine, samples=5), [["x", "y"]] * 3)
+    assert global_scores(results)["calls"] == 3 * 2 * 5 * 2
+    assert 0 < global_scores(results)["spread"] <= 0.5
 
 
 def test_an_engine_is_not_shown_data_of_a_class_that_it_may_not_see():
