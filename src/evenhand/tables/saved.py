@@ -1,0 +1,80 @@
+"""Result tables as JSON lines, and votes as rows of a data set: the same for every kind of table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenhand.errors import InvalidInputError
+from evenhand.votes import Vote
+
+Table = TypeVar("Table")
+
+_PLAIN_FIELDS = (
+    "judge_id",
+    "order",
+    "sample",
+    "selected_index",
+    "selected_label",
+    "value",
+    "na",
+    "assessment",
+    "summary",
+    "unscored_reason",
+    "error",
+    "weight",
+    "reasks",
+)
+
+
+def save_table(path: str | Path, kind: str, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write JSONL: a line that says what the table is and how many rows it has, then a line a row."""
+    given = list(rows)
+    first = {"evenhand": kind, "rows": len(given), **header}
+    with Path(path).open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in (first, *given))
+
+
+def load_table(
+    path: str | Path, kind: str, build: Callable[[dict[str, Any], list[dict[str, Any]]], Table], class_name: str
+) -> Table:
+    """Read what :func:`save_table` wrote.
+
+    Args:
+        path: The file.
+        kind: What it must be.
+        build: Header and rows -> the table.
+        class_name: Of the table, for the message.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, is something else, or is not whole.
+    """
+    try:
+        lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").split("\n") if line]
+        header = lines.pop(0)
+        if header["evenhand"] != kind or header["rows"] != len(lines):
+            raise KeyError(kind)
+        return build(header, lines)
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is not a saved table of {kind}, or not a whole one; {class_name}.save writes one"
+        ) from error
+
+
+def vote_record(vote: Vote) -> dict[str, Any]:
+    """A vote as a row of a data set: the same flat fields for every vote."""
+    dumped = vote.model_dump(mode="json", include={*_PLAIN_FIELDS, "usage"})
+    usage = dumped["usage"]
+    return {
+        **{name: dumped[name] for name in _PLAIN_FIELDS},
+        "reply": vote.completion.text if vote.completion else None,
+        "finish_reason": vote.completion.finish_reason if vote.completion else None,
+        "calls": usage["calls"],
+        "prompt_tokens": usage["prompt_tokens"],
+        "completion_tokens": usage["completion_tokens"],
+        "cost": usage["cost"],
+    }
