@@ -89,6 +89,7 @@ class BridgeTestLoopEngine(BridgeTestScriptedEngine):
     def prepare_engine(self):
         super().prepare_engine()
         self.semaphore = asyncio.Semaphore(1)
+        self.sent = 0
 
     def _infer(self, dataset, return_meta_data=False):
         async def one(instance):
@@ -98,6 +99,24 @@ class BridgeTestLoopEngine(BridgeTestScriptedEngine):
 
         async def every():
             return await asyncio.gather(*(one(instance) for instance in dataset))
+
+        return asyncio.get_event_loop().run_until_complete(every())
+
+
+class BridgeTestLeavingEngine(BridgeTestLoopEngine):
+    """One request at a time; the first failure ends the call, and the other requests still wait for their turn."""
+
+    def _infer(self, dataset, return_meta_data=False):
+        async def one(text):
+            async with self.semaphore:
+                self.sent += 1
+                if text == "poison":
+                    raise ValueError("poisoned")
+                await asyncio.sleep(0.01)
+                return "ok"
+
+        async def every():
+            return await asyncio.gather(*(one(self.text_of(instance["source"])) for instance in dataset))
 
         return asyncio.get_event_loop().run_until_complete(every())
 
@@ -264,6 +283,16 @@ def test_an_engine_with_its_own_event_loop_works_in_several_runs():
         outcomes = ask(UnitxtBridge(engine), *(request(f"a{i}") for i in range(5)))
         assert texts(outcomes) == ["ok"] * 5
     assert thread_of(engine) is thread_of(engine)
+
+
+def test_what_an_engine_left_waiting_when_it_failed_is_not_sent_later():
+    engine = BridgeTestLeavingEngine()
+    outcomes = ask(UnitxtBridge(engine), *(request("poison" if i == 0 else f"a{i}") for i in range(8)))
+    assert isinstance(outcomes[0], EngineError)
+    assert texts(outcomes[1:]) == ["ok"] * 7
+    # Calls of 8, 4 and 2 send the first, fail, and may have begun the second; 1 fails; then 1, 2 and 4 are answered.
+    # Sent to the end, they would make 8 + 4 + 2 + 1 + 7 = 22.
+    assert engine.sent <= 3 * 2 + 1 + 7
 
 
 def test_a_waiter_that_gives_up_is_not_asked_for():

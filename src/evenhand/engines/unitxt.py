@@ -18,9 +18,9 @@ from typing import Any
 import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.catalogs import register_catalog
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.engine_thread import thread_of
-from evenhand.engines.unitxt_replies import flatten, own_words, public_fields, read_failure, read_output
-from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError, RejectedRequestError
+from evenhand.engines.engine_thread import call_alone, thread_of
+from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
+from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError
 from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact
 from evenhand.votes import Completion, Message
 
@@ -216,7 +216,7 @@ class UnitxtBridge:
         try:
             self.engine.verify_instance({"source": "", "data_classification_policy": list(waiting.policy)})
         except Exception as error:
-            raise RejectedRequestError(own_words(error), cause="data_classification") from error
+            raise refusal_of_data(error) from error
 
     async def _gather(self, gathering: _Gathering) -> None:
         batch: list[_Waiting] = []
@@ -277,7 +277,7 @@ class UnitxtBridge:
         with_metadata = hasattr(self.engine, "get_return_object")
         cached, self.engine.use_cache = self.engine.use_cache, False
         try:
-            outputs = self._infer_as_chat_or_text(requests, with_metadata=with_metadata)
+            outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
         finally:
             self.engine.use_cache = cached
         if len(outputs) != len(requests):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from evenhand.engines.redaction import redact
 from evenhand.engines.replies import SHOWN_CHARACTERS, read_error
@@ -101,31 +101,41 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     if isinstance(error, EngineError):
         return error
     credentials = getattr(engine, "credentials", None)
-    secrets = (
-        [value for value in credentials.values() if isinstance(value, str)] if isinstance(credentials, dict) else []
-    )
-    message = redact(own_words(error), secrets)
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
-    failure = EngineError(message, cause=type(error).__name__)
+    given = credentials.values() if isinstance(credentials, Mapping) else ()
+    secrets = [value for value in given if isinstance(value, str)]
+    chain = _causes(error)
+    failure = EngineError(_shown(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
-            failure = read_error(status, message, secrets=secrets)
+            failure = read_error(status, _own_words(link), secrets=secrets)
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
-            failure = TransientEngineError(message, cause=type(link).__name__)
+            failure = TransientEngineError(_shown(link, secrets), cause=type(link).__name__)
             break
     failure.__cause__ = error
     return failure
 
 
-def own_words(error: Exception) -> str:
+def refusal_of_data(error: Exception) -> RejectedRequestError:
+    """The engine's refusal of data of this classification."""
+    return RejectedRequestError(_shown(error, ()), cause="data_classification")
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The exception, what it was raised from, and so on down to the first."""
+    chain = [error]
+    while chain[-1].__cause__ is not None and chain[-1].__cause__ not in chain:
+        chain.append(chain[-1].__cause__)
+    return chain
+
+
+def _own_words(error: BaseException) -> str:
     """The exception's own words, without the box that unitxt draws around them."""
     context = getattr(error, "__error_context__", None)
     original = context.get("original_message") if isinstance(context, Mapping) else None
-    told = " ".join(str(original or error).split())[:SHOWN_CHARACTERS]
-    return f"{type(error).__name__}: {told}"
+    return " ".join(str(original or error).split())
+
+
+def _shown(error: BaseException, secrets: Iterable[str]) -> str:
+    return redact(f"{type(error).__name__}: {_own_words(error)}", secrets)[:SHOWN_CHARACTERS]
