@@ -1,5 +1,7 @@
 """Do the intervals hold the truth as often as they say? 400 data sets each, the outcomes of a prompt dependent."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -43,6 +45,21 @@ def test_win_rates(scenario):
     assert (held >= 0.92).all()
     error = np.std([[rate.estimate for rate in row] for row in rates], axis=0) / DATA_SETS**0.5
     assert (np.abs(np.mean([[rate.estimate for rate in row] for row in rates], axis=0) - truth) < 4 * error).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_pairs(scenario):
+    strengths, advantage, ties = (SCENARIOS[scenario][name] for name in ("strengths", "advantage", "ties"))
+    margins = np.subtract.outer(strengths, strengths)
+    head_to_head = (expected_score(margins + advantage, ties) + expected_score(margins - advantage, ties)) / 2
+    rate = (head_to_head.sum(axis=1) - 0.5) / (len(strengths) - 1)
+    pairs = list(combinations(range(len(strengths)), 2))
+    compared = [list(zip(pairs, compare_pairs(contests), strict=True)) for contests in data_sets(scenario, 6)]
+    met = [[holds(pair.win_rate, head_to_head[i, j]) for (i, j), pair in row] for row in compared]
+    differ = [[holds(pair.difference, rate[i] - rate[j]) for (i, j), pair in row] for row in compared]
+    assert 0.93 <= np.mean(met) <= 0.97
+    assert 0.93 <= np.mean(differ) <= 0.97
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import Interval, mean_intervals
+from evenhand.statistics.intervals import Interval
 from evenhand.statistics.win_rate import win_rate_intervals
 
 FloatArray = npt.NDArray[np.float64]
@@ -117,9 +117,9 @@ def compare_pairs(contests: Contests, *, level: float = 0.95) -> tuple[PairCompa
 
     The head-to-head rate answers who wins when the two meet; the difference of win rates answers who stands higher in
     this field, and exists without a meeting (both against a baseline). Each family of tests is corrected by Holm for
-    its own number of tests. The interval of the difference is that of the mean of the prompts' linearised contributions
-    (`mean_intervals`, with the bounds -1 and 1 where every contribution keeps them, as it does when all prompts have
-    equally many contests). Its test flips the signs of the contributions, both rates replaced by the pooled one.
+    its own number of tests. The interval of the difference d is that of (1 + d) / 2 by `win_rate_intervals`, over the
+    prompts' linearised contributions; its test flips the signs of the contributions, both rates replaced by the pooled
+    one.
 
     Args:
         contests: Resolved contests, or presented ones: all contests of a prompt stay together.
@@ -176,12 +176,11 @@ def _difference(scores: FloatArray, counts: FloatArray, i: int, j: int, level: f
     scores, counts = scores[informing], counts[informing]
     rate_i, rate_j = (float(scores[:, system].sum() / counts[:, system].sum()) for system in (i, j))
     own = _contributions(scores, counts, i, rate_i) - _contributions(scores, counts, j, rate_j)
-    values = rate_i - rate_j + len(own) * own
-    bounds = (-1.0, 1.0) if np.all(np.abs(values) <= 1) else None
-    (interval,) = mean_intervals(values, level=level, bounds=bounds)
-    if interval is None:
+    as_shares = (1 + rate_i - rate_j + len(own) * own) / 2
+    (share,) = win_rate_intervals(as_shares[:, None], np.ones((len(own), 1)), level=level)
+    if share is None:
         return None
-    return replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
+    return replace(share, estimate=rate_i - rate_j, low=2 * share.low - 1, high=2 * share.high - 1)
 
 
 def _tests(differences: Sequence[FloatArray | None]) -> list[SignFlipTest | None]:

@@ -90,16 +90,18 @@ def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: float
     ('cluster_t_logit', 'bounded_dirichlet', None)
     """
     plain = ratio_intervals(scores, contests, level=level, bounds=None)
-    bounded = ratio_intervals(scores, contests, level=level)
     return tuple(
-        on_bounds if rate is None or on_bounds is None else _on_logit_scale(rate, on_bounds)
-        for rate, on_bounds in zip(plain, bounded, strict=True)
+        _on_logit_scale(rate) or ratio_intervals(scores[:, column], contests[:, column], level=level)[0]
+        for column, rate in enumerate(plain)
     )
 
 
-def _on_logit_scale(rate: Interval, otherwise: Interval) -> Interval:
-    variance_of_one = rate.estimate * (1 - rate.estimate)
-    if variance_of_one < 1e-12 or not np.isfinite(rate.high):
-        return otherwise
-    centre, half = logit(rate.estimate), (rate.high - rate.estimate) / variance_of_one
+def _on_logit_scale(rate: Interval | None) -> Interval | None:
+    """None where it cannot be formed: without a rate, at a bound, without a spread."""
+    if rate is None or not np.isfinite(rate.high):
+        return None
+    slope = rate.estimate * (1 - rate.estimate)
+    if slope < 1e-12:
+        return None
+    centre, half = logit(rate.estimate), (rate.high - rate.estimate) / slope
     return replace(rate, low=float(expit(centre - half)), high=float(expit(centre + half)), method="cluster_t_logit")
