@@ -37,7 +37,7 @@ def criterion(*options, **more):
         (lambda: criterion(GOOD, Option(label=" gOOd ", value=0.5)), "the option label ' gOOd ' twice"),
         (lambda: criterion(GOOD), r"has 1 option\(s\) that are not NA; a choice needs at least two"),
         (lambda: criterion(GOOD, NA), r"has 1 option\(s\) that are not NA"),
-        (lambda: criterion(), r"has 0 option\(s\)"),
+        (criterion, r"has 0 option\(s\)"),
         (lambda: criterion(GOOD, BAD, weight=math.inf), "weight inf; it must be finite"),
         (lambda: criterion(GOOD, BAD, weight=math.nan), "weight nan"),
         (

@@ -4,11 +4,13 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
+from evenhand.engines.openai_compatible import openai_compatible_judge
+from evenhand.engines.remote import RemoteSettings
 from evenhand.votes import Completion
 
 
 class ScriptedJudge:
-    """Answers with ``reply(request)`` (a text, a completion, or an error to raise), or with the texts of a list in turn.
+    """Answers with ``reply(request)``: a text, a completion, or an error to raise; or with those of a list in turn.
 
     Attributes:
         requests: Every request, in the order received.
@@ -59,3 +61,10 @@ class ScriptedJudge:
 def chooses(label):
     """A reply for every stage that ends in this label."""
     return lambda request: {"assessment": "It answers.", "summary": "In short: it answers."}.get(request.stage, label)
+
+
+def http_judge(base_url, **settings):
+    """A judge on a loopback server, quick to give up and without a key."""
+    given = {"model": "judge", "max_retries": 0, "backoff": 0.0, "timeout": 10.0, "api_key_env": "", **settings}
+    key = given.pop("api_key_env")
+    return openai_compatible_judge(RemoteSettings(**given), base_url, api_key_env=key)

@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request
 from evenhand.engines.calls import Budget, Calls
-from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Journal, describe_request, request_key
 from evenhand.errors import InvalidInputError, TooManyFailuresError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Permutation
@@ -289,8 +289,7 @@ class _DryCalls:
 
     def __init__(self, judge: JudgeEngine, journal: Journal | None) -> None:
         self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
-        identity = judge.identity()
-        self._identity = None if identity is None or journal is None else canonical_json(dict(identity))
+        self._once = journal is not None and judge.identity() is not None
         self._asked: set[str] = set()
         self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0
 
@@ -309,14 +308,18 @@ class _DryCalls:
         if known is not None:
             self.cached += 1
             return known
-        expected = Completion(text=(request.options or ("an assessment",))[0])
-        if self._identity is not None:
-            key = request_key(self._identity, describe_request(request))
-            if key in self._asked:
-                self.cached += 1
-                return expected
-            self._asked.add(key)
+        key = request_key("", describe_request(request))
+        expected = Completion(text=request.options[0] if request.options else _expected_assessment(key))
+        if self._once and key in self._asked:
+            self.cached += 1
+            return expected
+        self._asked.add(key)
         self.calls += 1
         self.prompt_tokens += sum(len(message["content"]) for message in request.messages) // CHARACTERS_PER_TOKEN
         self.completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
         return expected
+
+
+def _expected_assessment(key: str) -> str:
+    """A text as long as an assessment is expected to be, another for every request."""
+    return key.ljust(EXPECTED_REPLY_TOKENS["assessment"] * CHARACTERS_PER_TOKEN)

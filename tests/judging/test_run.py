@@ -1,0 +1,421 @@
+"""A run of the grid: every vote in its place, no call too many, and failures that are told."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.journal import Journal
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import (
+    FatalEngineError,
+    InvalidInputError,
+    JournalError,
+    TooManyFailuresError,
+    TransientEngineError,
+)
+from evenhand.judging.flow import Flow
+from evenhand.judging.grid import Grid
+from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.question import Question
+from evenhand.votes import Completion, Usage
+from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.server import Fault, JudgeServer, conversation
+
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+ONCE = Grid(check_positional_bias=False)
+QUIET = Limits(progress=False)
+
+
+def questions(count, text="answer {}"):
+    return [
+        Question(id=str(number), criterion=LEVELS, responses=(text.format(number),), instance=number)
+        for number in range(count)
+    ]
+
+
+def run(asked, judges, *, grid=None, flow=None, journal=None, weights=None, **limits):
+    return run_votes(
+        asked,
+        judges,
+        grid=grid or Grid(),
+        flow=flow or Flow(),
+        limits=Limits(**{"progress": False, "max_failure_rate": 1.0, **limits}),
+        journal=journal,
+        weights=weights,
+    )
+
+
+def selections(votes):
+    return [[(vote.judge_id, vote.order, vote.sample, vote.selected_label) for vote in row] for row in votes]
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with Journal(tmp_path / "journal.sqlite3") as opened:
+        yield opened
+
+
+def test_votes_stand_in_the_order_of_judges_orders_and_samples():
+    judges = [ScriptedJudge(chooses("High"), name="a"), ScriptedJudge(chooses("Low"), name="b")]
+    votes = run(questions(3), judges, grid=Grid(orders="both", samples=2), weights=[1.0, 3.0])
+    expected = [(judge, order, sample) for judge in ("a", "b") for order in ((0, 1, 2), (2, 1, 0)) for sample in (0, 1)]
+    for row in votes:
+        assert [(vote.judge_id, vote.order, vote.sample) for vote in row] == expected
+        assert [vote.weight for vote in row] == [1.0] * 4 + [3.0] * 4
+        assert [vote.selected_label for vote in row] == ["High"] * 4 + ["Low"] * 4
+
+
+def test_each_question_gets_its_own_answer():
+    judge = ScriptedJudge(lambda request: LEVELS.labels[int(request.question.id) % 3] if request.options else "reasons")
+    votes = run(questions(31), [judge])
+    assert [row[0].selected_index for row in votes] == [number % 3 for number in range(31)]
+    assert all(row[0].selected_index == row[1].selected_index for row in votes)
+
+
+def test_questions_shown_in_different_orders_have_votes_of_their_own_number():
+    votes = run(questions(10), [ScriptedJudge(chooses("Mid"))], grid=Grid(check_positional_bias=0.3))
+    assert sorted(map(len, votes)) == [1] * 7 + [2] * 3
+
+
+def test_no_questions_is_no_call():
+    judge = ScriptedJudge(chooses("Mid"))
+    assert run([], [judge]) == []
+    assert judge.requests == []
+
+
+@pytest.mark.parametrize(
+    ("judges", "weights", "message"),
+    [
+        ([], None, "no judge was given"),
+        (["a", "a"], None, r"several judges named \['a'\]"),
+        (["a", "b"], [1.0], r"judge_weights is \[1.0\]; give one positive weight for each of \['a', 'b'\]"),
+        (["a"], [0.0], r"judge_weights is \[0.0\]"),
+        (["a"], [-1.0], "judge_weights"),
+        (["a"], [float("nan")], "judge_weights"),
+        (["a"], [float("inf")], "judge_weights"),
+    ],
+)
+def test_a_panel_that_is_none_is_refused_before_the_first_call(judges, weights, message):
+    panel = [ScriptedJudge(chooses("Mid"), name=name) for name in judges]
+    with pytest.raises(InvalidInputError, match=message):
+        run(questions(1), panel, weights=weights)
+    assert not any(judge.requests for judge in panel)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_failure_rate": 1.5}, "max_failure_rate is 1.5"),
+        ({"max_calls": -1}, "max_calls is -1"),
+        ({"max_cost": -0.5}, "max_cost is -0.5"),
+    ],
+)
+def test_limits_that_are_none_are_refused(limits, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Limits(**limits)
+
+
+@pytest.mark.parametrize("max_calls", [0, 1, 5, 12])
+def test_max_calls_is_kept_to_the_call(max_calls):
+    with JudgeServer(labels=LEVELS.labels) as server:
+        votes = run(questions(6), [http_judge(server.base_url, max_in_flight=3)], grid=ONCE, max_calls=max_calls)
+    assert server.seen == max_calls  # the whole run takes 12: 6 votes of two calls
+    flat = [row[0] for row in votes]
+    assert {vote.unscored_reason for vote in flat} <= {None, "budget"}
+    assert sum(vote.usage.calls for vote in flat) == max_calls
+    finished = sum(vote.selected_index is not None for vote in flat)
+    assert finished <= max_calls // 2
+    assert all("max_calls" in vote.error for vote in flat if vote.unscored_reason == "budget")
+    assert (finished == 6) == (max_calls == 12)
+
+
+def test_max_calls_is_shared_by_the_panel():
+    with JudgeServer(labels=LEVELS.labels) as server:
+        panel = [http_judge(server.base_url, name=name) for name in ("a", "b", "c")]
+        run(questions(5), panel, max_calls=7)
+    assert server.seen == 7
+
+
+def test_max_cost_stops_the_launching_of_calls():
+    # each call costs 1 dollar; three calls in flight at most, so that at 10 dollars the run has stopped
+    judge = ScriptedJudge(
+        lambda request: Completion(text="Mid" if request.options else "It is.", cost=1.0), concurrency=3
+    )
+    votes = run(questions(20), [judge], grid=ONCE, max_cost=10.0)
+    assert 8 <= len(judge.requests) <= 10
+    reasons = [vote.unscored_reason for row in votes for vote in row]
+    assert set(reasons) == {None, "budget"}
+    assert sum(vote.usage.cost or 0 for row in votes for vote in row) == len(judge.requests)
+
+
+def test_votes_that_the_budget_left_out_are_not_failures():
+    with JudgeServer(labels=LEVELS.labels) as server:
+        votes = run(questions(6), [http_judge(server.base_url)], max_calls=2, max_failure_rate=0.0)
+    assert len(votes) == 6
+
+
+def test_the_replies_of_the_journal_cost_no_budget(journal):
+    with JudgeServer(labels=LEVELS.labels) as server:
+        judge = http_judge(server.base_url)
+        first = run(questions(4), [judge], grid=ONCE, journal=journal, max_calls=5)
+        second = run(questions(4), [judge], grid=ONCE, journal=journal, max_calls=3)
+    assert server.seen == 8
+    assert any(vote.unscored_reason == "budget" for row in first for vote in row)
+    assert all(vote.selected_index is not None for row in second for vote in row)
+
+
+@pytest.mark.parametrize(
+    ("failing", "rate", "raises"), [(2, 0.2, False), (3, 0.2, True), (0, 0.0, False), (1, 0.0, True)]
+)
+def test_too_many_failures_end_the_run_when_all_is_judged(failing, rate, raises):
+    def reply(request):
+        if int(request.question.id) < failing:
+            return TransientEngineError("gone", cause="http_500")
+        return "Mid" if request.options else "It is."
+
+    judge = ScriptedJudge(reply)
+    if not raises:
+        votes = run(questions(10), [judge], grid=ONCE, max_failure_rate=rate)
+    else:
+        with pytest.raises(TooManyFailuresError, match=f"{failing} of 10 votes failed") as caught:
+            run(questions(10), [judge], grid=ONCE, max_failure_rate=rate)
+        votes = caught.value.votes
+    assert [row[0].unscored_reason for row in votes] == ["engine_error"] * failing + [None] * (10 - failing)
+
+
+def test_the_causes_of_the_failures_are_counted():
+    def reply(request):
+        number = int(request.question.id)
+        if number < 3:
+            return TransientEngineError("no reply within 5 seconds", cause="timeout")
+        return FatalEngineError("model not found", cause="http_404") if number == 3 else "Mid"
+
+    with pytest.raises(TooManyFailuresError) as caught:
+        run(questions(4), [ScriptedJudge(reply, concurrency=1)], grid=ONCE, max_failure_rate=0.2)
+    message = str(caught.value)
+    assert "4 of 4 votes failed, more than max_failure_rate=0.2 allows: " in message
+    assert "3 × timeout: no reply within 5 seconds; 1 × http_404: model not found" in message
+    assert "only the failed calls are made" in message
+
+
+def test_a_second_run_makes_only_the_missing_calls(journal):
+    with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=500, match="answer 3")]) as server:
+        judge = http_judge(server.base_url)
+        first = run(questions(6), [judge], grid=ONCE, journal=journal)
+        assert [row[0].unscored_reason for row in first] == [None, None, None, "engine_error", None, None]
+        assert server.seen == 11  # 5 votes of two calls, and one that failed at the first
+        server.clear_faults()
+        second = run(questions(6), [judge], grid=ONCE, journal=journal)
+        assert server.seen == 13
+        third = run(questions(6), [judge], grid=ONCE, journal=journal)
+        assert server.seen == 13
+    assert [row[0].usage.calls for row in second] == [0, 0, 0, 2, 0, 0]
+    assert selections(second) == selections(third)
+    assert [row[0].selected_label for row in first[:3]] == [row[0].selected_label for row in second[:3]]
+    assert journal.count() == 12
+
+
+def test_more_samples_later_ask_only_for_the_new_ones(journal):
+    with JudgeServer(labels=LEVELS.labels) as server:
+        judge = http_judge(server.base_url, seed=1)
+        run(questions(3), [judge], grid=Grid(check_positional_bias=False, samples=2), journal=journal)
+        assert server.seen == 12
+        run(questions(3), [judge], grid=Grid(check_positional_bias=False, samples=3), journal=journal)
+        assert server.seen == 18
+
+
+def test_a_judge_that_can_never_answer_is_not_asked_again_and_again():
+    with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=401)]) as server:
+        votes = run(questions(50), [http_judge(server.base_url, max_in_flight=4, max_retries=5)])
+    assert server.seen <= 4
+    assert {vote.unscored_reason for row in votes for vote in row} == {"engine_error"}
+    assert all(vote.error.startswith("http_401: ") for row in votes for vote in row)
+
+
+def test_one_dead_judge_does_not_stop_the_panel():
+    with JudgeServer(labels=LEVELS.labels) as good, JudgeServer(faults=[Fault("status", status=401)]) as dead:
+        panel = [http_judge(dead.base_url, name="dead", max_in_flight=2), http_judge(good.base_url, name="good")]
+        votes = run(questions(20), panel, grid=ONCE)
+    assert all(row[0].unscored_reason == "engine_error" for row in votes)
+    assert all(row[1].selected_index is not None for row in votes)
+    assert good.seen == 40
+
+
+def jitter(request):
+    """Up to 20 ms, another for every request."""
+    return hash((request.question.id, request.presentation.order, request.stage)) % 20 / 1000
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 7, 64])
+def test_the_result_does_not_depend_on_concurrency_or_latency(concurrency):
+    def choice(request):
+        return LEVELS.labels[len(request.question.id) * 7 % 3] if request.options else f"on {request.question.id}"
+
+    grid = Grid(orders="shuffled", shuffles=3, samples=2)
+    plain = run(questions(12), [ScriptedJudge(choice, concurrency=1)], grid=grid)
+    other = run(questions(12), [ScriptedJudge(choice, concurrency=concurrency, delay=jitter)], grid=grid)
+    assert plain == other
+
+
+def test_no_stage_waits_for_another_vote():
+    """The first question's assessment comes only after the second question's selection was asked for."""
+    selected = threading.Event()
+
+    def delay(request):
+        if request.question.id == "1" and request.stage == "selection":
+            selected.set()
+        return 0.0 if request.question.id == "1" or selected.is_set() else 0.2
+
+    judge = ScriptedJudge(chooses("Mid"), concurrency=2, delay=delay)
+    run(questions(2), [judge], grid=ONCE)
+    assert selected.is_set()
+
+
+def test_no_more_calls_are_in_flight_than_the_judge_allows():
+    with JudgeServer(labels=LEVELS.labels, latency=0.02) as server:
+        run(questions(20), [http_judge(server.base_url, max_in_flight=3)])
+    assert server.max_in_flight == 3
+
+
+def own_words(body):
+    """A reply that names an option and is another for every request."""
+    return f"High. ({hash(conversation(body))})" if "response_format" not in body else '{"selected_option": "High"}'
+
+
+@pytest.mark.parametrize("flow", [Flow(), Flow(name="one_step"), Flow(generate_summaries=True)])
+@pytest.mark.parametrize("grid", [ONCE, Grid(check_positional_bias=0.4), Grid(orders="cyclic", samples=2)])
+def test_an_estimate_is_the_number_of_calls_of_an_undisturbed_run(flow, grid, journal):
+    asked = questions(5)
+    with JudgeServer(reply=own_words) as server:
+        judges = [http_judge(server.base_url, name="a", seed=1), http_judge(server.base_url, model="b", seed=2)]
+        before = estimate_run(asked, judges, grid=grid, flow=flow, journal=journal)
+        assert server.seen == 0
+        votes = run(asked, judges, grid=grid, flow=flow, journal=journal)
+        after = estimate_run(asked, judges, grid=grid, flow=flow, journal=journal)
+    assert (before.calls, before.cached) == (server.seen, 0)
+    assert (after.calls, after.cached) == (0, server.seen)
+    assert before.votes == after.votes == sum(map(len, votes))
+    assert before.prompt_tokens > 0 == after.prompt_tokens
+
+
+def test_an_estimate_follows_the_journaled_conversation_to_its_reasks(journal):
+    with JudgeServer(reply=lambda body: "hm") as server:
+        judge = http_judge(server.base_url)
+        run(questions(3), [judge], grid=ONCE, journal=journal)
+        assert server.seen == 9  # assessment, selection and re-ask
+        assert estimate_run(questions(3), [judge], grid=ONCE, journal=journal).calls == 0
+
+
+def test_equal_questions_are_asked_once(journal):
+    """Ten rows with the same texts: two calls, whatever is in flight when."""
+    asked = questions(10, text="the same answer")
+    with JudgeServer(labels=LEVELS.labels) as server:
+        judge = http_judge(server.base_url, max_in_flight=3)
+        estimate = estimate_run(asked, [judge], grid=ONCE, journal=journal)
+        votes = run(asked, [judge], grid=ONCE, journal=journal)
+    assert server.seen == estimate.calls == 2
+    assert estimate.cached == 18
+    assert len({row[0].selected_label for row in votes}) == 1
+    total = sum((row[0].usage for row in votes), Usage())
+    assert (total.calls, total.cached) == (2, 18)
+
+
+def test_an_estimate_prices_the_calls_that_are_to_be_made():
+    asked = questions(2)
+    judge = http_judge("http://127.0.0.1:9", prompt_price=3.0, completion_price=10.0)
+    estimate = estimate_run(asked, [judge], grid=ONCE)
+    # two votes: an assessment of 200 tokens and a selection of 8 each; dollars a million tokens
+    assert estimate.completion_tokens == 2 * (200 + 8)
+    assert estimate.cost == pytest.approx((estimate.prompt_tokens * 3.0 + 416 * 10.0) / 1e6)
+    assert estimate_run(asked, [http_judge("http://127.0.0.1:9")], grid=ONCE).cost is None
+    assert estimate_run(asked, [BaselineEngine()], grid=ONCE).cost is None
+
+
+def test_the_price_of_a_reply_is_that_of_its_tokens():
+    with JudgeServer(labels=LEVELS.labels) as server:
+        votes = run(questions(1), [http_judge(server.base_url, prompt_price=3.0, completion_price=10.0)], grid=ONCE)
+    used = votes[0][0].usage
+    assert used.cost == pytest.approx((used.prompt_tokens * 3.0 + used.completion_tokens * 10.0) / 1e6)
+    assert used.cost > 0
+
+
+def test_judges_without_a_model_need_no_journal(journal):
+    votes = run(questions(4), [BaselineEngine(), SimulatedEngine(seed=1)], journal=journal)
+    assert all(vote.selected_index is not None for row in votes for vote in row)
+    assert journal.count() == 0
+
+
+def test_a_journal_that_fails_ends_the_run_as_itself(tmp_path):
+    """Not as a group of errors: the command line and the caller look for a JournalError."""
+
+    class Full(Journal):
+        def put(self, *args, **more):
+            raise JournalError("the disk is full")
+
+    with Full(tmp_path / "journal.sqlite3") as journal, pytest.raises(JournalError, match="the disk is full"):
+        run(questions(5), [ScriptedJudge(chooses("Mid"))], journal=journal)
+
+
+def test_what_a_judge_does_wrong_is_not_hidden_in_a_group():
+    def reply(request):
+        raise ZeroDivisionError("a fault in the engine")
+
+    with pytest.raises(ZeroDivisionError, match="a fault in the engine"):
+        run(questions(5), [ScriptedJudge(reply)])
+
+
+def test_an_interrupt_drains_the_replies_that_are_on_their_way(journal):
+    interrupted = threading.Event()
+
+    def interrupt(body):
+        if server.seen >= 8 and not interrupted.is_set():
+            interrupted.set()
+            os.kill(os.getpid(), signal.SIGINT)
+        return "hm"
+
+    with JudgeServer(reply=interrupt, latency=0.05) as server:
+        with pytest.raises(KeyboardInterrupt):
+            run(
+                questions(200),
+                [http_judge(server.base_url, max_in_flight=4)],
+                flow=Flow(max_reasks=20),
+                journal=journal,
+            )
+        seen = server.seen
+        assert server.finished == seen
+    # what was launched was waited for and journaled; the votes begun, with 20 re-asks to go, launched nothing more
+    assert journal.count() == seen
+    assert 8 <= seen <= 8 + 20
+
+
+def test_a_second_interrupt_does_not_wait(journal):
+    count = threading.Semaphore(1)
+
+    def interrupt_twice():
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def reply(body):
+        if count.acquire(blocking=False):
+            threading.Thread(target=interrupt_twice).start()
+        return "It is High."
+
+    with JudgeServer(reply=reply, faults=[Fault("hang", on=[2, 3, 4])]) as server, pytest.raises(KeyboardInterrupt):
+        run(questions(50), [http_judge(server.base_url, max_in_flight=4, timeout=60.0)], journal=journal)
+
+
+def test_the_progress_bar_counts(capfd):
+    with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=500, match="answer 1")]) as server:
+        run(questions(3), [http_judge(server.base_url)], grid=ONCE, progress=True)
+    shown = capfd.readouterr().err
+    assert "3/3" in shown
+    assert "1 unscored, 4 calls" in shown
+    assert "tokens" in shown
