@@ -215,21 +215,14 @@ def _strengths(
         log_strengths = basis @ fit.parameters[:width]
         unused = len(fit.parameters) - width
         for position, system in enumerate(placed.tolist()):
+            # logit(share) = lambda - log(sum of the others' exp(lambda)): value and derivative
             others = np.delete(log_strengths, position)
-            rest = np.exp(others - logsumexp(others))
-            slope = (
-                np.insert(-rest, position, 1.0) @ basis
-            )  # of logit(share) = lambda - log(sum of the others' exp(lambda))
+            logit = log_strengths[position] - logsumexp(others)
+            slope = np.insert(-np.exp(others - logsumexp(others)), position, 1.0) @ basis
             found[system] = Strength(
                 systems[system],
                 wald_interval(fit, np.pad(basis[position], (0, unused)), level),
-                wald_interval(
-                    fit,
-                    np.pad(slope, (0, unused)),
-                    level,
-                    transform=expit,
-                    at=log_strengths[position] - logsumexp(others),
-                ),
+                wald_interval(fit, np.pad(slope, (0, unused)), level, transform=expit, at=logit),
                 None,
             )
     return tuple(found[system] for system in range(len(systems)))
