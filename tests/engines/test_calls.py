@@ -9,6 +9,7 @@ from evenhand.errors import (
     BudgetExhaustedError,
     FatalEngineError,
     InvalidInputError,
+    JournalError,
     RejectedRequestError,
     TransientEngineError,
 )
@@ -225,3 +226,31 @@ def test_leaving_the_run_ends_the_calls_nobody_waits_for():
 
     asyncio.run(run())
     assert engine.cancelled == 1
+
+
+def test_a_journal_that_fails_ends_the_call_with_its_error(journal):
+    engine = ScriptedEngine(good)
+    calls = Calls(engine, journal)
+    journal.close()
+    journal.get = lambda key: None
+    outcomes = ask_all(engine, [request("a"), request("b")], calls=calls)
+    assert [type(outcome) for outcome in outcomes] == [JournalError] * 2
+
+
+def test_a_reply_is_in_the_journal_before_it_is_handed_over(journal):
+    engine = ScriptedEngine(good)
+    calls = Calls(engine, journal)
+    counts = []
+
+    async def one(number):
+        await calls.complete(request(str(number)))
+        counts.append(journal.count())
+
+    async def run():
+        async with calls.running():
+            for start in range(0, 20, 5):
+                await asyncio.gather(*(one(number) for number in range(start, start + 5)))
+
+    asyncio.run(run())
+    assert all(count >= place for place, count in enumerate(counts, start=1))
+    assert counts[-1] == 20

@@ -7,8 +7,10 @@ import sys
 import threading
 
 import pytest
+from pydantic_core import PydanticSerializationError
 
 from evenhand.engines.journal import (
+    Entry,
     Journal,
     canonical_json,
     default_journal_path,
@@ -37,7 +39,7 @@ def key_of(asked, identity=IDENTITY):
 
 
 def put(journal, asked, completion=FULL, identity=IDENTITY):
-    journal.put(key_of(asked, identity), completion, identity=identity, request=describe_request(asked))
+    journal.put([Entry(key_of(asked, identity), completion, identity, describe_request(asked))])
 
 
 @pytest.fixture
@@ -88,6 +90,21 @@ def test_the_first_reply_recorded_stays(path):
         assert journal.count() == 1
 
 
+def test_entries_are_recorded_together_or_not_at_all(path):
+    broken = Completion.model_construct(text=object())
+    good, bad = (
+        Entry(key_of(request(name)), completion, IDENTITY, "{}")
+        for name, completion in (("good", FULL), ("bad", broken))
+    )
+    with Journal(path) as journal:
+        with pytest.raises(PydanticSerializationError):
+            journal.put([good, bad])
+        assert journal.count() == 0
+        journal.put([good, good])
+        assert journal.count() == 1
+        assert journal.get(good.key).text == FULL.text
+
+
 def test_rows_are_plain_json_that_sqlite_can_read(path):
     with Journal(path) as journal:
         put(journal, request("is it good?"), Completion(text="Good"))
@@ -125,7 +142,7 @@ def test_threads_share_one_journal(path):
 
 WRITER = """
 import sys
-from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Entry, Journal, describe_request, request_key
 from evenhand.engines.base import Request
 from evenhand.votes import Completion
 
@@ -133,7 +150,7 @@ path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 journal = Journal(path)
 for number in range(count):
     description = describe_request(Request(messages=({"role": "user", "content": f"{name}-{number}"},)))
-    journal.put(request_key("{}", description), Completion(text=str(number)), identity="{}", request=description)
+    journal.put([Entry(request_key("{}", description), Completion(text=str(number)), "{}", description)])
     print(number, flush=True)
 """
 

@@ -123,6 +123,19 @@ def test_a_reply_without_a_verdict_is_a_reply(kind, text, finish_reason):
     assert (completion.text, completion.finish_reason) == (text, finish_reason)
 
 
+def test_a_prompt_stopped_by_a_content_filter_is_a_reply_without_content():
+    with JudgeServer(faults=[Fault("status", status=400, code="content_policy_violation")]) as server:
+        completion = ask(judge_at(server))
+        assert (completion.text, completion.finish_reason, server.seen) == (None, "content_filter", 1)
+
+
+def test_an_exhausted_quota_stops_the_engine():
+    with JudgeServer(faults=[Fault("status", status=429, code="insufficient_quota")]) as server:
+        with pytest.raises(FatalEngineError):
+            ask(judge_at(server))
+        assert server.seen == 1
+
+
 def test_a_model_without_a_provider_is_fatal_and_sends_nothing():
     with JudgeServer() as server:
         with pytest.raises(FatalEngineError, match="LLM Provider NOT provided"):

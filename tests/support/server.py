@@ -70,6 +70,7 @@ class Fault:
         retry_after_date: The Retry-After header as an HTTP date so many seconds from now (rounded up to whole ones).
         seconds: For ``latency``.
         message: The message in the error's body.
+        code: The code in the error's body.
     """
 
     kind: FaultKind
@@ -81,6 +82,7 @@ class Fault:
     retry_after_date: float | None = None
     seconds: float = 0.0
     message: str = "the fault that the test asked for"
+    code: str | None = None
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,8 @@ class _Application:
             wait = math.ceil(now + fault.retry_after_date) - now
             headers["Retry-After"] = format_datetime(datetime.now(UTC) + timedelta(seconds=wait), usegmt=True)
         message = f"{fault.message} (Authorization: {request.headers.get('Authorization')})"
-        return web.json_response({"error": {"message": message}}, status=fault.status, headers=headers)
+        error = {"message": message} | ({"code": fault.code} if fault.code else {})
+        return web.json_response({"error": error}, status=fault.status, headers=headers)
 
     def _payload(self, body: dict[str, Any], kinds: Collection[str]) -> Mapping[str, Any]:
         if "no_choices" in kinds:

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Entry, Journal, canonical_json, describe_request, request_key
 from evenhand.engines.replies import valid_unicode
-from evenhand.errors import BudgetExhaustedError, EngineError, FatalEngineError, InvalidInputError
+from evenhand.errors import BudgetExhaustedError, EngineError, FatalEngineError, InvalidInputError, JournalError
 from evenhand.votes import Completion, Usage
 
 
@@ -106,6 +106,8 @@ class Calls:
         self._journal = journal
         self._budget = budget if budget is not None else Budget()
         self._pending: dict[str, asyncio.Task[Completion]] = {}
+        self._unwritten: list[Entry] = []
+        self._written: asyncio.Future[None] | None = None
         self._fatal: FatalEngineError | None = None
         self._answered = 0
         self._cached = 0
@@ -188,7 +190,7 @@ class Calls:
         try:
             completion = _storable(await self.engine.complete(request))
             if self._journal is not None:
-                self._journal.put(key, completion, identity=identity, request=description)
+                await self._record(self._journal, Entry(key, completion, identity, description))
         except FatalEngineError as error:
             self._fatal = self._fatal or error
             self.failed += 1
@@ -200,6 +202,30 @@ class Calls:
             self._budget.settle(completion)
             del self._pending[key]
         return completion
+
+    def _record(self, journal: Journal, entry: Entry) -> asyncio.Future[None]:
+        """Done when the reply is in the journal: replies that arrive in one turn of the event loop share a write."""
+        if self._written is None:
+            loop = asyncio.get_running_loop()
+            self._written = loop.create_future()
+            loop.call_soon(self._write, journal)
+        self._unwritten.append(entry)
+        return self._written
+
+    def _write(self, journal: Journal) -> None:
+        entries, written = self._unwritten, self._written
+        self._unwritten, self._written = [], None
+        failure: JournalError | None = None
+        try:
+            journal.put(entries)
+        except JournalError as error:
+            failure = error
+        if written is None or written.done():  # the run was ended meanwhile; what was paid for is recorded all the same
+            return
+        if failure is None:
+            written.set_result(None)
+        else:
+            written.set_exception(failure)
 
     def _count(self, completion: Completion) -> Completion:
         if completion.cached:

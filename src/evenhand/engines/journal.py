@@ -14,8 +14,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -73,6 +74,23 @@ def request_key(identity: str, description: str) -> str:
     return hashlib.sha256(f"{identity}\n{description}".encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A reply to record.
+
+    Attributes:
+        key: From :func:`request_key`.
+        completion: The reply.
+        identity: The engine's identity as canonical JSON, without secrets.
+        request: From :func:`describe_request`; kept so that the file can be read by people.
+    """
+
+    key: str
+    completion: Completion
+    identity: str
+    request: str
+
+
 class Journal:
     """The replies recorded in one file. Safe to use from several threads and processes.
 
@@ -124,26 +142,25 @@ class Journal:
                 f"delete that row, or {_ELSEWHERE}"
             ) from error
 
-    def put(self, key: str, completion: Completion, *, identity: str, request: str) -> None:
-        """Record a reply. The first reply recorded under a key stays.
-
-        Args:
-            key: From :func:`request_key`.
-            completion: The reply.
-            identity: The engine's identity as canonical JSON, without secrets.
-            request: From :func:`describe_request`; kept so that the file can be read by people.
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Record replies, all of them or none. The first reply recorded under a key stays.
 
         Raises:
             JournalError: If the file cannot be written.
         """
-        reply = completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
         with self._connected() as connection:
-            engine = self._engines.get(identity)
-            if engine is None:
-                engine = self._engines[identity] = self._engine_id(connection, identity)
-            connection.execute(
-                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?)", (key, engine, request, reply, time.time())
-            )
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(
+                    "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?)",
+                    [self._row(connection, entry) for entry in entries],
+                )
+                connection.execute("COMMIT")
+            except BaseException:
+                self._engines.clear()
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless; using a closed journal is an error."""
@@ -151,6 +168,13 @@ class Journal:
             self._closed = True
             if self._process == os.getpid():
                 self._connection.close()
+
+    def _row(self, connection: sqlite3.Connection, entry: Entry) -> tuple[str, int, str, str, float]:
+        engine = self._engines.get(entry.identity)
+        if engine is None:
+            engine = self._engines[entry.identity] = self._engine_id(connection, entry.identity)
+        reply = entry.completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
+        return entry.key, engine, entry.request, reply, time.time()
 
     @staticmethod
     def _engine_id(connection: sqlite3.Connection, identity: str) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from evenhand.engines.openai_compatible import environment_value, normalized_base_url
 from evenhand.engines.redaction import check_variable_name
 from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
-from evenhand.engines.replies import read_completion, read_error
+from evenhand.engines.replies import CONTENT_FILTER_CODES, read_completion, read_error
 from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError
 from evenhand.votes import Completion
 
@@ -125,12 +125,11 @@ class _LiteLLMConnection:
             response = await litellm.acompletion(
                 **{**payload, "messages": list(payload["messages"])},
                 **self._address,
-                num_retries=0,
                 max_retries=0,
                 drop_params=True,
             )
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
-            filtered = isinstance(error, litellm.ContentPolicyViolationError)
+            filtered = isinstance(error, litellm.ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
             failure = None if filtered else self._failure(error)
         else:
             completion = read_completion(response.model_dump())
@@ -162,7 +161,7 @@ class _LiteLLMConnection:
         """Our error for one of litellm's, told by its status."""
         secrets = [value for name, value in self._address.items() if name == "api_key"]
         status = getattr(error, "status_code", None)
-        text = str(error)
+        text = f"{error} {_code(error)}".rstrip()
         if not isinstance(status, int):
             return read_error(400, f"{type(error).__name__}: {text}", None, secrets)
         headers: Any = getattr(error, "litellm_response_headers", None)
@@ -171,6 +170,12 @@ class _LiteLLMConnection:
         if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
             return FatalEngineError(str(failure), cause=failure.cause)
         return failure
+
+
+def _code(error: Exception) -> str:
+    """The code in the error's body, which litellm's message leaves out."""
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) else ""
 
 
 async def _stop_logging_worker() -> None:

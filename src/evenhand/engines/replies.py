@@ -15,6 +15,7 @@ from evenhand.votes import Completion, TokenLogprob
 
 FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
 TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
+CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
 SHOWN_CHARACTERS: Final = 300
 
 
@@ -119,7 +120,7 @@ def read_error(status: int, body: str, retry_after: str | None = None, secrets: 
 
 def filtered_completion(status: int, body: str) -> Completion | None:
     """Some servers answer 400 when their content filter stops a prompt: that is a reply, not a fault."""
-    if status != 400 or not any(code in body for code in ('"content_filter"', '"content_policy_violation"')):
+    if status != 400 or not any(f'"{code}"' in body for code in CONTENT_FILTER_CODES):
         return None
     return Completion(text=None, finish_reason="content_filter")
 
