@@ -173,9 +173,14 @@ class _LiteLLMConnection:
 
 
 def _code(error: Exception) -> str:
-    """The code in the error's body, which litellm's message leaves out."""
-    code = getattr(error, "code", None)
-    return code if isinstance(code, str) else ""
+    """The code in the body of the server's answer: litellm's message leaves it out, its client's error has it."""
+    source: BaseException | None = error
+    while source is not None:
+        code = getattr(source, "code", None)
+        if isinstance(code, str) and not code.isdecimal():
+            return code
+        source = source.__context__
+    return ""
 
 
 async def _stop_logging_worker() -> None:
