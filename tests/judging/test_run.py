@@ -1,6 +1,5 @@
 """A run of the grid: every vote in its place, no call too many, and failures that are told."""
 
-import os
 import signal
 import threading
 
@@ -372,13 +371,18 @@ def test_what_a_judge_does_wrong_is_not_hidden_in_a_group():
         run(questions(5), [ScriptedJudge(reply)])
 
 
+def interrupt_main_thread():
+    """As Control-C does; a signal to the process may reach any of its threads and leave the main one asleep."""
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
 def test_an_interrupt_drains_the_replies_that_are_on_their_way(journal):
     interrupted = threading.Event()
 
     def interrupt(body):
         if server.seen >= 8 and not interrupted.is_set():
             interrupted.set()
-            os.kill(os.getpid(), signal.SIGINT)
+            interrupt_main_thread()
         return "hm"
 
     with JudgeServer(reply=interrupt, latency=0.05) as server:
@@ -400,8 +404,8 @@ def test_a_second_interrupt_does_not_wait(journal):
     count = threading.Semaphore(1)
 
     def interrupt_twice():
-        os.kill(os.getpid(), signal.SIGINT)
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        interrupt_main_thread()
+        threading.Timer(0.3, interrupt_main_thread).start()
 
     def reply(body):
         if count.acquire(blocking=False):
