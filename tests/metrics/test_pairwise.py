@@ -63,7 +63,7 @@ def biased_judge(messages):
 
 
 @script
-def mumbling_judge(messages):
+def mumbling_comparer(messages):
     """Names no option when the sum of the qualities is even."""
     if len(messages) == 1:
         return "They differ in quality."
@@ -245,7 +245,7 @@ def test_global_scores_are_for_every_system_with_intervals():
 def test_replies_that_name_no_option_are_counted_and_bounded():
     # qualities 1, 2, 4: 1 and 2 meet (odd: 2 wins), 1 and 4 (odd: 4 wins), 2 and 4 (even: nothing)
     given = ["quality 1 of a", "quality 2 of b", "quality 4 of c"]
-    results = run(pairwise("mumbling_judge"), [given])
+    results = run(pairwise("mumbling_comparer"), [given])
     (scores,) = instance_scores(results)
     assert scores["2_contest_scores"] == [1.0, None]
     assert scores["2_contest_results"] == [True, None]

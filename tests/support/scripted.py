@@ -31,6 +31,8 @@ SENT: list[dict[str, Any]] = []
 
 
 def script(function: Any) -> Any:
-    """Register a script under its name."""
+    """Register a script under its name, which no script of another test module may have."""
+    known = SCRIPTS.get(function.__name__)
+    assert known is None or known.__module__ == function.__module__, f"two scripts are called {function.__name__!r}"
     SCRIPTS[function.__name__] = function
     return function
