@@ -19,13 +19,16 @@ __all__ = [
     "Rubric",
     "Verdict",
     "Vote",
+    "WinrateTable",
     "__version__",
     "aggregate",
     "catalog_path",
+    "evaluation_module",
     "judge",
     "load",
     "match_closest_option",
     "register",
+    "winrates",
 ]
 
 _HOMES = {
@@ -39,12 +42,15 @@ _HOMES = {
     "Rubric": "evenhand.criteria",
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",
+    "WinrateTable": "evenhand.tables",
     "aggregate": "evenhand.aggregation",
     "catalog_path": "evenhand.registration",
+    "evaluation_module": "evenhand.hugging_face",
     "judge": "evenhand.tables",
     "load": "evenhand.artifacts",
     "match_closest_option": "evenhand.parsing",
     "register": "evenhand.registration",
+    "winrates": "evenhand.tables",
 }
 
 if TYPE_CHECKING:
@@ -52,10 +58,11 @@ if TYPE_CHECKING:
     from evenhand.artifacts import load
     from evenhand.criteria import Criterion, Option, Rubric
     from evenhand.errors import EvenhandError
+    from evenhand.hugging_face import evaluation_module
     from evenhand.parsing import match_closest_option
     from evenhand.question import Question
     from evenhand.registration import catalog_path, register
-    from evenhand.tables import JudgementTable, judge
+    from evenhand.tables import JudgementTable, WinrateTable, judge, winrates
     from evenhand.votes import Completion, Match, Verdict, Vote
 
 

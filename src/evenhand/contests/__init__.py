@@ -16,7 +16,13 @@ from evenhand.contests.tallies import (
     tallies,
     winrates,
 )
-from evenhand.contests.tournament import ComparisonRow, TournamentPlan, hold_tournament, plan_tournament
+from evenhand.contests.tournament import (
+    ComparisonRow,
+    TournamentPlan,
+    estimate_tournament,
+    hold_tournament,
+    plan_tournament,
+)
 
 __all__ = [
     "ComparisonRow",
@@ -29,6 +35,7 @@ __all__ = [
     "TournamentPlan",
     "check_reduction",
     "common_systems",
+    "estimate_tournament",
     "hold_tournament",
     "order_selections",
     "plan_tournament",

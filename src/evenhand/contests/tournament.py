@@ -19,7 +19,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
 from evenhand.judging.flow import Flow
-from evenhand.judging.run import Limits
+from evenhand.judging.run import Limits, RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.votes import Verdict, Vote
@@ -111,6 +111,32 @@ def plan_tournament(
         missing=(sum(map(len, pairs)) - len(questions)) * design.rounds,
         votes=votes,
         calls=votes * calls_per_vote(settings.flow),
+    )
+
+
+def estimate_tournament(
+    rows: Sequence[ComparisonRow], design: Design, settings: RunSettings, judges: Sequence[JudgeEngine]
+) -> RunEstimate:
+    """Calls, tokens and cost of a tournament, at most; nothing is called.
+
+    The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without replies
+    from the journal.
+
+    Raises:
+        InvalidInputError: If the instances name different systems, or these do not fit the design.
+    """
+    entered = _Field.of(rows, design, "win_rate")
+    questions = list(entered.questions(entered.pairs_of_round(0, ())).values())
+    if design.rounds == 1:
+        return settings.estimate(questions, judges)
+    once = replace(settings, journal=None).estimate(questions, judges)
+    return RunEstimate(
+        votes=once.votes * design.rounds,
+        calls=once.calls * design.rounds,
+        cached=once.cached * design.rounds,
+        prompt_tokens=once.prompt_tokens * design.rounds,
+        completion_tokens=once.completion_tokens * design.rounds,
+        cost=None if once.cost is None else once.cost * design.rounds,
     )
 
 

@@ -1,5 +1,16 @@
 """Result tables as text: Markdown, HTML, a terminal. Formats, and computes nothing."""
 
+from evenhand.reports.ranking import format_p_value, format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.reports.text_table import TextTable, format_count, format_interval, format_share
 
-__all__ = ["TextTable", "format_count", "format_interval", "format_share"]
+__all__ = [
+    "TextTable",
+    "format_count",
+    "format_interval",
+    "format_p_value",
+    "format_rank",
+    "format_share",
+    "matrix_table",
+    "pairs_table",
+    "ranking_notes",
+]

@@ -69,11 +69,21 @@ def _pipe_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def format_interval(interval: Interval | None, *, digits: int = 2) -> str:
-    """An estimate with its interval, or a dash where there is none."""
+def format_interval(interval: Interval | None, *, digits: int = 2, signed: bool = False) -> str:
+    """An estimate with its interval, or a dash where there is none; a limit that the data leave open is infinite.
+
+    Args:
+        interval: What to format.
+        digits: After the point.
+        signed: Write a plus before what is not negative.
+    """
     if interval is None:
         return MISSING
-    return f"{interval.estimate:.{digits}f} [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+    form = f"{'+' if signed else ''}.{digits}f"
+    estimate, low, high = (
+        f"{number:{form}}".replace("inf", "∞") for number in (interval.estimate, interval.low, interval.high)
+    )
+    return f"{estimate} [{low}, {high}]"
 
 
 def format_share(interval: Interval | None) -> str:

@@ -1,0 +1,182 @@
+"""Judge metrics as modules of Hugging Face's ``evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import datasets
+import evaluate
+
+from evenhand.artifacts import context_mapping, load_criteria_artifact
+from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.judging.instances import REFERENCE_FIELDS, text_of
+from evenhand.metrics.base import JudgeMetric
+from evenhand.registration import register
+from evenhand.unitxt_bases import EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
+
+USAGE = """
+Args:
+    predictions: What is judged, one entry an instance, in the form that the metric takes: a text for direct
+        assessment, a list of responses or a dict of system and response for a comparison.
+    references: Known good answers, a text or a list of texts an instance; may be left out.
+    **columns: The task data, a list with one entry an instance under each name.
+
+Returns:
+    The metric's global scores.
+"""
+
+
+def evaluation_module(metric: object) -> JudgeEvaluation:
+    """A judge metric as an ``evaluate`` module, for ``compute``, ``add``, ``add_batch`` and ``evaluate.combine``.
+
+    Other modules refuse columns that they do not know, so combine judges that need columns with one another, or name
+    the criterion's context otherwise.
+
+    Args:
+        metric: A catalog id with its settings, such as ``metrics.evenhand.direct[criteria=…,inference_engine=…]``, or a
+            metric object.
+
+    Raises:
+        ArtifactError: If the id names nothing, or something that is not a judge metric of evenhand.
+
+    Example:
+        >>> module = evaluation_module(
+        ...     "metrics.evenhand.direct[criteria=criteria.evenhand.direct.clarity,"
+        ...     "inference_engine=engines.evenhand.baseline,progress=False]"
+        ... )
+        >>> module.name
+        'direct_clarity'
+        >>> sorted(module.compute(predictions=["Paris is the capital of France."]))[:3]
+        ['agreement', 'calls', 'clarity']
+    """
+    register()
+    found = metric
+    if isinstance(metric, str):
+        try:
+            found = fetch_artifact(metric)[0]
+        except UnitxtArtifactNotFoundError as error:
+            raise ArtifactError(f"the catalog cannot make the metric {metric!r}: {error}") from error
+    if not isinstance(found, JudgeMetric):
+        raise ArtifactError(
+            f"{metric!r} is a {type(found).__name__}; give a judge metric of evenhand, such as "
+            "'metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+            "inference_engine=engines.evenhand.baseline]'"
+        )
+    return JudgeEvaluation(found)
+
+
+class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no types
+    """An ``evaluate`` metric in which a model judges.
+
+    Instances are kept in memory as they are given, because Arrow has no column for a dict that names other systems on
+    each data set, nor for a missing response. The columns that the metric's criterion shows to the judge are features;
+    others may be given too.
+
+    Attributes:
+        metric: The unitxt metric.
+    """
+
+    def __init__(self, metric: JudgeMetric) -> None:
+        self.metric = metric
+        self._inputs: list[EvaluationInput] = []
+        self._columns: tuple[str, ...] | None = None
+        super().__init__(keep_in_memory=True, seed=metric.seed)
+        self.info.module_name = _name_of(metric)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def _build_data_dir(self) -> str:
+        """Nothing is stored in files."""
+        return ""
+
+    def _info(self) -> evaluate.EvaluationModuleInfo:
+        text = datasets.Value("string")
+        shown = dict.fromkeys(needed_columns(self.metric), text)
+        return evaluate.EvaluationModuleInfo(
+            description=type(self.metric).__doc__ or "",
+            citation="",
+            inputs_description=USAGE,
+            features=datasets.Features({"predictions": text, "references": datasets.Sequence(text), **shown}),
+        )
+
+    def add(self, *, prediction: object = None, reference: object = None, **columns: object) -> None:
+        """Add one instance."""
+        # evaluate.combine passes one prediction under the names of many
+        one, other = columns.pop("predictions", prediction), columns.pop("references", reference)
+        self.add_batch(
+            predictions=None if one is None else [one],
+            references=None if other is None else [other],
+            **{name: [value] for name, value in columns.items()},
+        )
+
+    def add_batch(self, *, predictions: object = None, references: object = None, **columns: object) -> None:
+        """Add instances."""
+        given = {"predictions": predictions, "references": references, **columns}
+        lists = {name: _listed(name, column) for name, column in given.items() if column is not None}
+        self._check(lists)
+        for place, prediction in enumerate(lists["predictions"]):
+            task_data = {name: lists[name][place] for name in columns if name in lists}
+            reference = lists["references"][place] if "references" in lists else None
+            self._inputs.append(EvaluationInput(prediction, _references(reference), task_data))
+
+    def compute(self, *, predictions: object = None, references: object = None, **columns: object) -> dict[str, Any]:
+        """Judge the instances given here and added before, and forget them."""
+        if predictions is not None or references is not None or columns:
+            self.add_batch(predictions=predictions, references=references, **columns)
+        inputs, self._inputs, self._columns = self._inputs, [], None
+        if not inputs:
+            raise InvalidInputError("there are no instances to judge: give predictions=[…], or add some before")
+        scores = self.metric.annotate_scores(self.metric.reduce_and_bootstrap(self.metric.map_stream(inputs)))
+        return {**scores, "num_of_instances": len(inputs)}
+
+    def _check(self, lists: Mapping[str, Sequence[object]]) -> None:
+        if "predictions" not in lists:
+            raise InvalidInputError("there are no predictions to judge: give predictions=[…]")
+        sizes = {name: len(column) for name, column in lists.items()}
+        if len(set(sizes.values())) > 1:
+            raise InvalidInputError(f"the columns differ in length, {sizes!r}; give one entry an instance in each")
+        missing = [name for name in needed_columns(self.metric) if name not in lists]
+        if missing:
+            raise InvalidInputError(
+                f"the judge is shown {missing!r}, which are not given: pass {missing[0]}=[…] with one entry an "
+                "instance, or set the metric's context_fields"
+            )
+        columns = tuple(sorted(lists))
+        if self._columns not in {None, columns}:
+            raise InvalidInputError(
+                f"this batch has the columns {list(columns)!r}, those before had {list(self._columns or ())!r}"
+            )
+        self._columns = columns
+
+
+def needed_columns(metric: JudgeMetric) -> list[str]:
+    """The task data that the judge is shown beside the response, references aside."""
+    fields = metric.context_fields
+    if fields is None and metric.criteria is not None:
+        fields = load_criteria_artifact(metric.criteria).context_fields
+    names = list(context_mapping(fields).values()) if fields else []
+    names += [metric.criteria_field] if metric.criteria is None and metric.criteria_field else []
+    return list(dict.fromkeys(name.partition("/")[0] for name in names if name not in REFERENCE_FIELDS))
+
+
+def _name_of(metric: JudgeMetric) -> str:
+    """Such as ``direct_clarity``: two modules of a combination need two names."""
+    kind = metric.__type__.removesuffix("_judge")
+    if metric.criteria is None:
+        return kind
+    return f"{kind}_{load_criteria_artifact(metric.criteria).name.lower().replace(' ', '_')}"
+
+
+def _listed(name: str, column: object) -> list[Any]:
+    if isinstance(column, (str, bytes, Mapping)) or not hasattr(column, "__iter__"):
+        raise InvalidInputError(f"{name} is {column!r}; give a list with one entry an instance")
+    return list(column)
+
+
+def _references(reference: object) -> list[str]:
+    if reference is None:
+        return []
+    given = reference if isinstance(reference, (list, tuple)) else [reference]
+    return [text_of(one) for one in given]

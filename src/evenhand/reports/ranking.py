@@ -1,0 +1,112 @@
+"""A ranking as tables of texts: the matrix of pairwise winrates, every pair with its tests, and what must be said."""
+
+from __future__ import annotations
+
+from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_share
+from evenhand.statistics.paired_comparisons import Parameter
+from evenhand.statistics.pairwise import SignFlipTest
+from evenhand.statistics.ranking import Ranking
+from evenhand.statistics.ranks import Rank
+
+
+def matrix_table(ranking: Ranking) -> TextTable:
+    """How often the row's system beats the column's, best first."""
+    systems = [entry.system for entry in ranking.systems]
+    rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
+    cells = {}
+    for (first, second), rate in rates.items():
+        cells[first, second] = MISSING if rate is None else f"{rate.estimate:.2f}"
+        cells[second, first] = MISSING if rate is None else f"{1 - rate.estimate:.2f}"
+    return TextTable(
+        title="Winrate of the row's system against the column's",
+        headers=("", *systems),
+        rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
+    )
+
+
+def pairs_table(ranking: Ranking) -> TextTable:
+    """Every two systems: head to head, and the difference of their winrates over all contests."""
+    level = f"{ranking.level:.0%}"
+    return TextTable(
+        title="Head to head, and the paired difference of winrates over all contests (p corrected by Holm)",
+        headers=("systems", "contests", f"head to head [{level}]", "p", f"difference [{level}]", "p"),
+        rows=tuple(
+            (
+                f"{pair.first} – {pair.second}",
+                format_count(pair.contests),
+                format_interval(pair.win_rate),
+                format_adjusted(pair.win_rate_test),
+                format_interval(pair.difference, signed=True),
+                format_adjusted(pair.difference_test),
+            )
+            for pair in ranking.pairs
+        ),
+    )
+
+
+def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
+    """Position advantage, who cannot be told apart, circles, and why an estimate is missing where one is."""
+    notes = [_position_note(ranking.model.position_probability), *_groups_note(ranking), *_cycles_note(ranking)]
+    notes += _strength_notes(ranking)
+    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
+        notes.append(f"No length-controlled winrates: {ranking.length_controlled.reason}.")
+    if not ranking.balanced:
+        notes.append(
+            "Not every two systems met equally often, so winrates are over opponents of unequal strength: compare the "
+            "strengths."
+        )
+    return tuple(notes)
+
+
+def _position_note(position: Parameter) -> str:
+    if position.interval is None:
+        return f"Position advantage: no estimate, since {position.reason}."
+    return (
+        "Position advantage: between equals the response shown first wins "
+        f"{format_share(position.interval)} of the decided contests (Davidson and Beaver's model)."
+    )
+
+
+def _groups_note(ranking: Ranking) -> list[str]:
+    alike = [group for group in ranking.groups if len(group) > 1]
+    if not alike:
+        return [f"All systems can be told apart at the {ranking.level:.0%} level (Holm)."]
+    listed = "; ".join(", ".join(group) for group in alike)
+    return [f"Cannot be told apart at the {ranking.level:.0%} level (Holm): {listed}."]
+
+
+def _cycles_note(ranking: Ranking) -> list[str]:
+    cycles = ranking.cycles
+    if not cycles.triples:
+        return []
+    within = ""
+    if cycles.prompt_rate is not None:
+        within = f"; within prompts {format_share(cycles.prompt_rate)} of {cycles.prompt_triples:,}"
+    return [f"Preferences in a circle: {cycles.cyclic:,} of {cycles.triples:,} triples of systems{within}."]
+
+
+def _strength_notes(ranking: Ranking) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for entry in ranking.systems:
+        if entry.strength.reason is not None:
+            reasons.setdefault(entry.strength.reason, []).append(entry.system)
+    return [f"No strength for {', '.join(systems)}: {reason}." for reason, systems in reasons.items()]
+
+
+def format_rank(rank: Rank) -> str:
+    """A rank with the ranks that the tests leave open, or a dash."""
+    return MISSING if rank.rank is None else f"{rank.rank} [{rank.low}, {rank.high}]"
+
+
+def format_adjusted(test: SignFlipTest | None) -> str:
+    """The corrected p-value, or a dash where there was no test."""
+    return MISSING if test is None else format_p_value(test.adjusted_p_value)
+
+
+def format_p_value(p_value: float) -> str:
+    """A p-value, never as zero.
+
+    >>> format_p_value(0.0421), format_p_value(1e-9)
+    ('0.042', '< 0.001')
+    """
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

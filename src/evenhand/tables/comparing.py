@@ -1,0 +1,300 @@
+"""Comparing systems on a data set without a recipe: rows, a criterion and a judge in, a table of winrates out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Unpack, overload
+
+import evenhand
+from evenhand.artifacts import context_mapping, load_comparison
+from evenhand.contests import (
+    ComparisonRow,
+    Contest,
+    Reduction,
+    check_reduction,
+    estimate_tournament,
+    hold_tournament,
+)
+from evenhand.criteria import Criterion
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import as_judge
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.design import Design, parse_design
+from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, text_of
+from evenhand.judging.run import RunEstimate
+from evenhand.judging.settings import RunOptions, RunSettings
+from evenhand.tables.assessing import listed
+from evenhand.tables.contestants import Layout, Prompt
+from evenhand.tables.rows import read_rows
+from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
+
+SCALES = ("choice", "graded")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What :func:`winrates` asks, checked, before the first call."""
+
+    prompts: Sequence[Prompt]
+    criterion: Criterion
+    judges: tuple[JudgeEngine, ...]
+    context_fields: Mapping[str, str] | None
+    reference_field: str | None
+    gold_field: str | None
+    design: Design
+    settings: RunSettings
+    parameters: Mapping[str, Any]
+    reduction: Reduction
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(self.prompts[0].responses)
+
+    def rows(self) -> list[ComparisonRow]:
+        return [self._row(instance, prompt) for instance, prompt in enumerate(self.prompts)]
+
+    def run(self) -> WinrateTable:
+        gold = self._gold()
+        contests = hold_tournament(self.rows(), self.design, self.settings, self.judges, reduction=self.reduction)
+        return WinrateTable(
+            contests=tuple(self._entry(contest, gold) for contest in contests),
+            criterion=self.criterion,
+            systems=self.systems,
+            parameters=self.parameters,
+        )
+
+    def estimate(self) -> RunEstimate:
+        self._gold()
+        return estimate_tournament(self.rows(), self.design, self.settings, self.judges)
+
+    def _row(self, instance: int, prompt: Prompt) -> ComparisonRow:
+        references: tuple[str, ...] = ()
+        if self.reference_field is not None:
+            reference = field_of(prompt.fields, self.reference_field, instance, "reference_field")
+            references = () if reference is None else (text_of(reference),)
+        fields = self.criterion.context_fields if self.context_fields is None else self.context_fields
+        return ComparisonRow(
+            instance=instance,
+            responses=prompt.responses,
+            criterion=self.criterion,
+            context=context_of(prompt.fields, fields, instance, references),
+            references=references,
+        )
+
+    def _gold(self) -> dict[tuple[int, str, str], str | None]:
+        """Instance and pair -> the preference that a person gave, read before the first call."""
+        if self.gold_field is None:
+            return {}
+        return {
+            (instance, first, second): _preference(prompt, instance, first, second, self.gold_field)
+            for instance, prompt in enumerate(self.prompts)
+            for place, first in enumerate(self.systems)
+            for second in self.systems[place + 1 :]
+        }
+
+    def _entry(self, contest: Contest, gold: Mapping[tuple[int, str, str], str | None]) -> ContestEntry:
+        prompt = self.prompts[contest.instance]
+        first, second = (prompt.responses[system] for system in (contest.first, contest.second))
+        return ContestEntry(
+            contest=contest,
+            prompt_id=prompt.id,
+            lengths=(None if first is None else len(first), None if second is None else len(second)),
+            gold=gold.get((contest.instance, contest.first, contest.second)),
+        )
+
+
+def _preference(prompt: Prompt, instance: int, first: str, second: str, gold_field: str) -> str | None:
+    columns = [
+        gold_field.replace("{first}", one).replace("{second}", other)
+        for one, other in ((first, second), (second, first))
+    ]
+    column = columns[1] if columns[1] in prompt.fields and columns[0] not in prompt.fields else columns[0]
+    value = field_of(prompt.fields, column, instance, "gold_field")
+    if value in {None, ""}:
+        return None
+    if value not in {first, second, TIE}:
+        raise InvalidInputError(
+            f"instance {instance} has {value!r} in {column!r}, which gold_field names. "
+            + did_you_mean(value, (first, second, TIE))
+        )
+    return str(value)
+
+
+@overload
+def winrates(
+    dataset: object,
+    systems: Sequence[str] | None = ...,
+    criteria: object = ...,
+    engine: object = ...,
+    *,
+    systems_field: str | None = ...,
+    response_field: str | None = ...,
+    id_field: str | None = ...,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
+    reference_field: str | None = ...,
+    gold_field: str | None = ...,
+    split: str | None = ...,
+    design: str = ...,
+    allow_ties: bool = ...,
+    scale: str = ...,
+    reduction: str = ...,
+    resamples: int = ...,
+    dry_run: Literal[False] = ...,
+    **options: Unpack[RunOptions],
+) -> WinrateTable: ...
+
+
+@overload
+def winrates(
+    dataset: object,
+    systems: Sequence[str] | None = ...,
+    criteria: object = ...,
+    engine: object = ...,
+    *,
+    systems_field: str | None = ...,
+    response_field: str | None = ...,
+    id_field: str | None = ...,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
+    reference_field: str | None = ...,
+    gold_field: str | None = ...,
+    split: str | None = ...,
+    design: str = ...,
+    allow_ties: bool = ...,
+    scale: str = ...,
+    reduction: str = ...,
+    resamples: int = ...,
+    dry_run: Literal[True],
+    **options: Unpack[RunOptions],
+) -> RunEstimate: ...
+
+
+def winrates(
+    dataset: object,
+    systems: Sequence[str] | None = None,
+    criteria: object = None,
+    engine: object = None,
+    *,
+    systems_field: str | None = None,
+    response_field: str | None = None,
+    id_field: str | None = None,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
+    reference_field: str | None = None,
+    gold_field: str | None = None,
+    split: str | None = None,
+    design: str = "all",
+    allow_ties: bool = False,
+    scale: str = "choice",
+    reduction: str = "win_rate",
+    resamples: int = 1000,
+    dry_run: bool = False,
+    **options: Unpack[RunOptions],
+) -> WinrateTable | RunEstimate:
+    """Which of these systems is better, by how much, and how sure is that.
+
+    Wide data have one column a system: ``systems=["gpt", "llama"]``. Long data have one row a response, and columns for
+    the system, the response and the prompt: ``systems_field="model", response_field="output", id_field="prompt_id"``.
+    A response that is None, or that long data lack, is no response: its contests are unscored, and counted.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        systems: Wide data: the columns. Long data: which systems to compare; all without it.
+        criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion.
+        engine: The judge, or several that form a panel: catalog ids or engines.
+        systems_field: Long data: the column that names the system.
+        response_field: Long data: the column with the response.
+        id_field: Long data: the column that names the prompt.
+        context_fields: What the judge is shown beside the responses: a column, several, or name shown -> column.
+            Without it, the criterion says.
+        reference_field: The column with a known good answer; ``reference`` when there is one.
+        gold_field: The column with the preference of a person, the name of a system or ``tie``; ``{first}`` and
+            ``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.
+        split: Which split of a ``DatasetDict``.
+        design: Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs a prompt>`` or ``swiss:<rounds>``.
+        allow_ties: Offer the judge a tie; the graded scale always does.
+        scale: ``choice`` (which one is better) or ``graded`` (five levels).
+        reduction: ``win_rate``, or, with the graded scale, ``weighted_win_rate``.
+        resamples: For the expected ranks.
+        dry_run: Return what the run would take, without a call.
+        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions`.
+
+    Returns:
+        The table of winrates; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    if scale not in SCALES:
+        raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
+    if resamples < 1:
+        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
+    graded = scale == "graded"
+    rows = read_rows(dataset, split)
+    layout = Layout(_named(systems), systems_field, response_field, id_field)
+    layout.check(list(rows[0]))
+    criterion = load_comparison(_only(criteria), allow_ties=allow_ties, graded=graded)
+    context = None if context_fields is None else context_mapping(context_fields)
+    reference = reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None)
+    shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
+    settings = RunSettings.from_options(options, [criterion.scale])
+    parsed = parse_design(design, seed=settings.seed)
+    prompts = layout.prompts(rows, shared)
+    judges = tuple(as_judge(item) for item in _given_engine(engine))
+    plan = _Plan(
+        prompts=prompts,
+        criterion=criterion,
+        judges=judges,
+        context_fields=context,
+        reference_field=reference,
+        gold_field=gold_field,
+        design=parsed,
+        settings=settings,
+        reduction=check_reduction(reduction, graded=graded),
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in judges],
+            "n": len(prompts),
+            "systems_field": systems_field,
+            "response_field": response_field,
+            "id_field": id_field,
+            "context_fields": None if context is None else dict(context),
+            "reference_field": reference,
+            "gold_field": gold_field,
+            "design": str(parsed),
+            "allow_ties": allow_ties,
+            "scale": scale,
+            "reduction": reduction,
+            "resamples": resamples,
+            **settings.parameters(),
+        },
+    )
+    return plan.estimate() if dry_run else plan.run()
+
+
+def _named(systems: Sequence[str] | None) -> tuple[str, ...] | None:
+    if systems is None:
+        return None
+    if isinstance(systems, str) or not all(isinstance(system, str) for system in systems):
+        raise InvalidInputError(f"systems is {systems!r}; give a list of names, as ['gpt', 'llama']")
+    return tuple(systems)
+
+
+def _only(criteria: object) -> object:
+    given = listed(criteria)
+    if criteria is None or len(given) != 1:
+        raise InvalidInputError(
+            f"criteria is {criteria!r}; a table of winrates is about one criterion, such as "
+            "'criteria.evenhand.pairwise.overall_quality': call winrates once for each"
+        )
+    return given[0]
+
+
+def _given_engine(engine: object) -> list[object]:
+    if engine is None:
+        raise InvalidInputError(
+            "no engine was given, and a judge has no default: give a catalog id such as "
+            "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]', an engine object, or, offline and without a model, "
+            "'engines.evenhand.baseline'"
+        )
+    return listed(engine)

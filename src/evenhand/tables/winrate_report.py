@@ -1,0 +1,143 @@
+"""How a table of winrates is written down: one row a system, the matrix, the pairs, and what must be said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenhand.reports import (
+    TextTable,
+    format_count,
+    format_interval,
+    format_p_value,
+    format_rank,
+    format_share,
+    matrix_table,
+    pairs_table,
+    ranking_notes,
+)
+from evenhand.tables.notes import baseline_note, unscored_votes_note
+
+if TYPE_CHECKING:
+    from evenhand.statistics import Interval
+    from evenhand.tables.winrate_table import WinrateTable
+
+MOST_SYSTEMS_IN_A_MATRIX = 10
+"""With more, a matrix is wider than a page: ``WinrateTable.matrix`` and ``ranking.pairs`` still hold it."""
+
+
+def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
+    """The systems; and, for a field that fits on a page, the matrix and the pairs."""
+    systems = _systems_table(table)
+    if len(table.systems) > MOST_SYSTEMS_IN_A_MATRIX:
+        return (systems,)
+    return systems, matrix_table(table.ranking), pairs_table(table.ranking)
+
+
+def system_record(table: WinrateTable, system: str) -> dict[str, Any]:
+    """One system's numbers under flat names; what does not exist is None."""
+    entry = table.entry(system)
+    summary = table.summary.systems[table.systems.index(system)]
+    return {
+        "system": system,
+        **_flat("winrate", table.winrate(system)),
+        "winrate_if_unscored_0": summary.winrate_if_unscored_0,
+        "winrate_if_unscored_1": summary.winrate_if_unscored_1,
+        "rank": entry.rank.rank,
+        "rank_low": entry.rank.low,
+        "rank_high": entry.rank.high,
+        "expected_rank": entry.rank.expected,
+        **_flat("strength", entry.strength.log_strength),
+        "strength_missing_reason": entry.strength.reason,
+        **_flat("length_controlled_winrate", entry.length_controlled_win_rate),
+        "contests": summary.contests,
+        "ties": summary.ties,
+        "unscored": summary.unscored,
+        "mean_length": table.mean_lengths[system],
+    }
+
+
+def _flat(name: str, interval: Interval | None) -> dict[str, float | None]:
+    limits = (None, None, None) if interval is None else (interval.estimate, interval.low, interval.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), limits, strict=True))
+
+
+def _systems_table(table: WinrateTable) -> TextTable:
+    level = f"{table.parameters['level']:.0%}"
+    return TextTable(
+        title=(
+            f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
+            f"{format_count(table.parameters['n'])} prompts, {format_count(len(table.contests))} contests"
+        ),
+        headers=(
+            "system",
+            f"winrate [{level}]",
+            "rank",
+            "strength",
+            "at equal length",
+            "contests",
+            "ties",
+            "unscored",
+            "length",
+        ),
+        rows=tuple(_system_row(table, entry.system) for entry in table.ranking.systems),
+        notes=_notes(table),
+    )
+
+
+def _system_row(table: WinrateTable, system: str) -> tuple[str, ...]:
+    entry = table.entry(system)
+    summary = table.summary.systems[table.systems.index(system)]
+    return (
+        system,
+        format_interval(table.winrate(system)),
+        format_rank(entry.rank),
+        format_interval(entry.strength.log_strength),
+        format_interval(entry.length_controlled_win_rate),
+        format_count(summary.contests),
+        format_count(summary.ties),
+        format_count(summary.unscored),
+        format_count(table.mean_lengths[system]),
+    )
+
+
+def _notes(table: WinrateTable) -> tuple[str, ...]:
+    notes = [
+        "Strengths are log-odds by Davidson's model, 0 on average; lengths are mean characters.",
+        *ranking_notes(table.ranking),
+        *_order_notes(table),
+    ]
+    if table.summary.reduction != "win_rate":
+        notes.append("Winrates weigh a win by its grade; ranks, strengths and tests count every contest once.")
+    agreement = table.gold_agreement()
+    if agreement is not None:
+        notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
+    notes += [*_unscored_notes(table), *unscored_votes_note(table.summary.unscored_votes)]
+    return (*notes, *baseline_note(table.parameters["judges"]))
+
+
+def _order_notes(table: WinrateTable) -> list[str]:
+    position = table.summary.position
+    if table.summary.positional_bias is None or position is None:
+        return ["Orders: no contest was judged in both, so what position does to the verdicts is not known."]
+    note = f"Orders: the judge changes its mind in {format_share(table.summary.positional_bias)} of the contests"
+    if position.p_value is not None:
+        note += f"; of {format_count(position.n_stuck)} in which it keeps to one place, that is the first in "
+        note += f"{format_share(position.first_shown_preference)} (exact p {_equals(format_p_value(position.p_value))})"
+    return [note + "."]
+
+
+def _equals(p_value: str) -> str:
+    return p_value if p_value.startswith("<") else f"= {p_value}"
+
+
+def _unscored_notes(table: WinrateTable) -> list[str]:
+    if not table.summary.unscored:
+        return []
+    reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
+    bounds = "; ".join(
+        f"{one.system} {format_count(one.winrate_if_unscored_0, digits=2)} to "
+        f"{format_count(one.winrate_if_unscored_1, digits=2)}"
+        for one in table.summary.systems
+        if one.unscored
+    )
+    return [f"Unscored contests: {reasons}. Winrates if all of them were lost or won: {bounds}."]
