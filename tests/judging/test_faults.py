@@ -1,0 +1,236 @@
+"""What a user gets when the server fails: which rows are unscored and why, that the rest is scored, and what it cost."""
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import InvalidInputError, TooManyFailuresError
+from evenhand.tables import judge
+from tests.support.judges import http_judge
+from tests.support.server import Fault, JudgeServer, conversation
+
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+ROWS = [{"response": f"answer {number}"} for number in range(5)]
+HIT = 2
+UNDISTURBED = 2 * len(ROWS)  # an assessment and a selection for each
+ROW = f"answer {HIT}"
+AFTER = f"reasons for {ROW}"  # what a request holds once the row was assessed
+
+
+def reply(body):
+    """The assessment names its row, so that a fault can wait for it; the verdict is always Mid."""
+    if len(body["messages"]) > 1:
+        return '{"selected_option": "Mid"}' if "response_format" in body else "Mid"
+    return next(f"reasons for {row['response']}" for row in ROWS if row["response"] in conversation(body))
+
+
+def assess(server, *, rows=ROWS, journal=None, max_failure_rate=1.0, options=None, **settings):
+    return judge(
+        rows,
+        LEVELS,
+        http_judge(server.base_url, **settings),
+        check_positional_bias=False,
+        journal=journal,
+        max_failure_rate=max_failure_rate,
+        progress=False,
+        **(options or {}),
+    )
+
+
+def votes_of(table):
+    return [judgement.verdict.votes[0] for judgement in table.judgements]
+
+
+@pytest.mark.parametrize(
+    ("fault", "settings", "extra"),
+    [
+        (Fault("status", status=429, retry_after=0.05, match=ROW, times=2), {"max_retries": 3}, 2),
+        (Fault("status", status=429, match=ROW, times=1), {"max_retries": 3}, 1),
+        (Fault("status", status=429, retry_after_date=0.2, match=ROW, times=1), {"max_retries": 3}, 1),
+        (Fault("status", status=500, match=ROW, times=2), {"max_retries": 3}, 2),
+        (Fault("status", status=503, match=AFTER, times=1), {"max_retries": 3}, 1),
+        (Fault("hang", match=ROW, times=1), {"max_retries": 1, "timeout": 0.5}, 1),
+        (Fault("cut", match=ROW, times=1), {"max_retries": 1}, 1),
+        (Fault("cut_body", match=ROW, times=1), {"max_retries": 1}, 1),
+        (Fault("garbage", match=ROW, times=1), {"max_retries": 1}, 1),
+        (Fault("no_choices", match=AFTER, times=1), {"max_retries": 1}, 1),
+        (Fault("latency", seconds=0.1, match=ROW), {}, 0),
+    ],
+    ids=lambda value: f"{value.kind}-{value.status}" if isinstance(value, Fault) else None,
+)
+def test_what_passes_costs_another_attempt_and_no_row(fault, settings, extra):
+    with JudgeServer(reply=reply, faults=[fault]) as server:
+        table = assess(server, **settings)
+    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
+    assert server.seen == UNDISTURBED + extra
+    summary = table.summaries["response", "level"]
+    assert (summary.num_unscored, summary.score.estimate, summary.parse_rate.estimate) == (0, 0.5, 1.0)
+    assert summary.usage.calls == UNDISTURBED  # what was answered; the retries are inside their calls
+
+
+@pytest.mark.parametrize(
+    ("fault", "settings", "reason", "told", "calls"),
+    [
+        # in place of the row's two calls: so many attempts at the first one, or the first and so many at the second
+        (Fault("status", status=500, match=ROW), {"max_retries": 2}, "engine_error", "http_500", 3),
+        (Fault("status", status=500, match=AFTER), {"max_retries": 2}, "engine_error", "http_500", 1 + 3),
+        (Fault("status", status=400, match=ROW), {"max_retries": 2}, "engine_error", "http_400", 1),
+        (Fault("status", status=413, match=AFTER), {"max_retries": 2}, "engine_error", "http_413", 1 + 1),
+        (Fault("hang", match=ROW), {"max_retries": 1, "timeout": 0.4}, "engine_error", "timeout", 2),
+        (Fault("cut", match=ROW), {"max_retries": 1}, "engine_error", "connection", 2),
+        (Fault("cut_body", match=AFTER), {"max_retries": 1}, "engine_error", "connection", 1 + 2),
+        (Fault("garbage", match=ROW), {"max_retries": 1}, "engine_error", "garbage", 2),
+        (Fault("no_choices", match=ROW), {"max_retries": 1}, "engine_error", "garbage", 2),
+        (Fault("empty", match=ROW), {"max_retries": 2}, "empty", None, 1),
+        (Fault("none", match=ROW), {"max_retries": 2}, "empty", None, 1),
+        (Fault("empty", match=AFTER), {}, "empty", None, 1 + 2),  # the selection and its re-ask
+        (Fault("none", match=AFTER), {}, "empty", None, 1 + 2),
+        (Fault("content_filter", match=ROW), {}, "content_filter", None, 1),
+        (Fault("content_filter", match=AFTER), {}, "content_filter", None, 1 + 1),  # not asked again
+        (Fault("truncate", match=AFTER), {}, "truncated", None, 1 + 2),
+    ],
+    ids=lambda value: f"{value.kind}-{value.status}-{value.match}" if isinstance(value, Fault) else None,
+)
+def test_what_does_not_pass_leaves_one_row_unscored_and_says_why(fault, settings, reason, told, calls):
+    with JudgeServer(reply=reply, faults=[fault]) as server:
+        table = assess(server, **settings)
+    votes = votes_of(table)
+    assert [vote.unscored_reason for vote in votes] == [reason if row == HIT else None for row in range(5)]
+    assert [vote.selected_label for vote in votes] == [None if row == HIT else "Mid" for row in range(5)]
+    assert server.seen == UNDISTURBED - 2 + calls
+    verdict = table.judgements[HIT].verdict
+    assert (verdict.unscored_reason, verdict.aggregated_value) == (reason, None)
+    assert (votes[HIT].error is None) == (told is None)
+    if told is not None:
+        assert votes[HIT].error.startswith(f"{told}: ")
+    summary = table.summaries["response", "level"]
+    assert (summary.num_unscored, summary.score.estimate) == (1, 0.5)  # never 0, never the nearest label
+    assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (2 / 5, 3 / 5)
+    assert dict(summary.unscored_votes) == {reason: 1}
+    # a row without any reply says nothing about how well the replies can be read
+    assert summary.parse_rate.estimate == pytest.approx(1.0 if reason == "engine_error" else 4 / 5)
+    assert f"1 {reason}" in str(table)
+
+
+def test_a_truncated_assessment_is_still_followed_by_a_verdict():
+    with JudgeServer(reply=reply, faults=[Fault("truncate", match=ROW, times=1)]) as server:
+        table = assess(server)
+    assert votes_of(table)[HIT].selected_label == "Mid"
+    assert reply({"messages": [{"content": ROW}]}).startswith(votes_of(table)[HIT].assessment)
+    assert server.seen == UNDISTURBED
+
+
+def test_a_429_for_ever_ends_after_its_retries():
+    fault = Fault("status", status=429, retry_after=0.01, match=ROW)
+    with JudgeServer(reply=reply, faults=[fault]) as server:
+        table = assess(server, max_retries=1)
+    assert [vote.unscored_reason for vote in votes_of(table)] == [None, None, "engine_error", None, None]
+    assert votes_of(table)[HIT].error.startswith("http_429: ")
+    # one retry, and up to four more attempts while other requests are answered in between
+    assert UNDISTURBED - 2 + 2 <= server.seen <= UNDISTURBED - 2 + 5
+
+
+def test_a_rejected_row_ends_the_run_only_where_no_failure_is_tolerated():
+    faults = [Fault("status", status=400, match=ROW, message="too long for this model")]
+    with (
+        JudgeServer(reply=reply, faults=faults) as server,
+        pytest.raises(
+            TooManyFailuresError, match="1 of 5 votes failed.*1 × http_400.*too long for this model"
+        ) as caught,
+    ):
+        assess(server, max_failure_rate=0.0)
+    assert [row[0].unscored_reason for row in caught.value.votes] == [None, None, "engine_error", None, None]
+    assert server.seen == UNDISTURBED - 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_no_request_can_mend_stops_all_of_them_at_once(status):
+    with (
+        JudgeServer(reply=reply, faults=[Fault("status", status=status)]) as server,
+        pytest.raises(TooManyFailuresError, match=f"5 of 5 votes failed.*5 × http_{status}"),
+    ):
+        assess(server, max_failure_rate=0.2, max_in_flight=1, max_retries=5)
+    assert server.seen == 1
+
+
+def test_a_key_that_expires_does_not_lose_what_was_judged(tmp_path):
+    """The first three rows are judged; then the server answers 401; the second run pays for the other two."""
+    journal = tmp_path / "journal.sqlite3"
+    with JudgeServer(reply=reply) as server:
+        assess(server, rows=ROWS[:3], journal=journal)
+        server.add_fault(Fault("status", status=401))
+        expired = assess(server, journal=journal, max_in_flight=1)
+        assert [vote.unscored_reason for vote in votes_of(expired)] == [None] * 3 + ["engine_error"] * 2
+        assert server.seen == 6 + 1
+        server.clear_faults()
+        mended = assess(server, journal=journal)
+        assert server.seen == 6 + 1 + 4
+    assert [vote.selected_label for vote in votes_of(mended)] == ["Mid"] * 5
+
+
+def test_nobody_listens_at_the_address():
+    with JudgeServer() as server:
+        address = server
+    with pytest.raises(TooManyFailuresError, match="5 of 5 votes failed.*5 × connection"):
+        assess(address, max_failure_rate=0.2)
+
+
+def test_a_reply_cut_inside_a_character_is_a_reply():
+    """JSON can carry half an emoji; a file and a journal cannot."""
+    with JudgeServer(reply=lambda body: "Mid \ud83d" if len(body["messages"]) > 1 else "cut off \ud83d") as server:
+        table = assess(server, journal="default", structured_output=False)
+    assert [vote.assessment for vote in votes_of(table)] == ["cut off \ufffd"] * 5
+    assert server.seen == UNDISTURBED
+    table.to_markdown().encode()
+
+
+def test_half_a_character_in_the_data_is_shown_as_a_replacement(tmp_path):
+    with JudgeServer(reply=lambda body: "Mid") as server:
+        table = assess(server, rows=[{"response": "cut \ud83d"}], structured_output=False)
+    assert "cut \ufffd" in conversation(server.bodies[0])
+    table.save(tmp_path / "table.jsonl")
+    assert type(table).load(tmp_path / "table.jsonl").judgements == table.judgements
+
+
+def test_a_server_without_structured_output_is_asked_without():
+    with JudgeServer(reply=reply, faults=[Fault("unsupported_schema")]) as server:
+        table = assess(server, max_in_flight=1)
+    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
+    refused = sum("response_format" in body for body in server.bodies)
+    assert 1 <= refused <= 2  # the first, and one that was waiting behind it
+    assert server.seen == UNDISTURBED + refused
+
+
+def test_a_server_that_ignores_the_schema_is_read_all_the_same():
+    with JudgeServer(reply=lambda body: "I would say **Mid**.") as server:
+        table = assess(server)
+    assert [vote.selected_label for vote in votes_of(table)] == ["Mid"] * 5
+
+
+def test_a_missing_key_is_told_before_the_first_call(monkeypatch):
+    monkeypatch.delenv("OUR_KEY", raising=False)
+    with JudgeServer(reply=reply) as server, pytest.raises(InvalidInputError, match="'OUR_KEY', which is not set"):
+        assess(server, api_key_env="OUR_KEY")
+    assert server.seen == 0
+
+
+def test_many_faults_at_once_end_in_the_same_scores(tmp_path):
+    """Everything that can pass, on a third of the requests each: only the number of calls differs."""
+    faults = [
+        Fault("status", status=429, retry_after=0.01, on=range(1, 60, 4)),
+        Fault("status", status=500, on=range(2, 60, 9)),
+        Fault("cut", on=range(3, 60, 10)),
+        Fault("garbage", on=range(4, 60, 11)),
+    ]
+    rows = [{"response": f"answer {number}"} for number in range(5)] * 3
+    with JudgeServer(labels=LEVELS.labels) as calm:
+        undisturbed = assess(calm, rows=rows)
+    with JudgeServer(labels=LEVELS.labels, faults=faults) as server:
+        disturbed = assess(server, rows=rows, max_retries=8)
+    assert server.seen > calm.seen
+    labels = [vote.selected_label for vote in votes_of(undisturbed)]
+    assert [vote.selected_label for vote in votes_of(disturbed)] == labels
+    assert None not in labels
