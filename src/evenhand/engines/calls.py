@@ -74,7 +74,8 @@ class Budget:
         if self._unpriced is not None:
             raise BudgetExhaustedError(
                 f"max_cost={max_cost!r} cannot be kept, because the price of {self._unpriced!r} is not known: "
-                "limit the run with max_calls instead"
+                "limit the run with max_calls instead, or give the engine its prompt_price and completion_price "
+                "(0 for a server of your own)"
             )
         mean = self.cost / self._priced if self._priced else 0.0
         if self.cost + self.in_flight * mean + mean > max_cost or max_cost == 0:
