@@ -1,4 +1,4 @@
-"""What a user gets when the server fails: which rows are unscored and why, that the rest is scored, and what it cost."""
+"""What a user gets when the server fails: which rows are unscored and why, that the rest is scored, and the calls."""
 
 import pytest
 
@@ -138,7 +138,7 @@ def test_a_rejected_row_ends_the_run_only_where_no_failure_is_tolerated():
     with (
         JudgeServer(reply=reply, faults=faults) as server,
         pytest.raises(
-            TooManyFailuresError, match="1 of 5 votes failed.*1 × http_400.*too long for this model"
+            TooManyFailuresError, match=r"1 of 5 votes failed.*1 × http_400.*too long for this model"
         ) as caught,
     ):
         assess(server, max_failure_rate=0.0)
@@ -174,7 +174,7 @@ def test_a_key_that_expires_does_not_lose_what_was_judged(tmp_path):
 def test_nobody_listens_at_the_address():
     with JudgeServer() as server:
         address = server
-    with pytest.raises(TooManyFailuresError, match="5 of 5 votes failed.*5 × connection"):
+    with pytest.raises(TooManyFailuresError, match=r"5 of 5 votes failed.*5 × connection"):
         assess(address, max_failure_rate=0.2)
 
 

@@ -1,0 +1,104 @@
+"""A run that is killed and started again: no reply that was received is paid for twice, and the scores are the same."""
+
+import json
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.engines.journal import Journal, canonical_json
+from evenhand.tables import JudgementTable, judge
+from tests.support.judges import http_judge
+from tests.support.server import JudgeServerProcess
+
+ROOT = Path(__file__).resolve().parents[2]
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+ROWS = 40
+IN_FLIGHT = 4
+CALLS = ROWS * 2 * 2  # two orders of two steps
+
+
+def assess(base_url, journal):
+    """What the killed process runs, and this one for comparison."""
+    return judge(
+        [{"response": f"answer {number}"} for number in range(ROWS)],
+        LEVELS,
+        http_judge(base_url, max_in_flight=IN_FLIGHT),
+        journal=str(journal),
+        progress=False,
+    )
+
+
+def selections(table):
+    return [
+        [(vote.order, vote.selected_label, vote.assessment) for vote in judgement.verdict.votes]
+        for judgement in table.judgements
+    ]
+
+
+def start(base_url, journal, out):
+    code = (
+        "import json, sys; from tests.judging.test_crash import assess; table = assess(sys.argv[1], sys.argv[2]); "
+        "table.save(sys.argv[3])"
+    )
+    return subprocess.Popen([sys.executable, "-c", code, base_url, str(journal), str(out)], cwd=ROOT)
+
+
+def kill_after(process, server, finished):
+    """SIGKILL as soon as the server has finished so many requests."""
+    deadline = time.monotonic() + 120
+    while server.stats()["finished"] < finished:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline, "the run did not get so far"
+        time.sleep(0.005)
+    process.kill()
+    process.wait(30)
+
+
+def messages_seen(server):
+    """What was asked, in the order received."""
+    return [canonical_json(request["body"]["messages"]) for request in server.requests()]
+
+
+def journaled_messages(path):
+    with Journal(path) as journal, journal._connected() as connection:
+        return {
+            canonical_json(json.loads(row[0])["messages"]) for row in connection.execute("SELECT request FROM reply")
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [[CALLS // 2], [CALLS // 4, CALLS // 3]], ids=["killed once", "killed twice"])
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path, kills):
+    journal, out = tmp_path / "journal.sqlite3", tmp_path / "table.jsonl"
+    with JudgeServerProcess(latency=0.03, labels=LEVELS.labels) as server:
+        kept = [(0, set())]  # at each start: the requests that the server has seen, and the replies that are journaled
+        for more in kills:
+            process = start(server.base_url, journal, out)
+            kill_after(process, server, server.stats()["finished"] + more)
+            time.sleep(0.3)  # what was in flight at the kill is over at the server
+            kept.append((server.stats()["seen"], journaled_messages(journal)))
+            assert not out.exists()
+        assert start(server.base_url, journal, out).wait(120) == 0
+        asked = messages_seen(server)
+        resumed = JudgementTable.load(out)
+        undisturbed = assess(server.base_url, tmp_path / "other.sqlite3")
+        assert server.stats()["seen"] == len(asked) + CALLS
+
+    for (_, earlier), (seen, later) in pairwise(kept):
+        assert earlier < later, "a journaled reply is gone, or none was journaled"
+        assert len(later) < CALLS
+        assert not later & set(asked[seen:]), "a journaled reply was asked for again"
+    assert len(set(asked)) == CALLS
+    assert len(asked) - CALLS <= IN_FLIGHT * len(kills)  # only what was in flight at a kill was asked for again
+    assert selections(resumed) == selections(undisturbed)
+    assert resumed.summaries["response", "level"].score == undisturbed.summaries["response", "level"].score
+    assert all(vote.selected_label for judgement in resumed.judgements for vote in judgement.verdict.votes)

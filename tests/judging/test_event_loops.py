@@ -1,0 +1,118 @@
+"""Where a run may be started: in a notebook's event loop, in threads, several at once, and under a slow limit."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.tables import judge
+from tests.support.judges import http_judge
+from tests.support.server import JudgeServer
+
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+ROWS = [{"response": f"answer {number}"} for number in range(8)]
+
+
+def assess(engine, *, rows=ROWS, journal=None):
+    return judge(rows, LEVELS, engine, journal=journal, progress=False)
+
+
+def labels(table):
+    return [vote.selected_label for judgement in table.judgements for vote in judgement.verdict.votes]
+
+
+@pytest.fixture
+def server():
+    with JudgeServer(labels=LEVELS.labels, latency=0.01) as running:
+        yield running
+
+
+@pytest.fixture
+def expected(server):
+    found = labels(assess(http_judge(server.base_url)))
+    assert len(found) == 16
+    assert None not in found
+    return found
+
+
+def test_inside_a_running_loop_as_in_a_notebook(server, expected):
+    async def cell():
+        before = asyncio.get_running_loop()
+        table = assess(http_judge(server.base_url))
+        assert asyncio.get_running_loop() is before
+        await asyncio.sleep(0)
+        return table
+
+    assert labels(asyncio.run(cell())) == expected
+
+
+def test_in_another_thread(server, expected):
+    async def cell():
+        return await asyncio.to_thread(assess, http_judge(server.base_url))
+
+    assert labels(asyncio.run(cell())) == expected
+
+
+def test_twice_in_one_process_with_one_engine(server, expected):
+    engine = http_judge(server.base_url)
+    assert labels(assess(engine)) == expected
+    assert labels(assess(engine)) == expected
+
+
+def test_two_threads_at_once_with_one_engine(server, expected):
+    engine = http_judge(server.base_url)
+    started = threading.Barrier(2)
+
+    def work(_):
+        started.wait(10)
+        return labels(assess(engine))
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(work, range(2))) == [expected, expected]
+
+
+def test_two_threads_at_once_with_one_journal(server, expected, tmp_path):
+    started = threading.Barrier(2)
+
+    def work(_):
+        started.wait(10)
+        return labels(assess(http_judge(server.base_url), journal=tmp_path / "journal.sqlite3"))
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(work, range(2))) == [expected, expected]
+    seen = server.seen
+    assert labels(assess(http_judge(server.base_url), journal=tmp_path / "journal.sqlite3")) == expected
+    assert server.seen == seen
+
+
+def test_no_thread_is_left_behind(server):
+    assess(http_judge(server.base_url))
+    before = {thread.name for thread in threading.enumerate()}
+    for _ in range(3):
+        assess(http_judge(server.base_url))
+    left = {thread.name for thread in threading.enumerate()} - before
+    assert not [name for name in left if "portal" in name]
+
+
+def test_half_a_request_a_second(server):
+    """A limit below one a second, at which unitxt's own engine hangs: three calls, two seconds apart."""
+    begun = time.monotonic()
+    table = judge(
+        [{"response": "one"}, {"response": "two"}, {"response": "three"}],
+        LEVELS,
+        http_judge(server.base_url, requests_per_minute=30),
+        flow="one_step",
+        check_positional_bias=False,
+        journal=None,
+        progress=False,
+    )
+    assert None not in labels(table)
+    assert server.seen == 3
+    assert server.requests[2].received_at - begun > 3.99  # at the earliest: the first at once, the third 4 s later
