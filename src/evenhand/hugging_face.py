@@ -47,8 +47,9 @@ def evaluation_module(metric: object) -> JudgeEvaluation:
         ... )
         >>> module.name
         'direct_clarity'
-        >>> sorted(module.compute(predictions=["Paris is the capital of France."]))[:3]
-        ['agreement', 'calls', 'clarity']
+        >>> scores = module.compute(predictions=["It is Paris."], question=["What is the capital of France?"])
+        >>> scores["score_name"], scores["num_of_instances"]
+        ('clarity', 1)
     """
     register()
     found = metric

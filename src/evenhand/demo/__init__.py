@@ -6,6 +6,8 @@ from typing import Any
 
 SYSTEMS = ("alder", "birch", "cedar")
 CRITERIA = ("criteria.evenhand.direct.relevance", "criteria.evenhand.direct.correctness")
+COMPARISON = "criteria.evenhand.pairwise.overall_quality"
+GOLD_PREFERENCE = "preferred_{first}_{second}"
 GOLD_FIELDS = {"relevance": "{system}_relevance", "correctness": "{system}_correctness"}
 
 

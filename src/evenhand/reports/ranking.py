@@ -61,9 +61,12 @@ def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
 def _position_note(position: Parameter) -> str:
     if position.interval is None:
         return f"Position advantage: no estimate, since {position.reason}."
+    share = format_share(position.interval)
+    if position.interval.low <= 0 and position.interval.high >= 1:
+        share = f"{position.interval.estimate:.0%} (the data leave the interval open)"
     return (
-        "Position advantage: between equals the response shown first wins "
-        f"{format_share(position.interval)} of the decided contests (Davidson and Beaver's model)."
+        f"Position advantage: between equals the response shown first wins {share} of the decided contests (Davidson "
+        "and Beaver's model)."
     )
 
 

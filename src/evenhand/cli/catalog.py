@@ -1,0 +1,59 @@
+"""``evenhand catalog``: list, show, locate and check the entries of the catalog."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from evenhand.cli.options import add_verb
+from evenhand.errors import InvalidInputError, did_you_mean
+
+EXIT_UNSOUND = 1
+
+
+def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
+    """Add the verb."""
+    verb = add_verb(verbs, "catalog", "List, show, locate and check the entries of the catalog.", _run)
+    verb.add_argument("action", choices=("list", "show", "path", "check"))
+    verb.add_argument("entry", nargs="?", metavar="ID", help="an id; for list, a part of one")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from evenhand.registration import catalog_path, register  # noqa: PLC0415 - seconds of import
+
+    root = catalog_path()
+    entries = {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
+    if options.action == "path":
+        print(root if options.entry is None else _entry(entries, options.entry))
+    elif options.action == "list":
+        for identifier, path in entries.items():
+            if options.entry is None or options.entry in identifier:
+                print(f"{identifier:<58} {json.loads(path.read_text(encoding='utf-8')).get('__description__', '')}")
+    elif options.action == "show":
+        if options.entry is None:
+            raise InvalidInputError("catalog show needs an id, such as criteria.evenhand.direct.relevance")
+        print(_entry(entries, options.entry).read_text(encoding="utf-8"), end="")
+    else:
+        register()
+        return _check_entries(entries)
+    return 0
+
+
+def _entry(entries: dict[str, Path], identifier: str) -> Path:
+    if identifier not in entries:
+        raise InvalidInputError(f"the catalog has no entry {identifier!r}. {did_you_mean(identifier, entries)}")
+    return entries[identifier]
+
+
+def _check_entries(entries: dict[str, Path]) -> int:
+    """Build every entry; name those that cannot be built."""
+    from evenhand.artifacts import check_entry  # noqa: PLC0415 - seconds of import
+
+    faults = {identifier: fault for identifier, path in entries.items() if (fault := check_entry(path))}
+    for identifier, fault in faults.items():
+        print(f"{identifier}: {fault}", file=sys.stderr)
+    print(f"{len(entries) - len(faults)} of {len(entries)} entries are sound")
+    return EXIT_UNSOUND if faults else 0

@@ -1,0 +1,90 @@
+"""``evenhand compare``: which of these systems is better, by how much, and how sure is that."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.cli.options import (
+    add_data_options,
+    add_run_options,
+    add_verb,
+    check_out,
+    column_pairs,
+    print_estimate,
+    run_options,
+)
+
+
+def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
+    """Add the verb."""
+    verb = add_verb(verbs, "compare", "Compare the responses of several systems, pair by pair.", _run)
+    add_data_options(verb)
+    verb.add_argument("--criteria", required=True, metavar="ID", help="a catalog id or the JSON file of a criterion")
+    verb.add_argument(
+        "--systems",
+        nargs="+",
+        metavar="SYSTEM",
+        help="the columns, one a system, apart by commas or spaces; with --systems-field the systems to compare",
+    )
+    long = verb.add_argument_group("data with one row a response")
+    long.add_argument("--systems-field", metavar="COLUMN", help="the column that names the system")
+    long.add_argument("--response", metavar="COLUMN", help="the column with the response")
+    long.add_argument("--id-field", metavar="COLUMN", help="the column that names the prompt")
+    group = verb.add_argument_group("what to compare")
+    group.add_argument(
+        "--design", default="all", help="all (default), baseline:SYSTEM, sample:PAIRS_A_PROMPT or swiss:ROUNDS"
+    )
+    group.add_argument("--allow-ties", action="store_true", help="offer the judge a tie")
+    group.add_argument("--scale", default="choice", help="choice (default) or graded (five levels)")
+    group.add_argument("--reduction", default="win_rate", help="win_rate (default) or weighted_win_rate (graded)")
+    group.add_argument("--resamples", type=int, default=1000, help="for the expected ranks (default: 1000)")
+    group.add_argument(
+        "--gold", metavar="COLUMN", help="what a person preferred, a system or tie, as 'preferred_{first}_{second}'"
+    )
+    add_run_options(verb)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from evenhand.tables import read_file, winrates  # noqa: PLC0415 - seconds of import
+
+    rows = read_file(options.data, options.split)
+    check_out(options.out)
+    given: dict[str, Any] = {
+        "systems": _names(options.systems, rows, options.systems_field),
+        "criteria": options.criteria,
+        "engine": options.engine,
+        "systems_field": options.systems_field,
+        "response_field": options.response,
+        "id_field": options.id_field,
+        "context_fields": column_pairs(options.context, "--context", bare=True),
+        "reference_field": options.reference,
+        "gold_field": options.gold,
+        "design": options.design,
+        "allow_ties": options.allow_ties,
+        "scale": options.scale,
+        "reduction": options.reduction,
+        "resamples": options.resamples,
+        **run_options(options),
+    }
+    if options.dry_run:
+        print_estimate(winrates(rows, dry_run=True, **given))
+        return 0
+    table = winrates(rows, **given)
+    print(table)
+    if options.out is not None:
+        table.save(options.out)
+        print(f"{len(table.contests)} contests written to {options.out}")
+    return 0
+
+
+def _names(
+    words: Sequence[str] | None, rows: Sequence[Mapping[str, Any]], systems_field: str | None
+) -> list[str] | None:
+    """The systems: a word is split at its commas, unless it is a name as it stands."""
+    if words is None:
+        return None
+    known = set(rows[0]) if systems_field is None else {str(row.get(systems_field)) for row in rows}
+    names = [name for word in words for name in ([word] if word in known else word.split(","))]
+    return [name.strip() if name not in known else name for name in names if name.strip()]

@@ -1,0 +1,115 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from evenhand.judging.run import RunEstimate
+
+
+def add_verb(verbs: Any, name: str, summary: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:  # noqa: ANN401 - argparse keeps the type private
+    """A verb's parser, which knows what to run."""
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+    verb.set_defaults(run=run)
+    return verb
+
+
+def add_data_options(verb: argparse.ArgumentParser) -> None:
+    """What is judged by whom, and where the result goes."""
+    verb.add_argument("data", metavar="DATA", help="a .jsonl, .csv or .parquet file, or a saved Hugging Face data set")
+    verb.add_argument("--engine", required=True, nargs="+", metavar="ID", help="the judge; several form a panel")
+    verb.add_argument("--context", nargs="+", metavar="COLUMN", help="context columns, or NAME=COLUMN")
+    verb.add_argument("--reference", metavar="COLUMN", help="the column with a known good answer")
+    verb.add_argument("--split", help="which split of a saved Hugging Face data set")
+    verb.add_argument("--out", type=Path, metavar="FILE", help="write the result there as JSONL")
+    verb.add_argument("--dry-run", action="store_true", help="print calls, tokens and cost without a call")
+
+
+def check_out(out: Path | None) -> None:
+    """Check before the first call that the result can be written.
+
+    Raises:
+        InvalidInputError: If the folder is not there.
+    """
+    if out is not None and not out.resolve().parent.is_dir():
+        raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
+
+
+def add_run_options(verb: argparse.ArgumentParser) -> None:
+    """The options of a run, under the names that the Python functions give them."""
+    group = verb.add_argument_group("how to judge")
+    group.add_argument("--flow", default="two_step", help="two_step (default) or one_step")
+    group.add_argument("--orders", default="given", help="given (default), reversed, both, cyclic or shuffled")
+    group.add_argument(
+        "--check-positional-bias", default="true", metavar="true|false|SHARE", help="recheck (default: true)"
+    )
+    group.add_argument("--samples", type=int, default=1, help="draws of each prompt (default: 1)")
+    group.add_argument("--aggregation", help="the panel rule (default: the scale's)")
+    group.add_argument("--on-position-bias", help="average, tie, abstain or first (default: the scale's)")
+    group.add_argument("--judge-weights", type=float, nargs="+", metavar="WEIGHT", help="one a judge")
+    group.add_argument("--max-failure-rate", type=float, default=0.2, help="failed votes tolerated (default: 0.2)")
+    group.add_argument("--max-calls", type=int, help="calls to launch at most")
+    group.add_argument("--max-cost", type=float, help="US dollars after which no call is launched")
+    group.add_argument("--level", type=float, default=0.95, help="of the intervals (default: 0.95)")
+    group.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
+    group.add_argument("--journal", default="default", help="a file, 'none', or 'default' for the user cache directory")
+    group.add_argument("--no-progress", action="store_true", help="show no progress bar")
+
+
+def run_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The run's options as the Python functions take them."""
+    return {
+        "flow": options.flow,
+        "orders": options.orders,
+        "check_positional_bias": _bias_check(options.check_positional_bias),
+        "samples": options.samples,
+        "aggregation": options.aggregation,
+        "on_position_bias": options.on_position_bias,
+        "judge_weights": options.judge_weights,
+        "max_failure_rate": options.max_failure_rate,
+        "max_calls": options.max_calls,
+        "max_cost": options.max_cost,
+        "level": options.level,
+        "seed": options.seed,
+        "journal": None if options.journal == "none" else options.journal,
+        "progress": not options.no_progress,
+    }
+
+
+def _bias_check(text: str) -> bool | float:
+    if text in {"true", "false"}:
+        return text == "true"
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"--check-positional-bias is {text!r}; accepted: 'true', 'false', or a share such as 0.2"
+        ) from error
+
+
+def print_estimate(estimate: RunEstimate) -> None:
+    """What ``--dry-run`` prints."""
+    cost = "unknown (no price for this engine)" if estimate.cost is None else f"${estimate.cost:.4f}"
+    print(f"votes: {estimate.votes}")
+    print(f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted")
+    print(f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out")
+    print(f"cost: {cost}")
+
+
+def column_pairs(given: Sequence[str] | None, option: str, *, bare: bool) -> dict[str, str] | None:
+    """``NAME=COLUMN`` texts as a mapping; a bare ``COLUMN`` names itself where that is allowed."""
+    if given is None:
+        return None
+    pairs = {}
+    for text in given:
+        name, equals, column = text.partition("=")
+        if not equals and not bare:
+            raise InvalidInputError(f"{option} is {text!r}; accepted: CRITERION=COLUMN, as relevance=gold_relevance")
+        pairs[name] = column if equals else name
+    return pairs
