@@ -61,6 +61,16 @@ def test_the_cost_is_what_litellms_price_list_says():
     assert completion.cost == pytest.approx(price * 1_000_000)
 
 
+def test_an_estimate_uses_the_given_price_or_litellms_list():
+    listed = import_litellm().model_cost["gpt-4.1-mini"]
+    judge = litellm_judge(RemoteSettings(model="openai/gpt-4.1-mini"))
+    expected = 1000 * listed["input_cost_per_token"] + 10 * listed["output_cost_per_token"]
+    assert judge.estimated_cost(1000, 10) == pytest.approx(expected)
+    given = litellm_judge(RemoteSettings(model="openai/gpt-4.1-mini", prompt_price=1.0))
+    assert given.estimated_cost(1_000_000, 10) == pytest.approx(1.0)
+    assert litellm_judge(RemoteSettings(model="openai/unlisted")).estimated_cost(1, 1) is None
+
+
 PASSING = {
     "500": Fault("status", status=500, on=[1]),
     "429": Fault("status", status=429, retry_after=0, on=[1, 2]),

@@ -167,6 +167,17 @@ def test_tokens_that_nobody_counted_have_no_price():
     assert ask(RemoteJudge(RemoteSettings(model="m", prompt_price=1.0), transport)).cost is None
 
 
+def test_what_is_free_is_free_without_counting_tokens():
+    transport = ScriptedTransport(Completion(text="Good"))
+    assert ask(RemoteJudge(RemoteSettings(model="m", prompt_price=0, completion_price=0), transport)).cost == 0.0
+
+
+def test_an_estimate_needs_a_price():
+    judge = RemoteJudge(RemoteSettings(model="m", prompt_price=2.0), ScriptedTransport())
+    assert judge.estimated_cost(500_000, 100) == pytest.approx(1.0)  # half a million at $2 a million
+    assert RemoteJudge(RemoteSettings(model="m"), ScriptedTransport()).estimated_cost(1, 1) is None
+
+
 def test_cancelling_gives_the_place_back():
     class Hanging(ScriptedTransport):
         async def send(self, payload):

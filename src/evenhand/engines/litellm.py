@@ -78,6 +78,16 @@ class LiteLLMJudge(RemoteJudge):
         identity = super().identity()
         return identity if identity["endpoint"] or not addresses else {**identity, "endpoint": addresses[0]}
 
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars at the prices of the settings, or else of litellm's price list; None for an unlisted model."""
+        cost = super().estimated_cost(prompt_tokens, completion_tokens)
+        if cost is not None:
+            return cost
+        listed, model = import_litellm().model_cost, self.settings.model
+        prices = listed.get(model) or listed.get(model.partition("/")[2]) or {}
+        prompt, reply = prices.get("input_cost_per_token"), prices.get("output_cost_per_token")
+        return None if prompt is None or reply is None else float(prompt_tokens * prompt + completion_tokens * reply)
+
 
 def litellm_judge(
     settings: RemoteSettings, *, api_base: str | None = None, api_key_env: str | None = None

@@ -261,7 +261,11 @@ class RemoteJudge:
         }
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars for so many tokens at the prices of the settings."""
+        """US dollars for so many tokens, where a price is known."""
+        return self._price_of(prompt_tokens, completion_tokens)
+
+    def _price_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars at the prices of the settings."""
         prompt, reply = self.settings.prompt_price, self.settings.completion_price
         if prompt is None and reply is None:
             return None
@@ -417,7 +421,10 @@ class RemoteJudge:
         return characters / CHARACTERS_PER_TOKEN + session.reply_tokens
 
     def _priced(self, completion: Completion) -> Completion:
-        if completion.cost is not None or completion.prompt_tokens is None or completion.completion_tokens is None:
+        if completion.cost is not None:
             return completion
-        cost = self.estimated_cost(completion.prompt_tokens, completion.completion_tokens)
-        return completion.model_copy(update={"cost": cost})
+        counted = completion.prompt_tokens is not None and completion.completion_tokens is not None
+        if not counted and (self.settings.prompt_price or self.settings.completion_price):
+            return completion
+        cost = self._price_of(completion.prompt_tokens or 0, completion.completion_tokens or 0)
+        return completion if cost is None else completion.model_copy(update={"cost": cost})

@@ -37,7 +37,7 @@ class Limits:
     Attributes:
         max_calls: Calls to launch at most; votes beyond are unscored with the reason ``budget``. Replies in the journal
             are not calls.
-        max_cost: US dollars after which no call is launched; engines whose price is unknown do not count.
+        max_cost: US dollars after which no call is launched; a reply without a known price ends the run too.
         max_failure_rate: The share of votes that may fail (reason ``engine_error``) before the run ends in an error.
         progress: Show a progress bar.
     """
