@@ -105,7 +105,7 @@ class JudgementTable:
     def text_table(self) -> TextTable:
         """The table as texts."""
         gold = any(judgement.gold is not None for judgement in self.judgements)
-        level = f"{self.parameters['level']:.0%}"
+        level = f"{100 * self.parameters['level']:g}%"
         headers = (
             "system",
             "criterion",

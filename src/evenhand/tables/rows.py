@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -131,7 +132,7 @@ def _jsonl_rows(path: Path) -> list[Row]:
 
 
 def _csv_rows(path: Path) -> list[Row]:
-    lines = csv.DictReader(_text(path).splitlines(keepends=True), strict=True)
+    lines = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     rows: list[Row] = []
     try:
         for row in lines:
@@ -141,7 +142,7 @@ def _csv_rows(path: Path) -> list[Row]:
                 )
             rows.append(row)
     except csv.Error as error:
-        raise InvalidInputError(f"{str(path)!r} is not CSV at line {lines.line_num}: {error}") from error
+        raise InvalidInputError(f"{str(path)!r} is not CSV at line {lines.reader.line_num}: {error}") from error
     return rows
 
 
