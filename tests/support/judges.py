@@ -65,6 +65,6 @@ def chooses(label):
 
 def http_judge(base_url, **settings):
     """A judge on a loopback server, quick to give up and without a key."""
-    given = {"model": "judge", "max_retries": 0, "backoff": 0.0, "timeout": 10.0, "api_key_env": "", **settings}
-    key = given.pop("api_key_env")
-    return openai_compatible_judge(RemoteSettings(**given), base_url, api_key_env=key)
+    given = {"model": "judge", "max_retries": 0, "backoff": 0.0, "timeout": 10.0, **settings}
+    secrets = {"api_key_env": given.pop("api_key_env", ""), "headers_env": given.pop("headers_env", None)}
+    return openai_compatible_judge(RemoteSettings(**given), base_url, **secrets)

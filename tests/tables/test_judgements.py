@@ -1,0 +1,295 @@
+"""Direct assessment of a data set: what is asked, what the table holds, and how it is kept and shown."""
+
+import json
+
+import datasets
+import pytest
+
+from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.errors import (
+    ArtifactError,
+    InvalidCriterionError,
+    InvalidInputError,
+    RejectedRequestError,
+    TooManyFailuresError,
+    UnknownRuleError,
+)
+from evenhand.tables import JudgementTable, judge
+from tests.support.judges import ScriptedJudge, chooses
+
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+POLITE = yes_no_criterion("polite", "Is it polite?")
+ROWS = [
+    {"question": "q0", "alder": "alder 0", "birch": "birch 0", "gold_alder": "High", "gold_birch": "low"},
+    {"question": "q1", "alder": "alder 1", "birch": "birch 1", "gold_alder": "Mid", "gold_birch": None},
+    {"question": "q2", "alder": "alder 2", "birch": "birch 2", "gold_alder": "High", "gold_birch": "Low"},
+]
+
+
+def verdicts(request):
+    """alder is High and polite, birch Low and impolite; reversed, alder 1 is only Mid, and birch 2 is not read."""
+    if request.options is None:
+        return f"on {request.question.responses[0]}"
+    response, reversed_order = request.question.responses[0], request.presentation.order[0] != 0
+    if response == "birch 2" and reversed_order:
+        return "hm"
+    if request.question.criterion.name == "polite":
+        return "Yes" if response.startswith("alder") else "No"
+    if response == "alder 1" and reversed_order:
+        return "Mid"
+    return "High" if response.startswith("alder") else "Low"
+
+
+def assess(engine=None, *, rows=ROWS, criteria=(LEVELS, POLITE), **options):
+    given = {"response_field": ["alder", "birch"], "journal": None, "progress": False, **options}
+    return judge(rows, list(criteria), engine or ScriptedJudge(verdicts), **given)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return assess(gold_fields={"level": "gold_{system}"}, context_fields="question")
+
+
+def test_judgements_stand_by_criterion_system_and_instance(table):
+    identities = [(item.criterion, item.system, item.instance) for item in table.judgements]
+    assert identities == [
+        (criterion, system, instance)
+        for criterion in ("level", "polite")
+        for system in ("alder", "birch")
+        for instance in range(3)
+    ]
+    for item in table.judgements:
+        assert item.verdict.votes[0].assessment == f"on {item.system} {item.instance}"
+
+
+def test_the_scores_by_hand(table):
+    alder, birch = table.summaries["alder", "level"], table.summaries["birch", "level"]
+    # alder: 1, (1 + 0.5) / 2, 1 with one flip in three; birch: 0, 0, 0 with the third read in one order only
+    assert alder.score.estimate == pytest.approx(2.75 / 3)
+    assert alder.positional_bias.estimate == pytest.approx(1 / 3)
+    assert birch.score.estimate == 0.0
+    assert birch.positional_bias.n == 2
+    assert birch.parse_rate.estimate == pytest.approx(5 / 6)
+    assert birch.reasks == 1
+    assert table.summaries["alder", "polite"].score.estimate == 1.0
+    assert table.summaries["birch", "polite"].score.estimate == 0.0
+
+
+def test_the_agreement_with_people_by_hand(table):
+    # alder selects High, Mid or High, High against High, Mid, High; the mean 0.75 lies between two options, and a tie
+    # goes to the worse one: Mid
+    assert table.gold_agreement("alder", "level").estimate == 1.0
+    # birch: Low, Low, Low against Low, nothing, Low
+    share = table.gold_agreement("birch", "level")
+    assert (share.estimate, share.n) == (1.0, 2)
+    assert table.gold_agreement("alder", "polite") is None
+
+
+def test_the_judge_sees_the_context_and_not_the_system():
+    engine = ScriptedJudge(verdicts)
+    assess(engine, context_fields={"the question": "question"})
+    sent = [request.messages[0]["content"] for request in engine.requests]
+    assert all("Context, the question:" in prompt for prompt in sent)
+    assert not any("gold" in prompt for prompt in sent)
+
+
+def test_a_criterion_says_what_context_it_needs():
+    criterion = LEVELS.model_copy(update={"context_fields": {"question": "question"}})
+    engine = ScriptedJudge(verdicts)
+    assess(engine, criteria=[criterion])
+    assert all("Context, question:" in request.messages[0]["content"] for request in engine.requests)
+
+
+def test_references_reach_the_engine_but_only_a_context_shows_them():
+    rows = [{"response": "r", "reference": "the answer"}, {"response": "s", "reference": None}]
+    engine = ScriptedJudge(chooses("Mid"))
+    judge(rows, LEVELS, engine, journal=None, progress=False, check_positional_bias=False)
+    assert {request.question.references for request in engine.requests} == {("the answer",), ()}
+    assert not any("the answer" in request.messages[0]["content"] for request in engine.requests)
+
+
+def test_a_data_set_of_hugging_face():
+    dataset = datasets.DatasetDict(test=datasets.Dataset.from_list(ROWS))
+    assert assess(rows=dataset, split="test").judgements == assess().judgements
+
+
+def test_catalog_ids_and_the_baseline():
+    table = judge(ROWS, "criteria.evenhand.direct.conciseness", "engines.evenhand.baseline", response_field="alder")
+    assert table.parameters["judges"] == ["baseline-text-statistics"]
+    assert "The baseline judge is text statistics without a model" in str(table)
+    assert all(item.verdict.scored for item in table.judgements)
+
+
+def test_a_panel_with_weights():
+    panel = [ScriptedJudge(chooses("High"), name="a"), ScriptedJudge(chooses("Low"), name="b")]
+    table = assess(
+        panel, criteria=[LEVELS], judge_weights=[3.0, 1.0], aggregation="weighted_mean", check_positional_bias=False
+    )
+    # (3·1 + 1·0) / 4
+    assert {item.verdict.aggregated_value for item in table.judgements} == {0.75}
+    assert table.parameters["judge_weights"] == [3.0, 1.0]
+
+
+def test_rescoring_needs_no_call(table):
+    first = table.rescore(on_position_bias="first")
+    assert first.summaries["alder", "level"].score.estimate == 1.0
+    abstaining = table.rescore(on_position_bias="abstain")
+    assert abstaining.summaries["alder", "level"].num_unscored == 1
+    assert abstaining.parameters["on_position_bias"] == "abstain"
+    assert table.rescore() == table
+    with pytest.raises(UnknownRuleError):
+        table.rescore(aggregation="majority")
+
+
+def test_a_saved_table_comes_back_whole(table, tmp_path):
+    table.save(tmp_path / "table.jsonl")
+    loaded = JudgementTable.load(tmp_path / "table.jsonl")
+    assert loaded.judgements == table.judgements
+    assert loaded.criteria == table.criteria
+    assert loaded.systems == table.systems
+    assert loaded.summaries == table.summaries
+    assert str(loaded) == str(table)
+    assert loaded.rescore(on_position_bias="first").summaries == table.rescore(on_position_bias="first").summaries
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: "not JSON",
+        lambda text: '{"evenhand": "contests"}\n',
+        lambda text: "[1]\n",
+        lambda text: text[: len(text) // 2],
+        lambda text: "\n".join(text.split("\n")[:-2]) + "\n",
+        lambda text: text.replace('"criterion"', '"criterium"'),
+    ],
+    ids=["empty", "text", "another table", "a list", "cut in a line", "a line short", "a field renamed"],
+)
+def test_a_file_that_is_no_whole_table_is_refused(table, tmp_path, damage):
+    path = tmp_path / "table.jsonl"
+    table.save(path)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(InvalidInputError, match="is not a saved table of judgements, or not a whole one"):
+        JudgementTable.load(path)
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        JudgementTable.load(tmp_path / "none.jsonl")
+
+
+def test_a_data_set_holds_the_votes(table):
+    rows = list(table.to_dataset())
+    assert len(rows) == 12
+    assert rows[0]["selected_option"] == "High"
+    assert rows[0]["score"] == 1.0
+    vote = rows[1]["votes"][1]
+    assert (vote["order"], vote["selected_label"], vote["value"], vote["calls"]) == ([2, 1, 0], "Mid", 0.5, 2)
+    unread = rows[5]["votes"][1]
+    assert (unread["selected_label"], unread["value"], unread["unscored_reason"]) == (None, None, "no_match")
+    assert unread["reply"] == "hm"
+
+
+def test_a_data_frame_has_a_row_a_judgement(table):
+    frame = table.to_pandas()
+    assert len(frame) == 12
+    assert list(frame["gold"][:3]) == ["High", "Mid", "High"]
+    assert frame["gold"][3] == "Low"  # the option's own label, whatever the data's case
+    assert frame.groupby("system")["score"].mean()["birch"] == 0.0
+
+
+def test_the_table_as_text(table):
+    shown = table.to_markdown()
+    assert "score [95%]" in shown
+    assert "agrees with gold" in shown
+    for system, criterion in table.summaries:
+        assert f"| {system} | {criterion} |" in " ".join(shown.split()).replace("|  ", "| ")
+    assert "Votes without a selection: 2 no_match." in shown
+    assert "<table" in table._repr_html_()
+    assert "JudgementTable of 2 system(s)" in repr(table)
+
+
+def test_a_level_is_shown_as_it_is():
+    assert "score [97.5%]" in assess(level=0.975).to_markdown()
+
+
+def test_a_response_with_markup_cannot_break_the_table_in_a_notebook():
+    rows = [{"<b>x</b>|y": "r"}]
+    shown = assess(rows=rows, response_field=["<b>x</b>|y"], criteria=[POLITE], engine=ScriptedJudge(chooses("Yes")))
+    assert "<b>x</b>" not in shown._repr_html_()
+
+
+def test_the_parameters_say_what_made_the_table(table):
+    parameters = json.loads(json.dumps(table.parameters))
+    assert parameters["judges"] == ["scripted"]
+    assert parameters["n"] == 3
+    assert parameters["context_fields"] == {"question": "question"}
+    assert parameters["gold_fields"] == {"level": "gold_{system}"}
+    assert parameters["seed"] == 0
+    assert parameters["evenhand_version"]
+
+
+def test_a_dry_run_asks_nothing():
+    engine = ScriptedJudge(verdicts)
+    estimate = assess(engine, dry_run=True)
+    # 3 rows × 2 systems × 2 criteria × 2 orders, of two calls each
+    assert (estimate.votes, estimate.calls) == (24, 48)
+    assert engine.requests == []
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"response_field": ["alder", "brich"]},
+            InvalidInputError,
+            r"no field 'brich', which response_field names. Did",
+        ),
+        ({"response_field": []}, InvalidInputError, r"response_field is \[\]; name at least one column"),
+        ({"response_field": ["alder", "alder"]}, InvalidInputError, "each once"),
+        ({"context_fields": "qestion"}, InvalidInputError, "'qestion', which context_fields names"),
+        ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
+        ({"gold_fields": {"tone": "gold"}}, InvalidInputError, r"\['tone'\], which are not judged"),
+        ({"gold_fields": {"level": "gold"}}, InvalidInputError, "'gold', which gold_fields names"),
+        ({"gold_fields": {"polite": "question"}}, InvalidCriterionError, "has no option 'q0'"),
+        ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),
+        ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
+        ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "there is no criterion"),
+        ({"rows": []}, InvalidInputError, "is empty"),
+        ({"samples": 0}, InvalidInputError, "samples is 0"),
+        ({"smaples": 2}, InvalidInputError, r"no option 'smaples'. Did you mean 'samples'\?"),
+        ({"aggregation": "majority"}, UnknownRuleError, "majority"),
+        ({"level": 0.2}, InvalidInputError, "level is 0.2"),
+        (
+            {"rows": [{**ROWS[0], "birch": None}]},
+            InvalidInputError,
+            r"instance 0 has no response in 'birch' \(it is None\)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_bad_input_is_told_before_the_first_call(options, error, message, dry_run):
+    engine = ScriptedJudge(verdicts)
+    with pytest.raises(error, match=message):
+        assess(engine, dry_run=dry_run, **options)
+    assert engine.requests == []
+
+
+def test_an_empty_response_is_a_response():
+    engine = ScriptedJudge(chooses("Low"))
+    table = judge([{"response": ""}], LEVELS, engine, journal=None, progress=False)
+    assert table.judgements[0].verdict.selected_label == "Low"
+
+
+def test_an_engine_that_does_not_exist_is_refused():
+    with pytest.raises((ArtifactError, InvalidInputError), match=r"engines\.evenhand\.nonesuch"):
+        assess("engines.evenhand.nonesuch")
+    with pytest.raises((ArtifactError, InvalidInputError)):
+        assess(engine=3)
+
+
+def test_too_many_failures_carry_the_votes():
+    with pytest.raises(TooManyFailuresError, match="24 of 24 votes failed") as caught:
+        assess(ScriptedJudge(lambda request: RejectedRequestError("no", cause="http_400")))
+    assert len(caught.value.votes) == 12

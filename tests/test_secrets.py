@@ -1,0 +1,151 @@
+"""A key reaches the server and nothing else: no journal, log line, message, result or file."""
+
+import logging
+import traceback
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.engines.artifacts import OpenAICompatibleEngine
+from evenhand.errors import EvenhandError, TooManyFailuresError
+from evenhand.tables import judge
+from tests.support.judges import http_judge
+from tests.support.server import Fault, JudgeServer
+
+KEY = "zq7-very-secret-key-4711"
+HEADER = "project-credential-0815"
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+ROWS = [{"response": f"answer {number}"} for number in range(6)]
+FAULTS = [
+    Fault("status", status=429, retry_after=0.01, on=[1]),
+    Fault("status", status=500, match="answer 1"),
+    Fault("status", status=400, match="answer 2"),
+    Fault("cut", match="answer 3"),
+    Fault("garbage", match="answer 4"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch):
+    monkeypatch.setenv("OUR_SECRET_NAME", KEY)
+    monkeypatch.setenv("OUR_HEADERS", f'{{"X-Project": "{HEADER}"}}')
+
+
+@pytest.fixture
+def everything_logged(caplog):
+    """Every library at its most talkative."""
+    caplog.set_level(logging.DEBUG)
+    for name in ("aiohttp", "asyncio", "evenhand", "httpx", "LiteLLM"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    return caplog
+
+
+def assert_silent(text):
+    for secret in (KEY, HEADER):
+        assert secret not in text
+        assert secret[4:-4] not in text
+
+
+def assess(engine, **options):
+    return judge(
+        ROWS,
+        LEVELS,
+        engine,
+        check_positional_bias=False,
+        progress=True,
+        **{"max_failure_rate": 1.0, **options},
+    )
+
+
+def authorized_judge(server, **settings):
+    return http_judge(server.base_url, api_key_env="OUR_SECRET_NAME", headers_env="OUR_HEADERS", **settings)
+
+
+def test_a_run_with_every_kind_of_failure(tmp_path, everything_logged, capfd):
+    with JudgeServer(labels=LEVELS.labels, faults=FAULTS) as server:
+        engine = authorized_judge(server, max_retries=1)
+        table = assess(engine, journal=tmp_path / "journal.sqlite3", generate_summaries=True)
+    assert all(seen.headers["Authorization"] == f"Bearer {KEY}" for seen in server.requests)
+    assert all(seen.headers["X-Project"] == HEADER for seen in server.requests)
+    reasons = [judgement.verdict.votes[0].unscored_reason for judgement in table.judgements]
+    assert reasons.count("engine_error") == 4
+    told = [str(judgement.verdict.votes[0].error) for judgement in table.judgements]
+    assert sum("[redacted]" in message for message in told) >= 2  # the 500 and the 400 echoed the key, and said so
+    table.save(tmp_path / "table.jsonl")
+    table.to_pandas().to_csv(tmp_path / "table.csv")
+    table.to_dataset().to_json(str(tmp_path / "dataset.jsonl"))
+    (tmp_path / "table.md").write_text(table.to_markdown())
+    (tmp_path / "table.html").write_text(table._repr_html_())
+    written = list(tmp_path.rglob("*"))
+    assert len(written) >= 6
+    for path in written:
+        assert_silent(path.read_bytes().decode("utf-8", "replace"))
+    assert_silent(everything_logged.text)
+    assert_silent("".join(capfd.readouterr()))
+    for shown in (repr(table), str(table), repr(engine), repr(engine.identity()), repr(table.parameters)):
+        assert_silent(shown)
+
+
+def test_a_401_that_echoes_the_key(tmp_path, everything_logged):
+    with (
+        JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=401)]) as server,
+        pytest.raises(TooManyFailuresError, match="http_401") as caught,
+    ):
+        assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3", max_failure_rate=0.0)
+    assert "Bearer" not in str(caught.value) or "[redacted]" in str(caught.value)
+    assert_silent("".join(traceback.format_exception(caught.value)))
+    assert_silent(repr(caught.value.votes))
+    assert_silent(everything_logged.text)
+    for path in tmp_path.rglob("*"):
+        assert_silent(path.read_bytes().decode("utf-8", "replace"))
+
+
+def test_a_model_that_repeats_the_key_is_the_models_reply_and_the_request_holds_none(tmp_path):
+    """The key travels in a header: what is journaled of a request is its messages and schema."""
+    with JudgeServer(labels=LEVELS.labels) as server:
+        assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3")
+    for body in server.bodies:
+        assert_silent(str(body))
+
+
+def test_the_artifact_written_as_a_catalog_entry():
+    engine = OpenAICompatibleEngine(
+        base_url="http://127.0.0.1:9/v1", model="m", api_key_env="OUR_SECRET_NAME", headers_env="OUR_HEADERS"
+    )
+    assert "OUR_SECRET_NAME" in engine.to_json()
+    for shown in (engine.to_json(), repr(engine), str(engine.to_dict()), engine.get_engine_id()):
+        assert_silent(shown)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"api_key_env": KEY},
+        {"headers_env": KEY},
+        {"api_key": KEY},
+        {"credentials": {"api_key": KEY}},
+        {"extra": {"api_key": KEY}},
+        {"base_url": f"http://user:{KEY}@127.0.0.1:9/v1"},
+        {"base_url": f"http://127.0.0.1:9/v1?key={KEY}"},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_key_in_the_wrong_place_is_refused_without_being_shown(fields):
+    with pytest.raises(EvenhandError) as caught:
+        OpenAICompatibleEngine(**{"base_url": "http://127.0.0.1:9/v1", "model": "m", **fields})
+    told = "".join(traceback.format_exception_only(caught.value))
+    assert_silent(told)
+
+
+def test_the_key_is_no_part_of_a_replys_identity(tmp_path, monkeypatch):
+    """Another key finds the same journaled replies."""
+    with JudgeServer(labels=LEVELS.labels) as server:
+        assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3")
+        seen = server.seen
+        monkeypatch.setenv("OUR_SECRET_NAME", "another-key-altogether")
+        assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3")
+        assert server.seen == seen
