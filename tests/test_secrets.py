@@ -23,7 +23,7 @@ ROWS = [{"response": f"answer {number}"} for number in range(6)]
 FAULTS = [
     Fault("status", status=429, retry_after=0.01, on=[1]),
     Fault("status", status=500, match="answer 1"),
-    Fault("status", status=400, match="answer 2"),
+    Fault("status", status=400, match="answer 2", message=f"no model for the key {KEY} in project {HEADER}"),
     Fault("cut", match="answer 3"),
     Fault("garbage", match="answer 4"),
 ]
@@ -92,7 +92,7 @@ def test_a_run_with_every_kind_of_failure(tmp_path, everything_logged, capfd):
 
 def test_a_401_that_echoes_the_key(tmp_path, everything_logged):
     with (
-        JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=401)]) as server,
+        JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=401, message=f"bad key {KEY}")]) as server,
         pytest.raises(TooManyFailuresError, match="http_401") as caught,
     ):
         assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3", max_failure_rate=0.0)

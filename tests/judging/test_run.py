@@ -239,6 +239,13 @@ def test_a_judge_that_can_never_answer_is_not_asked_again_and_again():
     assert all(vote.error.startswith("http_401: ") for row in votes for vote in row)
 
 
+def test_after_a_fatal_error_no_engine_is_asked_again():
+    judge = ScriptedJudge(lambda request: FatalEngineError("wrong key", cause="http_401"), concurrency=1)
+    votes = run(questions(20), [judge])
+    assert len(judge.requests) == 1
+    assert {vote.error for row in votes for vote in row} == {"http_401: wrong key"}
+
+
 def test_one_dead_judge_does_not_stop_the_panel():
     with JudgeServer(labels=LEVELS.labels) as good, JudgeServer(faults=[Fault("status", status=401)]) as dead:
         panel = [http_judge(dead.base_url, name="dead", max_in_flight=2), http_judge(good.base_url, name="good")]
