@@ -229,11 +229,11 @@ def winrates(
         raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
     if resamples < 1:
         raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
-    graded = scale == "graded"
     rows = read_rows(dataset, split)
     layout = Layout(_named(systems), systems_field, response_field, id_field)
     layout.check(list(rows[0]))
-    criterion = load_comparison(_only(criteria), allow_ties=allow_ties, graded=graded)
+    criterion = _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
+    values = {option.value for option in criterion.options if not option.na}
     context = None if context_fields is None else context_mapping(context_fields)
     reference = reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None)
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
@@ -250,7 +250,7 @@ def winrates(
         gold_field=gold_field,
         design=parsed,
         settings=settings,
-        reduction=check_reduction(reduction, graded=graded),
+        reduction=check_reduction(reduction, graded=len(values) > 3),
         parameters={
             "evenhand_version": evenhand.__version__,
             "judges": [judge.judge_id for judge in judges],
@@ -262,8 +262,8 @@ def winrates(
             "reference_field": reference,
             "gold_field": gold_field,
             "design": str(parsed),
-            "allow_ties": allow_ties,
-            "scale": scale,
+            "allow_ties": 0.5 in values,
+            "scale": "graded" if len(values) > 3 else "choice",
             "reduction": reduction,
             "resamples": resamples,
             **settings.parameters(),
@@ -280,14 +280,22 @@ def _named(systems: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(systems)
 
 
-def _only(criteria: object) -> object:
+def _comparison(criteria: object, *, allow_ties: bool, graded: bool) -> Criterion:
     given = listed(criteria)
     if criteria is None or len(given) != 1:
         raise InvalidInputError(
             f"criteria is {criteria!r}; a table of winrates is about one criterion, such as "
             "'criteria.evenhand.pairwise.overall_quality': call winrates once for each"
         )
-    return given[0]
+    criterion = load_comparison(given[0], allow_ties=allow_ties, graded=graded)
+    values = {option.value for option in criterion.options if not option.na}
+    if (graded and len(values) <= 3) or (allow_ties and 0.5 not in values):
+        labels, scale = [option.label for option in criterion.options], "graded" if graded else "choice"
+        raise InvalidInputError(
+            f"the criterion {criterion.name!r} brings its own options, {labels!r}, which do not fit scale={scale!r} "
+            f"and allow_ties={allow_ties!r}: leave these out"
+        )
+    return criterion
 
 
 def _given_engine(engine: object) -> list[object]:

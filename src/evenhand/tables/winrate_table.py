@@ -21,6 +21,7 @@ from evenhand.contests import (
 from evenhand.criteria import Criterion
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.tables.winrate_report import system_record, winrate_tables
@@ -95,7 +96,7 @@ class WinrateTable:
         Here every contest counts once, whatever the grades.
         """
         contests = [entry.contest for entry in self.contests]
-        return rank_systems(
+        ranking = rank_systems(
             resolved_contests(contests, self.systems),
             presented=presented_contests(contests, self.systems),
             length_difference=[entry.length_difference for entry in self.contests],
@@ -103,6 +104,7 @@ class WinrateTable:
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
         )
+        return replace(ranking, systems=tuple(_without_unscored_strength(entry) for entry in ranking.systems))
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
@@ -133,7 +135,7 @@ class WinrateTable:
 
     def winrate(self, system: str) -> Interval | None:
         """The winrate of a system under the reduction asked for; None without a scored contest."""
-        if self.summary.reduction == "win_rate":
+        if self.parameters["reduction"] == "win_rate":
             return self.entry(system).record.win_rate
         return self.summary.systems[self.systems.index(system)].winrate
 
@@ -265,3 +267,10 @@ class WinrateTable:
                 "gold": entry.gold,
                 "votes": [vote_record(vote) for vote in verdict.votes],
             }
+
+
+def _without_unscored_strength(entry: SystemRanking) -> SystemRanking:
+    """Strengths come from single votes; where the rules leave none of a system's contests a score, they count none."""
+    if entry.record.win_rate is not None or entry.strength.reason is not None:
+        return entry
+    return replace(entry, strength=Strength(entry.system, None, None, "no scored contest"))

@@ -1,0 +1,388 @@
+"""Winrates of a data set: wide and long data, the table, its files, and the numbers by hand."""
+
+import json
+import math
+from dataclasses import replace
+
+import datasets
+import numpy as np
+import pytest
+
+import evenhand
+from evenhand import WinrateTable, winrates
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.question import comparison_criterion
+from tests.support.judges import ScriptedJudge, chooses
+
+BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})
+ALWAYS = 1000.0
+"""Log-odds that leave nothing to chance."""
+
+# Per prompt the quality of each system's response; the higher one always wins.
+#           prompt 0: a > b > c     prompt 1: b > a > c     prompt 2: a > c > b
+QUALITY = {"a": (3.0, 2.0, 3.0), "b": (2.0, 3.0, 1.0), "c": (1.0, 1.0, 2.0)}
+ROWS = [
+    {"question": f"question {n}", **{name: f"{name}{n}" + "." * n for name in QUALITY}, "kind": "x"} for n in range(3)
+]
+BY_TEXT = {row[name]: ALWAYS * QUALITY[name][n] for n, row in enumerate(ROWS) for name in QUALITY}
+LONG = [
+    {"model": name, "output": row[name], "prompt": f"p{n}", "question": row["question"]}
+    for n, row in enumerate(ROWS)
+    for name in QUALITY
+]
+LONG_FIELDS = {"systems_field": "model", "response_field": "output", "id_field": "prompt"}
+
+
+def judge_of(**settings):
+    return SimulatedEngine(quality=lambda question, index: BY_TEXT[question.responses[index]], **settings)
+
+
+def compare(rows=ROWS, systems=("a", "b", "c"), engine=None, criteria=BETTER, **options):
+    return winrates(rows, systems, criteria, engine or judge_of(), progress=False, **options)
+
+
+def flat(table):
+    """The printed table on one line."""
+    return " ".join(str(table).split())
+
+
+def scores(table):
+    return [
+        (entry.contest.instance, entry.contest.first, entry.contest.second, entry.contest.score)
+        for entry in table.contests
+    ]
+
+
+class TestByHand:
+    def test_winrates_matrix_and_ranks(self):
+        table = compare()
+        # a beats b twice of three and c thrice: 5 of 6. b beats a once and c twice: 3 of 6. c beats b once: 1 of 6.
+        assert [(entry.system, entry.rank.rank) for entry in table.ranking.systems] == [("a", 1), ("b", 2), ("c", 3)]
+        for system, rate in {"a": 5 / 6, "b": 3 / 6, "c": 1 / 6}.items():
+            assert table.winrate(system).estimate == pytest.approx(rate)
+            assert table.winrate(system).low < rate < table.winrate(system).high
+        matrix = table.matrix
+        assert list(matrix.index) == list(matrix.columns) == ["a", "b", "c"]
+        assert matrix.loc["a", "b"] == pytest.approx(2 / 3)
+        assert matrix.loc["b", "a"] == pytest.approx(1 / 3)
+        assert matrix.loc["c", "a"] == 0
+        assert math.isnan(matrix.loc["b", "b"])
+        # Paired by prompt, a minus b: 1 - 0.5, 0.5 - 1, 1 - 0.
+        (pair,) = (pair for pair in table.ranking.pairs if (pair.first, pair.second) == ("a", "b"))
+        assert pair.difference.estimate == pytest.approx(1 / 3)
+
+    def test_an_undefined_strength_is_a_reason_and_no_number(self):
+        table = compare(ROWS[:1])
+        text = flat(table)
+        # On prompt 0 a beats b, b beats c: nobody's strength is finite.
+        for system in "abc":
+            assert table.entry(system).strength.log_strength is None
+        assert "No strength for" in text
+        assert "a: won every contest" in text or "won every contest" in text
+        assert all(table.to_pandas()["strength"].isna())
+        assert all(table.to_pandas()["strength_missing_reason"].str.len() > 0)
+
+    def test_lengths_are_means_over_prompts(self):
+        table = compare()
+        # a0, a1., a2..: 2 + 3 + 4 characters.
+        assert table.mean_lengths == {"a": 3.0, "b": 3.0, "c": 3.0}
+        assert "all responses of a contest have the same length" in flat(table)
+
+    def test_agreement_with_gold(self):
+        labels = ["b", "tie", None]  # prompt 0: a wins, not b. prompt 1: b wins, no tie. prompt 2: no label
+        rows = [{**row, "pref_a_b": label} for row, label in zip(ROWS, labels, strict=True)]
+        assert compare(rows, ["a", "b"], gold_field="pref_{first}_{second}").gold_agreement().estimate == 0
+        rows[2]["pref_a_b"] = "a"
+        table = compare(rows, ["b", "a"], gold_field="pref_{first}_{second}")  # the column stands for either order
+        assert table.gold_agreement().estimate == pytest.approx(1 / 3)
+        assert "Agrees with the gold preferences in 33%" in flat(table)
+        assert compare().gold_agreement() is None
+
+    def test_a_graded_scale_weighs_wins(self):
+        engine = SimulatedEngine(
+            quality=lambda question, index: {"a": 2.0, "b": 1.0}[question.responses[index][0]] * 1.3
+        )
+        quality = "criteria.evenhand.pairwise.overall_quality"
+        graded = {"scale": "graded", "systems": ("a", "b"), "engine": engine, "criteria": quality}
+        plain, weighted = compare(**graded), compare(**graded, reduction="weighted_win_rate")
+        grades = [entry.contest.grade for entry in weighted.contests]
+        wins, battles = sum(max(g, 0) if g else 1 for g in grades), sum(abs(g) if g else 2 for g in grades)
+        assert weighted.winrate("a").estimate == pytest.approx(wins / battles)
+        assert plain.winrate("a").estimate == pytest.approx(np.mean([(np.sign(g) + 1) / 2 for g in grades]))
+        assert "weigh a win by its grade" in flat(weighted)
+        assert "weigh a win by its grade" not in flat(plain)
+
+
+class TestLongData:
+    def test_long_data_are_wide_data_written_otherwise(self):
+        wide, long = compare(), winrates(LONG, None, BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        assert scores(wide) == scores(long)
+        assert long.ranking == wide.ranking
+        assert [entry.prompt_id for entry in long.contests[::3]] == ["p0", "p1", "p2"]
+        assert wide.contests[0].prompt_id is None
+
+    def test_rows_of_a_prompt_may_stand_apart(self):
+        mixed = [LONG[place] for place in (8, 0, 4, 7, 2, 1, 6, 3, 5)]
+        table = winrates(mixed, ["a", "b", "c"], BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        by_id = {
+            (entry.prompt_id, entry.contest.first, entry.contest.second): entry.contest.score
+            for entry in table.contests
+        }
+        assert by_id["p1", "a", "b"] == 0
+        assert table.winrate("a").estimate == pytest.approx(5 / 6)
+
+    def test_a_missing_response_is_an_unscored_contest(self):
+        rows = [row for row in LONG if (row["model"], row["prompt"]) != ("b", "p0")]
+        table = winrates(rows, None, BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        assert table.summary.unscored_contests == {"missing_response": 2}
+        # a: beats c on p0; loses to b and beats c on p1; beats both on p2: 4 of 5.
+        assert table.winrate("a").estimate == pytest.approx(4 / 5)
+        # Two of b's contests are at stake: of six it won 2 (on p1), or 4.
+        summary = table.summary.systems[table.systems.index("b")]
+        assert (summary.winrate_if_unscored_0, summary.winrate_if_unscored_1) == pytest.approx((2 / 6, 4 / 6))
+        text = flat(table)
+        assert "Unscored contests: 2 missing_response." in text
+        assert "b 0.33 to 0.67" in text
+
+    def test_some_of_the_systems(self):
+        table = winrates(LONG, ["c", "a"], BETTER, judge_of(), **LONG_FIELDS, progress=False)
+        assert table.systems == ("c", "a")
+        assert len(table.contests) == 3
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda rows: rows.append({**rows[0]}), "rows 0 and 9 both hold a response of 'a' to 'p0'"),
+            (lambda rows: rows[1].update(question="other"), "the rows of 'p0' differ in 'question'"),
+            (lambda rows: rows[3].update(model=None), "row 3 has None in 'model'"),
+            (lambda rows: rows[3].update(prompt=" "), "row 3 has ' ' in 'prompt'"),
+            (lambda rows: rows[3].pop("output"), "no field 'output', which response_field names"),
+            (lambda rows: [row.update(model="a", prompt=str(n)) for n, row in enumerate(rows)], "at least two systems"),
+        ],
+    )
+    def test_rows_that_contradict_one_another(self, change, message):
+        rows = [dict(row) for row in LONG]
+        change(rows)
+        with pytest.raises(InvalidInputError, match=message):
+            winrates(rows, None, BETTER, judge_of(), **LONG_FIELDS, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"systems": None}, r"no systems were given: name the columns with systems=\[…\]"),
+        ({"systems": "a"}, "systems is 'a'; give a list of names"),
+        ({"systems": ["a"]}, "name at least two"),
+        ({"systems": ["a", "a"]}, "name at least two, each once"),
+        ({"systems": ["a", "d"]}, "no field 'd', which systems names"),
+        ({"id_field": "question"}, r"\{'id_field': 'question'\} belongs to data with one row a response"),
+        ({"systems_field": "a"}, r"\['response_field', 'id_field'\] must be named"),
+        ({"criteria": [BETTER, BETTER]}, "about one criterion"),
+        ({"criteria": None}, "about one criterion"),
+        ({"engine": None}, "no engine was given, and a judge has no default"),
+        ({"scale": "graded"}, "'better' brings its own options"),
+        ({"allow_ties": True}, "'better' brings its own options"),
+        ({"scale": "grade"}, "Did you mean 'graded'"),
+        ({"reduction": "weighted_win_rate"}, "set scale='graded' too"),
+        ({"reduction": "winrate"}, "Did you mean 'win_rate'"),
+        ({"design": "baseline:d"}, "names a system that the predictions do not"),
+        ({"design": "swis:2"}, "Did you mean 'swiss'"),
+        ({"resamples": 0}, "resamples is 0"),
+        ({"sample": 3}, "Did you mean 'samples'"),
+        ({"aggregation": "median"}, "not a rule for the scale 'pairwise'"),
+        ({"context_fields": "qestion"}, "Did you mean 'question'"),
+        ({"gold_field": "kind"}, "instance 0 has 'x' in 'kind', which gold_field names"),
+        ({"gold_field": "gold_{first}"}, "no field 'gold_a', which gold_field names"),
+        ({"split": "test"}, "no splits"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_the_first_call(given, message):
+    judge = ScriptedJudge(chooses("Response A"))
+    arguments = {"systems": ["a", "b", "c"], "criteria": BETTER, "engine": judge, "progress": False, **given}
+    with pytest.raises(InvalidInputError, match=message):
+        winrates(ROWS, **arguments)
+    assert not judge.requests
+
+
+def test_hugging_face_data_sets_and_their_splits():
+    data = datasets.Dataset.from_list(ROWS)
+    splits = datasets.DatasetDict({"train": data.select([0]), "test": data})
+    assert scores(compare(data)) == scores(compare(splits, split="test")) == scores(compare())
+    with pytest.raises(InvalidInputError, match="say which with split="):
+        compare(splits)
+
+
+def test_the_judge_never_sees_a_name():
+    judge = ScriptedJudge(chooses("Response A"))
+    names = ["gpt-secret", "llama-secret"]
+    rows = [{"question": "q", "gpt-secret": "one", "llama-secret": "two"}]
+    compare(rows, names, judge)
+    assert len(judge.requests) == 4
+    assert "secret" not in json.dumps([request.messages for request in judge.requests])
+
+
+def test_dry_run_counts_and_calls_nobody():
+    judge = ScriptedJudge(chooses("Response A"), identity=False)
+    estimate = compare(engine=judge, dry_run=True)
+    # 3 prompts, 3 pairs, 2 orders; an assessment and a selection each.
+    assert (estimate.votes, estimate.calls) == (18, 36)
+    assert compare(engine=judge, dry_run=True, design="swiss:2").votes == 2 * 3 * 1 * 2
+    assert not judge.requests
+    assert compare(engine=judge).summary.usage.calls == 36
+
+
+@pytest.fixture(scope="module", name="table")
+def table_of_a_judge_that_takes_the_first():
+    return compare(engine=SimulatedEngine(quality=lambda *_: 0.0, position_preference=ALWAYS))
+
+
+class TestPosition:
+    """A judge that always takes what it is shown first, whatever the responses."""
+
+    def test_both_orders_make_a_tie_of_it(self, table):
+        assert [table.winrate(system).estimate for system in "abc"] == [0.5, 0.5, 0.5]
+        assert table.summary.ties == 9
+        assert table.summary.positional_bias.estimate == 1
+        # 9 contests stuck to the first place: 2 / 2^9.
+        assert table.summary.position.p_value == pytest.approx(2 / 2**9)
+        text = flat(table)
+        assert "position decides every contest" in text
+        assert "of 9 in which it keeps to one place, that is the first in 100%" in text
+        assert "(exact p = 0.004)" in text
+
+    def test_other_rules_need_no_call(self, table):
+        first = table.resummarize(on_position_bias="first")
+        # Pairs are shown as (a, b), (a, c), (b, c): a wins all, b one of two, c none.
+        assert [first.winrate(system).estimate for system in "abc"] == [1, 0.5, 0]
+        assert first.parameters["on_position_bias"] == "first"
+        assert scores(first.resummarize()) == scores(table)
+
+    def test_abstaining_leaves_nothing_and_says_so(self, table):
+        none = table.resummarize(on_position_bias="abstain")
+        assert all(none.winrate(system) is None for system in "abc")
+        assert none.summary.unscored_contests == {"inconsistent": 9}
+        systems = none.text_tables()[0]
+        assert [row[1:5] for row in systems.rows] == [("–", "–", "–", "–")] * 3
+        assert "No strength for a, b, c: no scored contest." in flat(none)
+        assert none.to_pandas()["winrate"].isna().all()
+        assert none.matrix.isna().all().all()
+
+    def test_an_unknown_rule_is_refused(self, table):
+        with pytest.raises(InvalidInputError, match="'abstane'"):
+            table.resummarize(on_position_bias="abstane")
+
+    def test_one_order_shows_no_advantage(self):
+        table = compare(systems=("a", "b"), check_positional_bias=False)
+        assert table.ranking.model.position_probability.interval is None
+        assert "no contest was judged in both" in flat(table)
+        assert "show pairs in both orders" in flat(table)
+
+
+class TestFiles:
+    def test_a_saved_table_comes_back_whole(self, tmp_path):
+        rows = [{**row, "gold": "a"} for row in ROWS]
+        table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_field="gold", samples=2)
+        table.save(tmp_path / "contests.jsonl")
+        loaded = WinrateTable.load(tmp_path / "contests.jsonl")
+        assert loaded == table
+        assert str(loaded) == str(table)
+        assert loaded.resummarize(on_position_bias="first") == table.resummarize(on_position_bias="first")
+        lines = (tmp_path / "contests.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 1 + 3
+
+    @pytest.mark.parametrize(
+        "damage", [lambda lines: lines[:-1], lambda lines: lines[1:], lambda lines: ["[]"], lambda lines: []]
+    )
+    def test_what_is_not_whole_is_refused(self, damage, tmp_path):
+        path = tmp_path / "contests.jsonl"
+        compare().save(path)
+        path.write_text("\n".join(damage(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
+        with pytest.raises(InvalidInputError, match=r"not a saved table of winrates.*WinrateTable\.save writes one"):
+            WinrateTable.load(path)
+
+    def test_a_table_of_judgements_is_another_thing(self, tmp_path):
+        judged = evenhand.judge(
+            [{"question": "q", "response": "r"}],
+            "criteria.evenhand.direct.clarity",
+            "engines.evenhand.baseline",
+            progress=False,
+        )
+        judged.save(tmp_path / "judgements.jsonl")
+        with pytest.raises(InvalidInputError, match="not a saved table of winrates"):
+            WinrateTable.load(tmp_path / "judgements.jsonl")
+        with pytest.raises(InvalidInputError, match="cannot be read"):
+            WinrateTable.load(tmp_path / "nothing.jsonl")
+
+
+def test_the_data_set_holds_every_vote():
+    data = compare().to_dataset()
+    assert data.num_rows == 9
+    row = data[0]
+    assert (row["instance"], row["first"], row["second"], row["score"], row["winner"]) == (0, "a", "b", 1.0, "a")
+    assert (row["first_length"], row["position_consistent"]) == (2, True)
+    assert [vote["order"] for vote in row["votes"]] == [[0, 1], [1, 0]]
+    # In the contest's own order a is the first, whichever place it was shown in.
+    assert [vote["selected_index"] for vote in row["votes"]] == [0, 0]
+    assert [vote["reply"] for vote in row["votes"]] != [None, None]
+
+
+def test_pandas_has_a_row_a_system():
+    frame = compare().to_pandas()
+    assert frame["system"].tolist() == ["a", "b", "c"]
+    assert frame["winrate"].tolist() == pytest.approx([5 / 6, 3 / 6, 1 / 6])
+    assert (frame["winrate_low"] < frame["winrate"]).all()
+    assert frame["contests"].tolist() == [6, 6, 6]
+    assert frame[["rank_low", "rank", "rank_high"]].iloc[1].tolist() == [1, 2, 3]
+
+
+def test_a_notebook_gets_tables_and_names_are_no_markup():
+    rows = [{"question": "q", "<b>": "one", "a|b": "two"}]
+    table = compare(rows, ["<b>", "a|b"], SimulatedEngine())
+    assert table._repr_html_().count("<table>") == 3
+    assert "&lt;b&gt;" in table._repr_html_()
+    assert "<b>" not in table._repr_html_()
+    assert r"a\|b" in table.to_markdown()
+    assert repr(table).startswith("<WinrateTable of 2 systems on 1 prompts>")
+
+
+def test_a_large_field_is_shown_without_a_matrix():
+    names = [f"system {n}" for n in range(12)]
+    rows = [{"question": "q", **{name: f"{name} says {n}" for name in names}} for n in range(2)]
+    table = compare(rows, names, SimulatedEngine(), design="sample:6", flow="one_step")
+    assert len(table.text_tables()) == 1
+    assert table.matrix.shape == (12, 12)
+    assert len(table.ranking.pairs) == 66
+
+
+def test_an_unbalanced_design_says_so():
+    assert "opponents of unequal strength" in flat(compare(design="baseline:a"))
+    assert "opponents of unequal strength" not in flat(compare())
+
+
+def test_the_table_repeats_what_made_it_and_is_the_same_again():
+    options = {"design": "sample:2", "seed": 7, "level": 0.9, "resamples": 50, "flow": "one_step"}
+    engine = judge_of(noise=2000.0)
+    table = compare(engine=engine, **options)
+    assert table == compare(engine=engine, **options)
+    assert str(table) == str(compare(engine=engine, **options))
+    wanted = {
+        "n": 3,
+        "seed": 7,
+        "level": 0.9,
+        "design": "sample:2",
+        "resamples": 50,
+        "scale": "choice",
+        "judges": ["simulated-0"],
+    }
+    assert wanted.items() <= table.parameters.items()
+    assert table.ranking.level == 0.9
+    assert table.ranking.resamples == 50
+    assert replace(table, contests=()).ranking.contests == 0
+
+
+def test_refusals_are_counted_and_are_no_ties():
+    table = compare(engine=judge_of(refusal_rate=1.0), max_reasks=0)
+    assert table.summary.unscored_contests == {"refusal": 9}
+    assert table.summary.ties == 0
+    assert "Votes without a selection: 18 refusal." in flat(table)

@@ -1,0 +1,127 @@
+"""Winrates through the whole pipeline before judges whose preferences are known exactly."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from evenhand import winrates
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.question import comparison_criterion
+
+ADVANTAGE = float(logit(0.7))
+"""Between equals the response shown first wins 70 %: its winrate is off by 0.2 when only one order is shown."""
+
+DATA_SETS, PROMPTS = 400, 30
+
+
+@cache
+def simulated(prompts, quality=0.0, *, ties=False, **judge):
+    """Systems a and b on so many prompts; a is better by ``quality`` in log-odds."""
+    engine = SimulatedEngine(quality=lambda question, index: quality * (question.responses[index][0] == "a"), **judge)
+    rows = [{"a": f"a{prompt}", "b": f"b{prompt}"} for prompt in range(prompts)]
+    return winrates(
+        rows,
+        ["a", "b"],
+        comparison_criterion("better", "Which response is better?", allow_ties=ties),
+        engine,
+        flow="one_step",
+        max_reasks=0,
+        include_prompts_in_result=False,
+        progress=False,
+        resamples=10,
+    )
+
+
+def score_of_a(quality, tie=0.0):
+    """Expected score and its variance: both orders, ½ unless they name the same winner."""
+    shown_first, shown_second = (np.exp((quality + sign * ADVANTAGE) / 2) for sign in (1, -1))
+    both_won = np.prod([odds / (odds + tie + 1 / odds) for odds in (shown_first, shown_second)])
+    both_lost = np.prod([1 / odds / (odds + tie + 1 / odds) for odds in (shown_first, shown_second)])
+    mean = 0.5 + both_won / 2 - both_lost / 2
+    return mean, both_won + (1 - both_won - both_lost) / 4 - mean**2
+
+
+def expect_winrate(table, mean, variance):
+    """The estimate is within three Monte Carlo errors of the truth."""
+    rate = table.winrate("a")
+    assert abs(rate.estimate - mean) < 3 * np.sqrt(variance / rate.n)
+    assert rate.low < mean < rate.high
+
+
+@pytest.mark.slow
+def test_equal_systems_before_a_judge_that_likes_the_first():
+    table = simulated(1500, position_preference=ADVANTAGE)
+    assert score_of_a(0.0)[0] == 0.5
+    expect_winrate(table, *score_of_a(0.0))
+    first_only = table.resummarize(on_position_bias="first")
+    expect_winrate(first_only, 0.7, 0.7 * 0.3)
+    # The orders disagree in 0.7 · 0.7 + 0.3 · 0.3 of the contests, in 0.49 of 0.58 for the first.
+    assert table.summary.positional_bias.estimate == pytest.approx(0.58, abs=0.04)
+    assert table.summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=0.04)
+    assert table.summary.position.p_value < 1e-6
+    assert len(table.ranking.groups) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quality", [0.0, 0.8])
+def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
+    table = simulated(1500, quality, position_preference=ADVANTAGE)
+    model = table.ranking.model
+    assert model.position_log_odds.interval.low < ADVANTAGE < model.position_log_odds.interval.high
+    assert model.position_log_odds.interval.estimate == pytest.approx(ADVANTAGE, abs=0.15)
+    assert model.position_probability.interval.estimate == pytest.approx(0.7, abs=0.03)
+    strength = table.entry("a").strength.log_strength
+    assert strength.low < quality / 2 < strength.high
+    assert strength.estimate == pytest.approx(quality / 2, abs=0.08)
+
+
+@pytest.mark.slow
+def test_unequal_systems():
+    table = simulated(1500, 0.8, position_preference=ADVANTAGE)
+    mean, variance = score_of_a(0.8)
+    # Without ties the mean of both orders is the mean of the two chances to win.
+    assert mean == pytest.approx((expit(0.8 + ADVANTAGE) + expit(0.8 - ADVANTAGE)) / 2)
+    expect_winrate(table, mean, variance)
+    assert table.ranking.groups == (("a",), ("b",))
+
+
+@pytest.mark.slow
+def test_ties():
+    table = simulated(1500, 0.8, ties=True, position_preference=ADVANTAGE, tie=1.0)
+    expect_winrate(table, *score_of_a(0.8, tie=1.0))
+    tie = table.ranking.model.tie.interval
+    assert tie.low < 1.0 < tie.high
+    assert tie.estimate == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.slow
+def test_refusals_move_no_winrate_and_are_counted():
+    table = simulated(1500, position_preference=ADVANTAGE, refusal_rate=0.3)
+    # A contest is lost when both votes are: 0.09 of them. One vote alone stands, as often for the one as the other.
+    assert table.summary.unscored_contests == {"refusal": pytest.approx(0.09 * 1500, abs=35)}
+    assert table.summary.unscored_votes == {"refusal": pytest.approx(0.3 * 3000, abs=80)}
+    rate = table.winrate("a")
+    assert abs(rate.estimate - 0.5) < 3 * np.sqrt(0.25 / rate.n)
+    summary = table.summary.systems[0]
+    assert summary.winrate_if_unscored_0 < 0.5 < summary.winrate_if_unscored_1
+
+
+@pytest.mark.slow
+def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
+    """400 data sets of 30 prompts, judged in one run; the contests of each are a table of its own."""
+    whole = simulated(DATA_SETS * PROMPTS, 0.8, position_preference=ADVANTAGE)
+    truth, _ = score_of_a(0.8)
+    tables = [
+        replace(whole, contests=whole.contests[start : start + PROMPTS])
+        for start in range(0, DATA_SETS * PROMPTS, PROMPTS)
+    ]
+    rates = [table.winrate("a") for table in tables]
+    effects = [table.ranking.model.position_log_odds.interval for table in tables]
+    assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.97
+    assert 0.93 <= np.mean([effect.low <= ADVANTAGE <= effect.high for effect in effects]) <= 0.97
+    assert np.mean([rate.estimate for rate in rates]) == pytest.approx(truth, abs=0.01)
+    first_only = [table.resummarize(on_position_bias="first").winrate("a") for table in tables]
+    assert np.mean([rate.low <= truth <= rate.high for rate in first_only]) < 0.7
