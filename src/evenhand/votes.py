@@ -7,9 +7,9 @@ label, never a guess. An NA vote is not unscored: the judge answered, and said t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import field_validator
+from pydantic import AfterValidator
 
 from evenhand.criteria import FrozenModel
 
@@ -48,6 +48,10 @@ def without_lone_surrogates(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+SoundText = Annotated[str, AfterValidator(without_lone_surrogates)]
+"""A text that can be written down; see :func:`without_lone_surrogates`."""
 
 
 class Match(FrozenModel):
@@ -104,9 +108,9 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 class TokenLogprob(FrozenModel):
     """One generated token with its log-probability, and the likeliest tokens at its place."""
 
-    token: str
+    token: SoundText
     logprob: float
-    top: tuple[tuple[str, float], ...] = ()
+    top: tuple[tuple[SoundText, float], ...] = ()
 
 
 class Completion(FrozenModel):
@@ -123,19 +127,14 @@ class Completion(FrozenModel):
         cached: The reply came from the journal.
     """
 
-    text: str | None
-    finish_reason: str | None = None
+    text: SoundText | None
+    finish_reason: SoundText | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
-    model: str | None = None
+    model: SoundText | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = False
-
-    @field_validator("text")
-    @classmethod
-    def _whole_characters(cls, text: str | None) -> str | None:
-        return None if text is None else without_lone_surrogates(text)
 
     @property
     def usage(self) -> Usage:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.journal import Entry, Journal, canonical_json, describe_request, request_key
-from evenhand.engines.replies import valid_unicode
 from evenhand.errors import BudgetExhaustedError, EngineError, FatalEngineError, InvalidInputError, JournalError
 from evenhand.votes import Completion, Usage
 
@@ -189,7 +188,7 @@ class Calls:
     async def _call(self, key: str, description: str, identity: str, request: Request) -> Completion:
         completion: Completion | None = None
         try:
-            completion = _storable(await self.engine.complete(request))
+            completion = await self.engine.complete(request)
             if self._journal is not None:
                 await self._record(self._journal, Entry(key, completion, identity, description))
         except FatalEngineError as error:
@@ -247,13 +246,6 @@ class Calls:
             task.cancel()
         if late:
             await asyncio.wait(late)
-
-
-def _storable(completion: Completion) -> Completion:
-    """The reply as the journal will give it back, so that a run and its repetition see the same."""
-    if completion.text is None or completion.text.isascii():
-        return completion
-    return completion.model_copy(update={"text": valid_unicode(completion.text)})
 
 
 def _retrieve(task: asyncio.Task[Completion]) -> None:

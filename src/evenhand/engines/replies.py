@@ -54,21 +54,12 @@ def read_completion(reply: object) -> Completion:
 
 def _text(content: object) -> str | None:
     if isinstance(content, str):
-        return valid_unicode(content)
+        return content
     if not isinstance(content, list):
         return None
     parts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
     texts = [part for part in parts if isinstance(part, str)]
-    return valid_unicode("".join(texts)) if texts else None
-
-
-def valid_unicode(text: str) -> str:
-    r"""The text with U+FFFD in place of lone surrogates, which JSON can carry and neither UTF-8 nor SQLite can.
-
-    >>> valid_unicode("half an emoji: \ud83d")
-    'half an emoji: �'
-    """
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "".join(texts) if texts else None
 
 
 def _count(value: object) -> int | None:
@@ -91,7 +82,7 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
         top = tuple(_pairs(entry.get("top_logprobs")))
         logprob = entry.get("logprob")
         if isinstance(logprob, int | float):
-            tokens.append(TokenLogprob(token=valid_unicode(entry["token"]), logprob=logprob, top=top))
+            tokens.append(TokenLogprob(token=entry["token"], logprob=logprob, top=top))
     return tuple(tokens)
 
 
@@ -100,7 +91,7 @@ def _pairs(likeliest: object) -> Iterable[tuple[str, float]]:
         if isinstance(entry, Mapping):
             token, logprob = entry.get("token"), entry.get("logprob")
             if isinstance(token, str) and isinstance(logprob, int | float):
-                yield valid_unicode(token), float(logprob)
+                yield token, float(logprob)
 
 
 def read_error(status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = ()) -> EngineError:
