@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ def test_the_format_holds():
 def test_imports_go_from_high_layers_to_low_ones():
     code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
     expect_success("-c", code)
+
+
+def test_every_module_is_told_whether_it_may_know_unitxt():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [pure, others] = [set(contract["source_modules"]) for contract in contracts if contract["type"] == "forbidden"]
+    modules = {f"evenhand.{info.name}" for info in pkgutil.iter_modules(evenhand.__path__)}
+    assert {name for name in pure if name.count(".") == 1} | others == modules - {"evenhand.unitxt_bases"}
+    assert not pure & others
 
 
 @pytest.mark.parametrize(
