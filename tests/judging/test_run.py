@@ -155,6 +155,15 @@ def test_max_cost_stops_the_launching_of_calls():
     assert sum(vote.usage.cost or 0 for row in votes for vote in row) == len(judge.requests)
 
 
+def test_a_cost_limit_cannot_be_kept_without_a_price():
+    with JudgeServer(labels=LEVELS.labels) as server:
+        votes = run(questions(10), [http_judge(server.base_url, max_in_flight=1)], grid=ONCE, max_cost=1.0)
+    assert server.seen <= 2  # those that were launched before the first reply came without a price
+    errors = {vote.error for row in votes for vote in row if vote.unscored_reason == "budget"}
+    assert errors
+    assert all("the price of 'judge' is not known" in error and "max_calls" in error for error in errors)
+
+
 def test_votes_that_the_budget_left_out_are_not_failures():
     with JudgeServer(labels=LEVELS.labels) as server:
         votes = run(questions(6), [http_judge(server.base_url)], max_calls=2, max_failure_rate=0.0)
@@ -188,6 +197,14 @@ def test_too_many_failures_end_the_run_when_all_is_judged(failing, rate, raises)
             run(questions(10), [judge], grid=ONCE, max_failure_rate=rate)
         votes = caught.value.votes
     assert [row[0].unscored_reason for row in votes] == ["engine_error"] * failing + [None] * (10 - failing)
+
+
+def test_a_rate_that_is_just_kept_is_kept():
+    # 0.29 · 100 is 28.999999999999996 in floating point, and 29 of 100 are not more than 0.29
+    def reply(request):
+        return TransientEngineError("gone") if int(request.question.id) < 29 else "Mid"
+
+    assert len(run(questions(100), [ScriptedJudge(reply)], grid=ONCE, max_failure_rate=0.29)) == 100
 
 
 def test_the_causes_of_the_failures_are_counted():

@@ -269,7 +269,7 @@ async def _work(lane: _Lane, flow: Flow, votes: list[list[Vote | None]], progres
 def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float) -> None:
     flat = [vote for row in votes for vote in row]
     failed = [vote for vote in flat if vote.unscored_reason == "engine_error"]
-    if not failed or len(failed) <= max_failure_rate * len(flat):
+    if not failed or len(failed) <= max_failure_rate * len(flat) + 1e-9:  # 0.29 · 100 is 28.999999999999996
         return
     causes: dict[str, list[str]] = {}
     for vote in failed:
