@@ -6,7 +6,7 @@ import datasets
 import pytest
 
 from evenhand.cli import main
-from evenhand.tables import JudgementTable
+from evenhand.tables import JudgementTable, WinrateTable
 from tests.support.server import JudgeServer
 
 ENGINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
@@ -161,8 +161,106 @@ def test_catalog_check(capsys):
 def test_demo_shows_the_whole_job(capsys):
     assert main(["demo", "--no-progress"]) == 0
     out = capsys.readouterr().out
-    for word in ("alder", "birch", "cedar", "relevance", "correctness", "agrees with gold", "engines.evenhand.litellm"):
+    words = ["alder", "birch", "cedar", "relevance", "correctness", "agrees with gold", "engines.evenhand.litellm"]
+    for word in [*words, "Winrates on 'overall_quality'", "Agrees with the gold preferences in", "Head to head"]:
         assert word in out
+
+
+QUALITY = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]
+LONG = [
+    {"prompt": f"p{number}", "model": name, "text": row[name], "question": row["question"]}
+    for number, row in enumerate(ROWS)
+    for name in ("answer", "other")
+]
+
+
+def compare(path, *arguments):
+    return main(["compare", str(path), *QUALITY, *ENGINE, *arguments])
+
+
+@pytest.mark.parametrize("systems", [["answer,other"], ["answer", "other"], ["answer,", "other"]])
+def test_compare_prints_the_table_and_the_matrix_and_writes_the_contests(systems, jsonl, tmp_path, capsys):
+    out = tmp_path / "contests.jsonl"
+    assert compare(jsonl, "--systems", *systems, "--out", str(out)) == 0
+    printed = capsys.readouterr().out
+    for part in ("Winrates on 'overall_quality'", "Winrate of the row's system", "Head to head", "2 contests written"):
+        assert part in printed
+    table = WinrateTable.load(out)
+    assert table.systems == ("answer", "other")
+    assert table.winrate("answer").estimate == 1
+
+
+def test_compare_reads_long_data_and_names_with_commas(tmp_path, capsys):
+    rows = [{**row, "model": row["model"].replace("other", "no, other")} for row in LONG]
+    path, out = tmp_path / "long.parquet", tmp_path / "contests.jsonl"
+    datasets.Dataset.from_list(rows).to_parquet(str(path))
+    long = ["--systems-field", "model", "--response", "text", "--id-field", "prompt", "--out", str(out)]
+    assert compare(path, *long) == 0
+    assert WinrateTable.load(out).systems == ("answer", "no, other")
+    assert compare(path, *long, "--systems", "no, other", "answer") == 0
+    assert WinrateTable.load(out).systems == ("no, other", "answer")
+    assert compare(path, *long, "--systems", "nobody,answer") == 2
+    assert "names no system 'nobody'" in capsys.readouterr().err
+
+
+def test_compare_takes_the_options_of_the_function(jsonl, tmp_path):
+    out = tmp_path / "contests.jsonl"
+    options = ["--design", "baseline:other", "--scale", "graded", "--reduction", "weighted_win_rate", "--seed", "5"]
+    options += ["--on-position-bias", "abstain", "--context", "task=question", "--level", "0.9", "--resamples", "20"]
+    assert compare(jsonl, "--systems", "answer,other", *options, "--out", str(out)) == 0
+    expected = {
+        "design": "baseline:other",
+        "scale": "graded",
+        "reduction": "weighted_win_rate",
+        "seed": 5,
+        "on_position_bias": "abstain",
+        "context_fields": {"task": "question"},
+        "level": 0.9,
+        "resamples": 20,
+    }
+    assert expected.items() <= WinrateTable.load(out).parameters.items()
+    assert compare(jsonl, "--systems", "answer,other", "--allow-ties", "--out", str(out)) == 0
+    assert WinrateTable.load(out).parameters["allow_ties"] is True
+
+
+def test_compare_dry_run_makes_no_call(jsonl, capsys):
+    with JudgeServer() as server:
+        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
+        assert compare(jsonl, "--systems", "answer,other", "--engine", engine, "--dry-run") == 0
+        assert len(server.requests) == 0
+    # 2 prompts, 1 pair, 2 orders; an assessment and a selection each.
+    assert "calls: 8 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no systems were given"),
+        (["--systems", "answer"], "name at least two"),
+        (["--systems", "answer,ohter"], "no field 'ohter', which systems names. Did you mean 'other'?"),
+        (["--systems", "answer,other", "--id-field", "question"], "belongs to data with one row a response"),
+        (["--systems-field", "answer"], "must be named too"),
+        (["--systems", "answer,other", "--design", "swiss"], "is not a number of rounds"),
+        (["--systems", "answer,other", "--on-position-bias", "abstane"], "'abstane'"),
+        (["--systems", "answer,other", "--scale", "grade"], "Did you mean 'graded'"),
+        (["--systems", "answer,other", "--reduction", "weighted_win_rate"], "set scale='graded' too"),
+        (["--systems", "answer,other", "--gold", "best"], "no field 'best', which gold_field names"),
+        (["--systems", "answer,other", "--out", "/nowhere/at/all/out.jsonl"], "does not exist"),
+    ],
+)
+def test_compare_ends_bad_input_in_one_message_and_exit_code_2(arguments, message, jsonl, capsys):
+    assert compare(jsonl, *arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.startswith("evenhand: ")
+    assert "Traceback" not in error
+
+
+def test_the_demo_refuses_what_only_its_second_part_refuses_before_the_first(capsys):
+    assert main(["demo", "--no-progress", "--aggregation", "median"]) == 2
+    captured = capsys.readouterr()
+    assert "'median' is not a rule for the scale 'pairwise'" in captured.err
+    assert "Direct assessment" not in captured.out
 
 
 def test_unknown_verbs_and_abbreviations_are_refused(capsys):

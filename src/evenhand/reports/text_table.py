@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from evenhand.statistics import Interval
 
@@ -50,15 +51,16 @@ class TextTable:
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """The table with box-drawing lines, no wider than the terminal."""
-        table = Table(title=self.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for place, header in enumerate(self.headers):
-            table.add_column(header, justify="left" if place == 0 else "right", no_wrap=place == 0)
+            table.add_column(Text(header), justify="left" if place == 0 else "right", no_wrap=place == 0)
         for row in self.rows:
-            table.add_row(*(cell.replace("[", r"\[") for cell in row))
+            table.add_row(*map(Text, row))
         console = Console(width=width, highlight=False)
         if width is None and not console.is_terminal:
             console = Console(width=UNBOUND_WIDTH, highlight=False)
         with console.capture() as captured:
+            console.print(self.title, style="bold", markup=False)
             console.print(table)
             for note in self.notes:
                 console.print(note, markup=False)

@@ -1,0 +1,82 @@
+"""Rankings as texts: the better system's side is told right, and what does not exist is a dash and a reason."""
+
+import math
+
+import pytest
+
+from evenhand.reports import TextTable, format_interval, format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.statistics import Interval
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.ranking import rank_systems
+from evenhand.statistics.ranks import Rank
+
+# c beats a in 4 of 5 contests; b met nobody.
+WON = Contests.of(["a", "b", "c"], first=[0] * 5, second=[2] * 5, score=[0, 0, 0, 0, 1])
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    return rank_systems(WON, presented=WON, length_difference=[1.0] * 5, resamples=20)
+
+
+def test_the_matrix_stands_in_the_order_of_the_ranking(ranking):
+    table = matrix_table(ranking)
+    assert table.headers == ("", "c", "a", "b")
+    assert table.rows == (("c", "", "0.80", "–"), ("a", "0.20", "", "–"), ("b", "–", "–", ""))
+
+
+def test_pairs_tell_the_side_of_the_first(ranking):
+    rows = {row[0]: row for row in pairs_table(ranking).rows}
+    systems, contests, rate, p_value, difference, _ = rows["a – c"]
+    assert (systems, contests) == ("a – c", "5")
+    assert rate.startswith("0.20 [0.0")
+    assert difference.startswith("-0.60 [-")
+    # One of five against the others: 2 · (1 + 5) / 2^5; the only pair that met.
+    assert p_value == "0.375"
+    assert rows["a – b"][1:] == ("0", "–", "–", "–", "–")
+
+
+def test_what_has_no_estimate_has_a_reason(ranking):
+    notes = " ".join(ranking_notes(ranking))
+    assert "No strength for b: " in notes
+    assert "Position advantage: no estimate, since " in notes
+    assert "show pairs in both orders" in notes
+    assert "No length-controlled winrates: the length difference is constant within every pair" in notes
+    assert "Cannot be told apart at the 95% level (Holm)" in notes
+    assert "opponents of unequal strength" in notes
+    assert "Preferences in a circle" not in notes
+
+
+def test_systems_that_differ_are_told_apart_and_circles_counted():
+    ladder = [(0, 1), (0, 2), (1, 2)]
+    contests = Contests.of(
+        ["a", "b", "c"],
+        first=[pair[0] for pair in ladder for _ in range(20)],
+        second=[pair[1] for pair in ladder for _ in range(20)],
+        score=[1.0] * 60,
+        cluster=list(range(20)) * 3,
+    )
+    notes = " ".join(ranking_notes(rank_systems(contests, resamples=20)))
+    assert "All systems can be told apart at the 95% level (Holm)." in notes
+    assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0%" in notes
+    assert "of 20." in notes
+    assert "opponents of unequal strength" not in notes
+
+
+def test_limits_that_are_open_are_infinite():
+    interval = Interval(0.25, -math.inf, math.inf, 0.95, "cluster_t", 1)
+    assert format_interval(interval) == "0.25 [-∞, ∞]"
+    assert format_interval(interval, signed=True) == "+0.25 [-∞, +∞]"
+    assert format_interval(None) == "–"
+
+
+def test_a_system_that_no_test_places_has_no_rank():
+    assert format_rank(Rank("a", None, None, None, None, None, None)) == "–"
+    assert format_rank(Rank("a", 2, 1, 3, 2.1, 0.3, None)) == "2 [1, 3]"
+
+
+def test_names_are_no_markup_in_a_terminal():
+    table = TextTable("[red]title[/red]", ("[bold]head[/bold]",), (("[link=x]cell[/link]",),), ("[i]note[/i]",))
+    printed = table.to_terminal(width=80)
+    for text in ("[red]title[/red]", "[bold]head[/bold]", "[link=x]cell[/link]", "[i]note[/i]"):
+        assert text in printed
