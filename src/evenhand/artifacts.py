@@ -240,7 +240,7 @@ def _catalog_entry(identifier: str) -> dict[str, Any]:
         raise ArtifactError(f"there is no criterion {name!r}. {did_you_mean(name, criteria_ids())}")
     try:
         catalog, name, overrides = get_catalog_name_and_args(identifier)
-    except (UnitxtArtifactNotFoundError, AssertionError, ValueError) as error:
+    except (UnitxtArtifactNotFoundError, AssertionError, ValueError, OSError) as error:  # OSError: no network
         raise ArtifactError(
             f"there is no criterion {identifier!r} in the catalog. {did_you_mean(identifier, criteria_ids())}"
         ) from error

@@ -75,6 +75,18 @@ def test_every_option_arrives():
         ({"level": 0}, "level is 0"),
         ({"level": 1}, "level is 1"),
         ({"max_failure_rate": 20}, "max_failure_rate is 20"),
+        ({"max_failure_rate": "0.2"}, "max_failure_rate is '0.2'; give a number between 0 and 1"),
+        ({"max_reasks": "2"}, "max_reasks is '2'; give a whole number"),
+        ({"max_reasks": True}, "max_reasks is True"),
+        ({"max_calls": 2.5}, "max_calls is 2.5; give a whole number, or None for no limit"),
+        ({"max_cost": "1"}, "max_cost is '1'"),
+        ({"level": "0.9"}, "level is '0.9'; give a number such as 0.95"),
+        ({"generate_summaries": "no"}, "generate_summaries is 'no'; give True or False"),
+        ({"progress": 1}, "progress is 1; give True or False"),
+        ({"judge_weights": 2.0}, "judge_weights is 2.0; give a list with one number a judge"),
+        ({"judge_weights": ["a"]}, r"judge_weights is \['a'\]; give a list"),
+        ({"journal": 3}, "journal is 3; give 'default', a path, or None"),
+        ({"seed": None}, "seed is None"),
     ],
 )
 def test_what_is_no_option_is_refused(options, message):

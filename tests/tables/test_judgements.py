@@ -248,6 +248,8 @@ def test_a_dry_run_asks_nothing():
         ),
         ({"response_field": []}, InvalidInputError, r"response_field is \[\]; name at least one column"),
         ({"response_field": ["alder", "alder"]}, InvalidInputError, "each once"),
+        ({"response_field": None}, InvalidInputError, "response_field is None"),
+        ({"response_field": [1]}, InvalidInputError, r"response_field is \[1\]"),
         ({"context_fields": "qestion"}, InvalidInputError, "'qestion', which context_fields names"),
         ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
         ({"gold_fields": {"tone": "gold"}}, InvalidInputError, r"\['tone'\], which are not judged"),

@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from numbers import Integral, Real
 from pathlib import Path
+from types import NoneType
 from typing import Any, Self, TypedDict, cast
 
 from evenhand.aggregation import check_on_position_bias, check_rule, check_weights
@@ -93,6 +95,31 @@ DEFAULTS: RunOptions = {
 }
 
 
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "max_reasks": ((Integral,), "a whole number"),
+    "generate_summaries": ((bool,), "True or False"),
+    "include_prompts_in_result": ((bool,), "True or False"),
+    "judge_weights": ((list, tuple, NoneType), "a list with one number a judge, or None"),
+    "max_failure_rate": ((Real,), "a number between 0 and 1"),
+    "max_calls": ((Integral, NoneType), "a whole number, or None for no limit"),
+    "max_cost": ((Real, NoneType), "a number of US dollars, or None for no limit"),
+    "level": ((Real,), "a number such as 0.95"),
+    "journal": ((str, Path, NoneType), "'default', a path, or None for no journal"),
+    "progress": ((bool,), "True or False"),
+}
+"""What the options are that nothing else checks."""
+
+
+def _check_kinds(given: RunOptions) -> None:
+    for name, (kinds, accepted) in _KINDS.items():
+        value: object = given[name]  # type: ignore[literal-required] # the keys are those of RunOptions
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InvalidInputError(f"{name} is {value!r}; give {accepted}")
+    weights = given["judge_weights"] or ()
+    if not all(isinstance(weight, Real) for weight in weights):
+        raise InvalidInputError(f"judge_weights is {weights!r}; give {_KINDS['judge_weights'][1]}")
+
+
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Checked options.
@@ -131,6 +158,7 @@ class RunSettings:
         if unknown:
             raise InvalidInputError(f"there is no option {unknown[0]!r}. {did_you_mean(unknown[0], DEFAULTS)}")
         given = cast(RunOptions, {**DEFAULTS, **options})
+        _check_kinds(given)
         weights = given["judge_weights"]
         for scale in scales:
             rule = check_rule(given["aggregation"], scale)

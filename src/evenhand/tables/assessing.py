@@ -205,8 +205,8 @@ def judge(
 
 
 def _systems(response_field: str | Sequence[str]) -> tuple[str, ...]:
-    systems = (response_field,) if isinstance(response_field, str) else tuple(response_field)
-    if not systems or len(set(systems)) < len(systems):
+    systems = (response_field,) if isinstance(response_field, str) else tuple(response_field or ())
+    if not systems or len(set(systems)) < len(systems) or not all(isinstance(system, str) for system in systems):
         raise InvalidInputError(f"response_field is {response_field!r}; name at least one column, each once")
     return systems
 
