@@ -12,7 +12,9 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
 
 os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -27,6 +29,7 @@ import evenhand
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from tests.support.server import JudgeServerProcess
 
+Body = dict[str, Any]
 LABELS = ["Excellent", "Acceptable", "Could be Improved", "Bad"]
 CRITERION = "metrics.llm_as_judge.direct.criteria.answer_relevance"
 CALLS_PER_ASSESSMENT = 4
@@ -83,39 +86,43 @@ def run_unitxt(base_url: str, count: int) -> tuple[float, float]:
     )
 
 
-def run_bare_aiohttp(base_url: str, calls: int, in_flight: int) -> tuple[float, float]:
-    """The same number of requests without anything around them."""
-    data = rows(calls)
+def run_bare_aiohttp(base_url: str, bodies: Sequence[Body], in_flight: int) -> tuple[float, float]:
+    """The same requests without anything around them."""
+    queue = list(bodies)
 
-    async def work(session: aiohttp.ClientSession, queue: list[dict[str, str]]) -> None:
+    async def work(session: aiohttp.ClientSession) -> None:
         while queue:
-            body = {"model": "judge", "messages": [{"role": "user", "content": queue.pop()["response"]}]}
-            async with session.post(f"{base_url}/chat/completions", json=body) as response:
+            async with session.post(f"{base_url}/chat/completions", json=queue.pop()) as response:
                 json.loads(await response.read())
 
     async def drive() -> None:
         connector = aiohttp.TCPConnector(limit=in_flight)
         async with aiohttp.ClientSession(connector=connector) as session:
-            await asyncio.gather(*(work(session, data) for _ in range(in_flight)))
+            await asyncio.gather(*(work(session) for _ in range(in_flight)))
 
     return timed(lambda: asyncio.run(drive()))
 
 
-def run_bare_litellm(base_url: str, calls: int, in_flight: int) -> tuple[float, float]:
-    """``litellm.acompletion`` in a loop, without anything around it."""
+def run_bare_litellm(base_url: str, bodies: Sequence[Body], in_flight: int) -> tuple[float, float]:
+    """The same requests by ``litellm.acompletion`` in a loop, without anything around it."""
     import litellm  # noqa: PLC0415 - seconds of import
 
-    data = rows(calls)
+    queue = list(bodies)
 
-    async def work(queue: list[dict[str, str]]) -> None:
+    async def work() -> None:
         while queue:
-            messages = [{"role": "user", "content": queue.pop()["response"]}]
+            body = queue.pop()
             await litellm.acompletion(
-                model="openai/judge", messages=messages, api_base=base_url, api_key="loopback", max_retries=0
+                model="openai/judge",
+                messages=body["messages"],
+                temperature=body["temperature"],
+                api_base=base_url,
+                api_key="loopback",
+                max_retries=0,
             )
 
     async def drive() -> None:
-        await asyncio.gather(*(work(data) for _ in range(in_flight)))
+        await asyncio.gather(*(work() for _ in range(in_flight)))
 
     return timed(lambda: asyncio.run(drive()))
 
@@ -130,28 +137,51 @@ def litellm_engine(base_url: str, in_flight: int) -> LiteLLMEngine:
     return LiteLLMEngine(model="openai/judge", api_base=base_url, max_in_flight=in_flight, structured_output=False)
 
 
-def measure(count: int, latency: float, in_flight: int) -> list[tuple[str, float, float, float]]:
-    """Rival, calls per second, CPU milliseconds a call, share of in-flight / latency (0 when there is no latency)."""
-    calls = count * CALLS_PER_ASSESSMENT
-    ideal = in_flight / latency if latency else 0.0
-    results = []
+def recorded_bodies(count: int) -> list[Body]:
+    """The requests that evenhand makes of so many assessments."""
+    with JudgeServerProcess(labels=LABELS) as server:
+        run_evenhand(openai_compatible(server.base_url, 64), count)
+        return [seen["body"] for seen in server.requests()]
+
+
+def measure(count: int, latency: float, in_flight: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Rival -> calls per second and CPU milliseconds a call, one pair a round; the rivals take turns."""
+    bodies = recorded_bodies(count)
+    results: dict[str, list[tuple[float, float]]] = {}
     with JudgeServerProcess(latency=latency, labels=LABELS) as server:
         url = server.base_url
-        rivals: list[tuple[str, int, Callable[[], tuple[float, float]]]] = [
-            ("bare aiohttp loop", calls, lambda: run_bare_aiohttp(url, calls, in_flight)),
-            ("evenhand, openai_compatible", calls, lambda: run_evenhand(openai_compatible(url, in_flight), count)),
-            ("bare litellm loop", calls, lambda: run_bare_litellm(url, calls, in_flight)),
-            ("evenhand, litellm", calls, lambda: run_evenhand(litellm_engine(url, in_flight), count)),
-            ("unitxt LLMJudgeDirect", calls, lambda: run_unitxt(url, count)),
-        ]
-        for name, made, run in rivals:
-            before = server.stats()["finished"]
-            wall, cpu = run()
-            sent = server.stats()["finished"] - before
-            assert sent == made, f"{name} made {sent} calls instead of {made}"
-            rate = made / wall
-            results.append((name, rate, 1000 * cpu / made, rate / ideal if ideal else 0.0))
+        rivals: dict[str, Callable[[], tuple[float, float]]] = {
+            "bare aiohttp loop": lambda: run_bare_aiohttp(url, bodies, in_flight),
+            "evenhand, openai_compatible": lambda: run_evenhand(openai_compatible(url, in_flight), count),
+            "bare litellm loop": lambda: run_bare_litellm(url, bodies, in_flight),
+            "evenhand, litellm": lambda: run_evenhand(litellm_engine(url, in_flight), count),
+            "unitxt LLMJudgeDirect": lambda: run_unitxt(url, count),
+        }
+        for _ in range(rounds):
+            for name, run in rivals.items():
+                before = server.stats()["finished"]
+                wall, cpu = run()
+                made = server.stats()["finished"] - before
+                assert made == len(bodies), f"{name} made {made} calls instead of {len(bodies)}"
+                results.setdefault(name, []).append((made / wall, 1000 * cpu / made))
     return results
+
+
+def print_table(results: dict[str, list[tuple[float, float]]], ideal: float) -> None:
+    """Medians over the rounds; ratios are taken within a round."""
+    unitxt = [rate for rate, _ in results["unitxt LLMJudgeDirect"]]
+    print("| | assessments/s | × unitxt | × its bare loop | CPU ms a call | of in-flight / latency |")
+    print("|---|---|---|---|---|---|")
+    for name, pairs in results.items():
+        rates = [rate for rate, _ in pairs]
+        bare = results["bare litellm loop" if "litellm" in name else "bare aiohttp loop"]
+        beside_unitxt = median(rate / other for rate, other in zip(rates, unitxt, strict=True))
+        beside_bare = median(rate / other for rate, (other, _) in zip(rates, bare, strict=True))
+        of_ideal = f"{median(rates) / ideal:.0%}" if ideal else "–"
+        print(
+            f"| {name} | {median(rates) / CALLS_PER_ASSESSMENT:.0f} | {beside_unitxt:.1f} | {beside_bare:.2f} "
+            f"| {median(cpu for _, cpu in pairs):.2f} | {of_ideal} |"
+        )
 
 
 def main() -> None:
@@ -160,27 +190,24 @@ def main() -> None:
     parser.add_argument("--assessments", type=int, default=500)
     parser.add_argument("--latencies", type=float, nargs="+", default=[0.0, 0.5])
     parser.add_argument("--in-flight", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     datasets.disable_progress_bars()
+    run_warm_up()
     for in_flight in options.in_flight:
-        run_warm_up(in_flight)
         for latency in options.latencies:
-            results = measure(options.assessments, latency, in_flight)
-            unitxt = next(rate for name, rate, _, _ in results if name.startswith("unitxt"))
-            print(f"\n{options.assessments} assessments, latency {latency * 1000:.0f} ms, {in_flight} in flight\n")
-            print("| | assessments/s | × unitxt | CPU ms a call | of in-flight / latency |")
-            print("|---|---|---|---|---|")
-            for name, rate, cpu, share in results:
-                of_ideal = f"{share:.0%}" if share else "–"
-                print(f"| {name} | {rate / CALLS_PER_ASSESSMENT:.0f} | {rate / unitxt:.1f} | {cpu:.2f} | {of_ideal} |")
+            results = measure(options.assessments, latency, in_flight, options.rounds)
+            title = f"{options.assessments} assessments, latency {latency * 1000:.0f} ms, {in_flight} in flight"
+            print(f"\n{title}, median of {options.rounds} rounds\n")
+            print_table(results, in_flight / latency if latency else 0.0)
 
 
-def run_warm_up(in_flight: int) -> None:
+def run_warm_up() -> None:
     """Import everything once, outside the measurement."""
     with JudgeServerProcess(labels=LABELS) as server:
-        run_evenhand(openai_compatible(server.base_url, in_flight), 5)
-        run_evenhand(litellm_engine(server.base_url, in_flight), 5)
+        run_evenhand(openai_compatible(server.base_url, 8), 5)
+        run_evenhand(litellm_engine(server.base_url, 8), 5)
         run_unitxt(server.base_url, 5)
 
 
