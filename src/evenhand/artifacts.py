@@ -12,19 +12,16 @@ from typing import Any, List, Union, cast
 
 from pydantic import ValidationError
 
-from evenhand.catalogs import register_catalog
+from evenhand.catalogs import local_entry, register_catalog
 from evenhand.criteria import Criterion, Option, Scale, fold_label
-from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
+from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
 from evenhand.question import comparison_criterion
 from evenhand.unitxt_bases import (
     Artifact,
     Criteria,
     CriteriaOption,
     CriteriaWithOptions,
-    LocalCatalog,
-    UnitxtArtifactNotFoundError,
     fetch_artifact,
-    get_catalog_name_and_args,
 )
 
 SCALES = ("binary", "ordinal", "nominal")
@@ -142,6 +139,10 @@ def context_mapping(fields: Union[str, Sequence[str], Mapping[str, str], None]) 
         return {fields: fields}
     if isinstance(fields, Mapping):
         return dict(fields)
+    if not isinstance(fields, Sequence):
+        raise InvalidInputError(
+            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field"
+        )
     return {field: field for field in fields}
 
 
@@ -235,21 +236,16 @@ def _describe(reference: object) -> dict[str, Any]:
 
 
 def _catalog_entry(identifier: str) -> dict[str, Any]:
-    name = identifier.partition("[")[0]
-    if name.startswith("criteria.evenhand.") and name not in criteria_ids():
-        raise ArtifactError(f"there is no criterion {name!r}. {did_you_mean(name, criteria_ids())}")
     try:
-        catalog, name, overrides = get_catalog_name_and_args(identifier)
-    except (UnitxtArtifactNotFoundError, AssertionError, ValueError, OSError) as error:  # OSError: no network
+        path, overrides = local_entry(identifier)
+    except LookupError as error:
         raise ArtifactError(
-            f"there is no criterion {identifier!r} in the catalog. {did_you_mean(identifier, criteria_ids())}"
+            f"no local catalog holds the criterion {identifier!r}. {did_you_mean(identifier, criteria_ids())}"
         ) from error
-    if not isinstance(catalog, LocalCatalog):
-        raise ArtifactError(f"the catalog of {identifier!r} is not a local one, so its type cannot be checked first")
-    entry = _read_object(Path(catalog.path(name)))
+    entry = _read_object(path)
     if entry.get("__type__") == "artifact_link":
         return _catalog_entry(str(entry["to"]))
-    return {**entry, **(overrides or {})}
+    return {**entry, **overrides}
 
 
 def criteria_ids(mode: str | None = None) -> list[str]:

@@ -119,8 +119,11 @@ class EstimationError(EvenhandError, ArithmeticError):
     """A statistic is undefined for these data, or its iteration did not converge."""
 
 
+MOST_LISTED = 12
+
+
 def did_you_mean(value: object, accepted: Iterable[object]) -> str:
-    """The tail of a message about an unknown name: the closest accepted one, then all of them.
+    """The tail of a message about an unknown name: the closest accepted one, then all of them if they are few.
 
     >>> did_you_mean("medain", ["mean", "median"])
     "Did you mean 'median'? Accepted: 'mean', 'median'."
@@ -130,4 +133,6 @@ def did_you_mean(value: object, accepted: Iterable[object]) -> str:
     names = [str(name) for name in accepted]
     close = get_close_matches(str(value), names, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
-    return f"{hint}Accepted: {', '.join(map(repr, names))}."
+    listed = ", ".join(map(repr, names[:MOST_LISTED]))
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return f"{hint}Accepted: {listed}{more}."

@@ -102,11 +102,18 @@ if TYPE_CHECKING:
         """unitxt's catalog."""
 
         location: str
+        is_local: bool
 
+        def __contains__(self, artifact_identifier: str) -> bool: ...
         def path(self, artifact_identifier: str) -> str: ...
 
     class LocalCatalog(Catalog):
         """unitxt's catalog in a folder."""
+
+    class Catalogs:
+        """unitxt's registered catalogs, the latest first."""
+
+        def __iter__(self) -> Iterator[Catalog]: ...
 
     class EmptyPrediction:
         """What unitxt hands to a metric when no predictions were given."""
@@ -115,24 +122,23 @@ if TYPE_CHECKING:
         """unitxt's error for an id that no catalog holds."""
 
     def fetch_artifact(artifact_rep: Any) -> tuple[Any, Catalog | None]: ...
-    def get_catalog_name_and_args(name: str) -> tuple[Catalog, str, dict[str, Any] | None]: ...
+    def separate_overrides(s: str) -> tuple[str, dict[str, Any] | None]: ...
     def register_local_catalog(catalog_path: str) -> None: ...
-    def dict_get(dic: dict[str, Any], query: str) -> Any: ...
 else:
     _state = random.getstate()
     import unitxt  # noqa: F401 - registers unitxt's own artifacts
     from unitxt.artifact import (
         Artifact,
+        Catalogs,
         UnitxtArtifactNotFoundError,
         fetch_artifact,
-        get_catalog_name_and_args,
     )
     from unitxt.catalog import Catalog, LocalCatalog
-    from unitxt.dict_utils import dict_get
     from unitxt.inference import InferenceEngine, TextGenerationInferenceOutput
     from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
     from unitxt.metric_utils import EmptyPrediction
     from unitxt.metrics import EvaluationInput, MapReduceMetric
+    from unitxt.parsing_utils import separate_inside_and_outside_square_brackets as separate_overrides
     from unitxt.register import register_local_catalog
 
     random.setstate(_state)
@@ -147,6 +153,7 @@ else:
 __all__ = [
     "Artifact",
     "Catalog",
+    "Catalogs",
     "Criteria",
     "CriteriaOption",
     "CriteriaWithOptions",
@@ -158,8 +165,7 @@ __all__ = [
     "Maybe",
     "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
-    "dict_get",
     "fetch_artifact",
-    "get_catalog_name_and_args",
     "register_local_catalog",
+    "separate_overrides",
 ]

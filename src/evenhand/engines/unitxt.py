@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
-from evenhand.catalogs import register_catalog
+from evenhand.catalogs import local_entry, register_catalog
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.engine_thread import call_alone, thread_of
 from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
@@ -60,10 +60,14 @@ def as_judge(engine: object) -> JudgeEngine:
 
 
 def _fetch_engine(identifier: str) -> object:
-    register_catalog()
+    """The engine of an id; one of ours is looked for on this machine only, others where unitxt looks for them."""
+    ours = identifier.startswith("engines.evenhand.")
     try:
+        register_catalog()
+        if ours:
+            local_entry(identifier)
         artifact, _ = fetch_artifact(identifier)
-    except UnitxtArtifactNotFoundError as error:
+    except (LookupError, UnitxtArtifactNotFoundError, OSError) as error:
         raise ArtifactError(f"no catalog holds the engine {identifier!r}. {_HOW_TO_GIVE_ONE}") from error
     if not isinstance(artifact, InferenceEngine):
         raise ArtifactError(f"{identifier!r} is {_name(artifact)}, not an inference engine. {_HOW_TO_GIVE_ONE}")
