@@ -90,7 +90,7 @@ class TestByHand:
         assert "all responses of a contest have the same length" in flat(table)
 
     def test_agreement_with_gold(self):
-        labels = ["b", "tie", None]  # prompt 0: a wins, not b. prompt 1: b wins, no tie. prompt 2: no label
+        labels = ["b", "tie", float("nan")]  # prompt 0: a wins, not b. prompt 1: b wins, no tie. prompt 2: no label
         rows = [{**row, "pref_a_b": label} for row, label in zip(ROWS, labels, strict=True)]
         assert compare(rows, ["a", "b"], gold_field="pref_{first}_{second}").gold_agreement().estimate == 0
         rows[2]["pref_a_b"] = "a"
@@ -145,6 +145,10 @@ class TestLongData:
         assert "Unscored contests: 2 missing_response." in text
         assert "b 0.33 to 0.67" in text
 
+    def test_gold_preferences_belong_to_wide_data(self):
+        with pytest.raises(InvalidInputError, match="gold_field='question' needs data with one column a system"):
+            winrates(LONG, None, BETTER, judge_of(), **LONG_FIELDS, gold_field="question", progress=False)
+
     def test_some_of_the_systems(self):
         table = winrates(LONG, ["c", "a"], BETTER, judge_of(), **LONG_FIELDS, progress=False)
         assert table.systems == ("c", "a")
@@ -173,6 +177,8 @@ class TestLongData:
     [
         ({"systems": None}, r"no systems were given: name the columns with systems=\[…\]"),
         ({"systems": "a"}, "systems is 'a'; give a list of names"),
+        ({"systems": {"a": "a", "b": "b"}}, "give a list of names"),
+        ({"systems": 2}, "give a list of names"),
         ({"systems": ["a"]}, "name at least two"),
         ({"systems": ["a", "a"]}, "name at least two, each once"),
         ({"systems": ["a", "d"]}, "no field 'd', which systems names"),
@@ -189,6 +195,10 @@ class TestLongData:
         ({"design": "baseline:d"}, "names a system that the predictions do not"),
         ({"design": "swis:2"}, "Did you mean 'swiss'"),
         ({"resamples": 0}, "resamples is 0"),
+        ({"resamples": "10"}, "resamples is '10'; give a whole number"),
+        ({"level": 0.3}, "level is 0.3"),
+        ({"gold_field": 5}, "gold_field is 5; give the name of a column"),
+        ({"context_fields": 5}, "context_fields is 5; give a column"),
         ({"sample": 3}, "Did you mean 'samples'"),
         ({"aggregation": "median"}, "not a rule for the scale 'pairwise'"),
         ({"context_fields": "qestion"}, "Did you mean 'question'"),
@@ -220,6 +230,16 @@ def test_the_judge_never_sees_a_name():
     compare(rows, names, judge)
     assert len(judge.requests) == 4
     assert "secret" not in json.dumps([request.messages for request in judge.requests])
+
+
+def test_a_system_called_reference_is_no_reference():
+    judge = ScriptedJudge(chooses("Response A"))
+    rows = [{"question": "q", "model": "one", "reference": "two"}]
+    table = compare(rows, ["model", "reference"], judge)
+    assert table.parameters["reference_field"] is None
+    assert all(request.question.references == () for request in judge.requests)
+    assert compare(rows, ["model", "question"], judge).parameters["reference_field"] == "reference"
+    assert judge.requests[-1].question.references == ("two",)
 
 
 def test_dry_run_counts_and_calls_nobody():

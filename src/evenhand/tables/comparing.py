@@ -26,8 +26,9 @@ from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.tables.assessing import listed
 from evenhand.tables.contestants import Layout, Prompt
+from evenhand.tables.preferences import read_preferences
 from evenhand.tables.rows import read_rows
-from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
+from evenhand.tables.winrate_table import ContestEntry, WinrateTable
 
 SCALES = ("choice", "graded")
 
@@ -55,7 +56,7 @@ class _Plan:
         return [self._row(instance, prompt) for instance, prompt in enumerate(self.prompts)]
 
     def run(self) -> WinrateTable:
-        gold = self._gold()
+        gold = read_preferences(self.prompts, self.gold_field)
         contests = hold_tournament(self.rows(), self.design, self.settings, self.judges, reduction=self.reduction)
         return WinrateTable(
             contests=tuple(self._entry(contest, gold) for contest in contests),
@@ -65,7 +66,7 @@ class _Plan:
         )
 
     def estimate(self) -> RunEstimate:
-        self._gold()
+        read_preferences(self.prompts, self.gold_field)
         return estimate_tournament(self.rows(), self.design, self.settings, self.judges)
 
     def _row(self, instance: int, prompt: Prompt) -> ComparisonRow:
@@ -82,18 +83,7 @@ class _Plan:
             references=references,
         )
 
-    def _gold(self) -> dict[tuple[int, str, str], str | None]:
-        """Instance and pair -> the preference that a person gave, read before the first call."""
-        if self.gold_field is None:
-            return {}
-        return {
-            (instance, first, second): _preference(prompt, instance, first, second, self.gold_field)
-            for instance, prompt in enumerate(self.prompts)
-            for place, first in enumerate(self.systems)
-            for second in self.systems[place + 1 :]
-        }
-
-    def _entry(self, contest: Contest, gold: Mapping[tuple[int, str, str], str | None]) -> ContestEntry:
+    def _entry(self, contest: Contest, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
         prompt = self.prompts[contest.instance]
         first, second = (prompt.responses[system] for system in (contest.first, contest.second))
         return ContestEntry(
@@ -102,23 +92,6 @@ class _Plan:
             lengths=(None if first is None else len(first), None if second is None else len(second)),
             gold=gold.get((contest.instance, contest.first, contest.second)),
         )
-
-
-def _preference(prompt: Prompt, instance: int, first: str, second: str, gold_field: str) -> str | None:
-    columns = [
-        gold_field.replace("{first}", one).replace("{second}", other)
-        for one, other in ((first, second), (second, first))
-    ]
-    column = columns[1] if columns[1] in prompt.fields and columns[0] not in prompt.fields else columns[0]
-    value = field_of(prompt.fields, column, instance, "gold_field")
-    if value in {None, ""}:
-        return None
-    if value not in {first, second, TIE}:
-        raise InvalidInputError(
-            f"instance {instance} has {value!r} in {column!r}, which gold_field names. "
-            + did_you_mean(value, (first, second, TIE))
-        )
-    return str(value)
 
 
 @overload
@@ -207,8 +180,8 @@ def winrates(
         context_fields: What the judge is shown beside the responses: a column, several, or name shown -> column.
             Without it, the criterion says.
         reference_field: The column with a known good answer; ``reference`` when there is one.
-        gold_field: The column with the preference of a person, the name of a system or ``tie``; ``{first}`` and
-            ``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.
+        gold_field: Wide data: the column with the preference of a person, the name of a system or ``tie``; ``{first}``
+            and ``{second}`` stand for the pair, as in ``preferred_{first}_{second}``.
         split: Which split of a ``DatasetDict``.
         design: Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs a prompt>`` or ``swiss:<rounds>``.
         allow_ties: Offer the judge a tie; the graded scale always does.
@@ -227,15 +200,26 @@ def winrates(
     """
     if scale not in SCALES:
         raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
-    if resamples < 1:
-        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
+    _check_resamples(resamples)
+    _check_columns(
+        systems_field=systems_field,
+        response_field=response_field,
+        id_field=id_field,
+        reference_field=reference_field,
+        gold_field=gold_field,
+    )
     rows = read_rows(dataset, split)
     layout = Layout(_named(systems), systems_field, response_field, id_field)
     layout.check(list(rows[0]))
+    if gold_field is not None and layout.is_long:
+        raise InvalidInputError(
+            f"gold_field={gold_field!r} needs data with one column a system: a preference is a pair's"
+        )
     criterion = _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
     values = {option.value for option in criterion.options if not option.na}
-    context = None if context_fields is None else context_mapping(context_fields)
-    reference = reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None)
+    context = None if context_fields is None else _shown(context_fields)
+    known_good = sorted(REFERENCE_FIELDS - set(layout.systems or ()))
+    reference = reference_field or next((name for name in known_good if name in rows[0]), None)
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     settings = RunSettings.from_options(options, [criterion.scale])
     parsed = parse_design(design, seed=settings.seed)
@@ -272,10 +256,29 @@ def winrates(
     return plan.estimate() if dry_run else plan.run()
 
 
+def _check_resamples(resamples: object) -> None:
+    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
+        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
+
+
+def _check_columns(**fields: object) -> None:
+    for setting, field in fields.items():
+        if field is not None and not isinstance(field, str):
+            raise InvalidInputError(f"{setting} is {field!r}; give the name of a column")
+
+
+def _shown(context_fields: object) -> dict[str, str]:
+    if not isinstance(context_fields, (str, list, tuple, Mapping)):
+        raise InvalidInputError(
+            f"context_fields is {context_fields!r}; give a column, a list of columns, or name shown -> column"
+        )
+    return context_mapping(context_fields)
+
+
 def _named(systems: Sequence[str] | None) -> tuple[str, ...] | None:
     if systems is None:
         return None
-    if isinstance(systems, str) or not all(isinstance(system, str) for system in systems):
+    if not isinstance(systems, (list, tuple)) or not all(isinstance(system, str) for system in systems):
         raise InvalidInputError(f"systems is {systems!r}; give a list of names, as ['gpt', 'llama']")
     return tuple(systems)
 
