@@ -1,11 +1,12 @@
 """What contests come to over a data set, worked by hand."""
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from evenhand.contests import order_selections, summarize_contests
 from evenhand.errors import InvalidInputError
-from evenhand.statistics import ratio_intervals
+from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import Usage
 from tests.contests.builders import GRADED, contest, held, vote
 
@@ -36,7 +37,7 @@ def test_winrates_with_bounds_and_counts():
 
 def test_intervals_take_the_instance_as_the_unit():
     a = summarize_contests(three_instances(), "abc").systems[0]
-    (expected,) = ratio_intervals([2.0, 0.5, 1.5], [2.0, 2.0, 2.0])
+    (expected,) = win_rate_intervals(np.array([[2.0], [0.5], [1.5]]), np.array([[2.0], [2.0], [2.0]]))
     assert (a.winrate.low, a.winrate.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
     # the same contests as nine instances would say more
     apart = [held.model_copy(update={"instance": row}) for row, held in enumerate(three_instances())]

@@ -10,9 +10,13 @@ import pytest
 
 import evenhand
 from evenhand import WinrateTable, winrates
+from evenhand.engines.artifacts import SimulatedEngine as SimulatedArtifact
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.hugging_face import evaluation_module
+from evenhand.metrics.pairwise import PairwiseJudge
 from evenhand.question import comparison_criterion
+from evenhand.registration import register
 from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})
@@ -213,6 +217,26 @@ def test_what_cannot_be_compared_is_refused_before_the_first_call(given, message
     with pytest.raises(InvalidInputError, match=message):
         winrates(ROWS, **arguments)
     assert not judge.requests
+
+
+def test_the_metric_and_the_table_say_the_same():
+    """PairwiseJudge inside unitxt and winrates() outside of it, on the same responses and judge."""
+    register()
+    engine = SimulatedArtifact(position_preference=0.7, refusal_rate=0.3)
+    rows = [{"question": f"q{n}", **{name: f"{name}{n}" for name in "abc"}} for n in range(15)]
+    metric = PairwiseJudge(
+        criteria="criteria.evenhand.pairwise.overall_quality", inference_engine=engine, max_reasks=0, progress=False
+    )
+    scores = evaluation_module(metric).compute(
+        predictions=[{name: row[name] for name in "abc"} for row in rows], question=[row["question"] for row in rows]
+    )
+    table = compare(rows, criteria="criteria.evenhand.pairwise.overall_quality", engine=engine, max_reasks=0)
+    for system in "abc":
+        rate = table.winrate(system)
+        names = [f"{system}_winrate{bound}" for bound in ("", "_ci_low", "_ci_high")]
+        assert [scores[name] for name in names] == pytest.approx([rate.estimate, rate.low, rate.high])
+    assert 0 < scores["num_unscored"] == table.summary.unscored
+    assert scores["position_consistency"] == table.summary.position_consistency.estimate
 
 
 def test_hugging_face_data_sets_and_their_splits():

@@ -15,6 +15,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
+from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import Usage, Vote
 
 
@@ -170,7 +171,7 @@ def _system_summaries(
     shape = (len(rows), len(systems))
     wins = np.array([[one[system].wins for system in systems] for one in found], dtype=float).reshape(shape)
     battles = np.array([[one[system].battles for system in systems] for one in found], dtype=float).reshape(shape)
-    rates = ratio_intervals(wins, battles, level=level)
+    rates = win_rate_intervals(wins, battles, level=level)
     ranks = [rankings({system: one[system].winrate for system in systems}) for one in found]
     table = [[_number(rank[system]) for system in systems] for rank in ranks]
     mean_ranks = mean_intervals(np.array(table, dtype=float).reshape(shape), level=level, bounds=(1.0, len(systems)))

@@ -275,10 +275,14 @@ def _shown(context_fields: object) -> dict[str, str]:
     return context_mapping(context_fields)
 
 
-def _named(systems: Sequence[str] | None) -> tuple[str, ...] | None:
+def _named(systems: object) -> tuple[str, ...] | None:
     if systems is None:
         return None
-    if not isinstance(systems, (list, tuple)) or not all(isinstance(system, str) for system in systems):
+    if (
+        isinstance(systems, str)
+        or not isinstance(systems, Sequence)
+        or not all(isinstance(system, str) for system in systems)
+    ):
         raise InvalidInputError(f"systems is {systems!r}; give a list of names, as ['gpt', 'llama']")
     return tuple(systems)
 
