@@ -115,3 +115,10 @@ def test_arrays_of_presented_contests_have_a_row_a_vote_with_the_first_shown_fir
     assert arrays.score[3] == 0.5
     assert arrays.cluster.tolist() == [2, 2, 2, 5]
     assert len(presented_contests([], ["a", "b"])) == 0
+
+
+def test_of_a_graded_vote_the_side_counts_in_both_arrays():
+    graded = [contest(value, value, criterion=GRADED, instance=row) for row, value in enumerate([1.0, 0.75, 0.5, 0.25])]
+    # a wins twice (much, slightly), an even one, b wins slightly; the second row of each showing is b's side
+    assert resolved_contests(graded, ["a", "b"]).score.tolist() == [1.0, 1.0, 0.5, 0.0]
+    assert presented_contests(graded, ["a", "b"]).score.tolist() == [1.0, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0, 1.0]

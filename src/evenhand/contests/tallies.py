@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from evenhand.contests.contest import TOLERANCE, Contest
+from evenhand.contests.contest import TOLERANCE, Contest, side_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
 
@@ -116,7 +116,10 @@ def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Co
 
 
 def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
-    """One row a vote, the system that the judge was shown first as ``first``; unscored votes included as such."""
+    """One row a vote, the system that the judge was shown first as ``first``; unscored votes included as such.
+
+    Of a graded vote the side counts, as in :attr:`Contest.score`: a win is 1 whatever its grade.
+    """
     place = {system: position for position, system in enumerate(systems)}
     first, second, score, cluster = [], [], [], []
     for contest in contests:
@@ -125,7 +128,8 @@ def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> C
             shown = (contest.first, contest.second) if given else (contest.second, contest.first)
             first.append(place[shown[0]])
             second.append(place[shown[1]])
-            score.append(_number(vote.value if given else _mirrored(vote.value)))
+            side = None if vote.value is None else side_of(vote.value)
+            score.append(_number(side if given else _mirrored(side)))
             cluster.append(contest.instance)
     return Contests.of(systems, first=first, second=second, score=score, cluster=cluster)
 
