@@ -68,6 +68,7 @@ def test_limits_that_are_open_are_infinite():
     assert format_interval(interval) == "0.25 [-∞, ∞]"
     assert format_interval(interval, signed=True) == "+0.25 [-∞, +∞]"
     assert format_interval(None) == "–"
+    assert format_interval(Interval(-0.001, -0.001, 0.5, 0.95, "cluster_t", 9)) == "0.00 [0.00, 0.50]"
 
 
 def test_a_system_that_no_test_places_has_no_rank():

@@ -292,6 +292,7 @@ class TestPosition:
         assert table.summary.position.p_value == pytest.approx(2 / 2**9)
         text = flat(table)
         assert "position decides every contest" in text
+        assert "No strength for a, b, c: the data leave its interval open." in text
         assert "of 9 in which it keeps to one place, that is the first in 100%" in text
         assert "(exact p = 0.004)" in text
 

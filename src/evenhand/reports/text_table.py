@@ -81,7 +81,7 @@ def format_interval(interval: Interval | None, *, digits: int = 2, signed: bool 
     """
     if interval is None:
         return MISSING
-    form = f"{'+' if signed else ''}.{digits}f"
+    form = f"{'+' if signed else ''}z.{digits}f"
     estimate, low, high = (
         f"{number:{form}}".replace("inf", "∞") for number in (interval.estimate, interval.low, interval.high)
     )

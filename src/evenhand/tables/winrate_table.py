@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -104,7 +105,7 @@ class WinrateTable:
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
         )
-        return replace(ranking, systems=tuple(_without_unscored_strength(entry) for entry in ranking.systems))
+        return replace(ranking, systems=tuple(_with_strength_or_reason(entry) for entry in ranking.systems))
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
@@ -269,8 +270,15 @@ class WinrateTable:
             }
 
 
-def _without_unscored_strength(entry: SystemRanking) -> SystemRanking:
-    """Strengths come from single votes; where the rules leave none of a system's contests a score, they count none."""
-    if entry.record.win_rate is not None or entry.strength.reason is not None:
+def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
+    """A number that the data do not bear out is replaced by the reason."""
+    strength = entry.strength.log_strength
+    if strength is None:
         return entry
-    return replace(entry, strength=Strength(entry.system, None, None, "no scored contest"))
+    if entry.record.win_rate is None:  # strengths come from single votes, which the rules may have set aside
+        reason = "no scored contest"
+    elif not math.isfinite(strength.low):
+        reason = "the data leave its interval open"
+    else:
+        return entry
+    return replace(entry, strength=Strength(entry.system, None, None, reason))
