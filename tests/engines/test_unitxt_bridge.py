@@ -1,6 +1,8 @@
 import asyncio
+import itertools
 import json
 import threading
+from pathlib import Path
 
 import pytest
 import unitxt
@@ -8,8 +10,11 @@ import unitxt
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.calls import Calls
 from evenhand.engines.engine_thread import thread_of
+from evenhand.engines.journal import Journal
 from evenhand.engines.unitxt import UnitxtBridge, as_judge
+from evenhand.engines.unitxt_fields import public_fields, secret_values
 from evenhand.errors import (
     ArtifactError,
     EngineError,
@@ -346,6 +351,79 @@ def test_the_identity_says_what_a_reply_depends_on_and_no_secret():
         "fields": {"model": "llama"},
     }
     json.dumps(judge.identity())
+
+
+def identity_of(**fields):
+    return UnitxtBridge(BridgeTestScriptedEngine(**fields)).identity()
+
+
+@pytest.mark.parametrize("field", ["api_base", "base_url", "url", "project_id", "deployment", "region"])
+@pytest.mark.parametrize("place", ["credentials", "extra_headers"])
+def test_engines_at_different_addresses_have_different_identities(field, place):
+    project = "6f1c2b3a4d5e6f708192a3b4c5d6e7f8"  # as random as a key, and none
+    one, other = ({place: {"api_key": "s3cr3t-key", field: value}} for value in (project, project[::-1]))
+    assert identity_of(**one)["fields"] == {place: {field: project}}
+    assert identity_of(**one) != identity_of(**other)
+
+
+def test_two_servers_do_not_share_replies(tmp_path):
+    def run(address):
+        engine = BridgeTestScriptedEngine(credentials={"api_base": address, "api_key": "s3cr3t-key"})
+        judge = UnitxtBridge(engine)
+
+        async def ask_once(journal):
+            calls = Calls(judge, journal)
+            async with calls.running():
+                return await calls.complete(request("hello"))
+
+        with Journal(tmp_path / "journal.sqlite3") as journal:
+            asyncio.run(ask_once(journal))
+        return len(engine.batches)
+
+    assert [run(address) for address in ("http://a/v1", "http://b/v1", "http://a/v1")] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["token", "hf_token", "access_token", "client_secret", "watsonx_apikey", "RITS_API_KEY", "X-Auth", "db-password"],
+)
+def test_fields_named_like_secrets_are_in_no_identity(name):
+    held = {name: "an-innocent-looking-word"}
+    assert public_fields(held | {"model": "m"}).values == {"model": "m"}
+    assert public_fields({"extra": held | {"a": 1}}).values == {"extra": {"a": 1}}
+    assert public_fields({"credentials": held}).values == {}
+    assert list(secret_values({"credentials": held})) == ["an-innocent-looking-word"]
+    assert list(secret_values({"extra": held})) == ["an-innocent-looking-word"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sk-test-0123456789abcdefghij",
+        "Bearer abcdef123",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.abc",
+    ],
+)
+def test_values_that_look_like_keys_are_in_no_identity(value):
+    assert public_fields({"model": "m", "about": value}).values == {"model": "m"}
+    assert public_fields({"extra_headers": {"X-Id": "8f3k2Lq9ZxY7w5Tn1VbC0d"}}).values == {}
+
+
+def test_what_only_sounds_secret_stays():
+    fields = {"max_tokens": 5, "tokenizer_name": "t", "stop_token_ids": [1, 2], "eos_token": "</s>", "top_k": 3}
+    assert public_fields(fields).values == fields
+
+
+def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplog):
+    engine = BridgeTestScriptedEngine(extra_headers={"nested": {"thing": threading.Lock}})
+    judge = UnitxtBridge(engine)
+    identities = [judge.identity(), judge.identity(), UnitxtBridge(engine).identity()]
+    assert all(one != other for one, other in itertools.combinations(identities, 2))
+    json.dumps(identities)
+    assert [record.message.count("thing") for record in caplog.records] == [1, 1]  # once for each bridge
+    plain = BridgeTestScriptedEngine(extra_headers={"a": [1, 0.5, None, True, ("x",), {"y"}, Path("z")]})
+    assert UnitxtBridge(plain).identity() == UnitxtBridge(plain).identity()
 
 
 def test_as_judge_takes_every_kind_of_judge():

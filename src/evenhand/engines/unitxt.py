@@ -14,12 +14,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.catalogs import local_entry, register_catalog
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.engine_thread import call_alone, thread_of
-from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
+from evenhand.engines.unitxt_fields import public_fields
+from evenhand.engines.unitxt_replies import flatten, read_failure, read_output, refusal_of_data
 from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError
 from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact
 from evenhand.votes import Completion, Message
@@ -155,6 +157,7 @@ class UnitxtBridge:
         self.quiet_seconds = quiet_seconds
         self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
         self._chat = True
+        self._warned = False
         self._gathering: _Gathering | None = None
 
     def __repr__(self) -> str:
@@ -171,9 +174,25 @@ class UnitxtBridge:
         return 4 * self.max_batch
 
     def identity(self) -> Mapping[str, Any]:
-        """The engine's class and id and the fields that it was made with, without secrets and without limits."""
-        given = getattr(self.engine, "_init_dict", {})
-        return {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": public_fields(given)}
+        """The engine's class and id and the fields that it was made with, without secrets and without limits.
+
+        When a field is an object, nothing tells it from others of its type: every call gives another identity then, so
+        that no run is answered with the replies of an engine that may have been another.
+        """
+        fields = public_fields(getattr(self.engine, "_init_dict", {}))
+        identity = {"unitxt": type(self.engine).__name__, "id": _engine_id(self.engine), "fields": fields.values}
+        if not fields.opaque:
+            return identity
+        if not self._warned:
+            self._warned = True
+            _logger.warning(
+                "%s is made with objects (%s), which no journal can tell from others of their type: its replies are "
+                "recorded, but a second run does not find them again. Give those fields as texts, numbers, lists or "
+                "dictionaries where the engine accepts them",
+                self._judge_id,
+                ", ".join(fields.opaque),
+            )
+        return identity | {"once": uuid4().hex}
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Gathers requests into batches while it is entered."""

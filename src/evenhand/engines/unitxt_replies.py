@@ -6,27 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from evenhand.engines.redaction import redact
 from evenhand.engines.replies import SHOWN_CHARACTERS, read_error
+from evenhand.engines.unitxt_fields import secret_values
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
 from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput
 from evenhand.votes import Completion, Message
 
-_NOT_IN_REPLIES = frozenset(
-    {
-        "cache_batch_size",
-        "data_classification_policy",
-        "device",
-        "device_map",
-        "batch_size",
-        "lazy_load",
-        "max_requests_per_second",
-        "max_retries",
-        "num_parallel_requests",
-        "use_cache",
-    }
-)
-_SECRET_FIELDS = frozenset(
-    {"api_key", "credentials", "default_headers", "extra_headers", "headers", "password", "token"}
-)
 _FINISH_REASONS = {"max_tokens": "length", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "": None}
 
 
@@ -52,20 +36,6 @@ def flatten(messages: tuple[Message, ...]) -> str:
         return messages[0]["content"]
     turns = [f"{message['role'].capitalize()}:\n{message['content']}" for message in messages]
     return "\n\n".join([*turns, "Assistant:"])
-
-
-def public_fields(value: object) -> object:
-    """A field's value as plain JSON without secrets, and without what no reply depends on."""
-    if isinstance(value, Mapping):
-        hidden = _SECRET_FIELDS | _NOT_IN_REPLIES
-        return {str(key): public_fields(item) for key, item in value.items() if str(key).casefold() not in hidden}
-    if isinstance(value, list | tuple):
-        return [public_fields(item) for item in value]
-    if isinstance(value, str):
-        return redact(value)
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return type(value).__name__
 
 
 def read_output(output: object) -> Completion | EngineError:
@@ -100,9 +70,8 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     """The engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
     if isinstance(error, EngineError):
         return error
-    credentials = getattr(engine, "credentials", None)
-    given = credentials.values() if isinstance(credentials, Mapping) else ()
-    secrets = [value for value in given if isinstance(value, str)]
+    secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
+    secrets += secret_values(getattr(engine, "_init_dict", {}))
     chain = _causes(error)
     failure = EngineError(_shown(chain[-1], secrets), cause=type(chain[-1]).__name__)
     for link in chain:
