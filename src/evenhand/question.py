@@ -63,6 +63,8 @@ class Question:
             when they are part of ``context``.
         mode: ``assess`` (the order permutes the options) or ``compare`` (the order permutes the responses).
         instance: The row of the data that the question belongs to; all questions of a row are one cluster.
+        draw_key: Names the instance in seeded draws, whatever its row number in this part of the data; the row number
+            when empty.
         data_classification: The data classification policy of the instance, which the engine must allow.
     """
 
@@ -73,6 +75,7 @@ class Question:
     references: tuple[str, ...] = ()
     mode: Mode = "assess"
     instance: int = 0
+    draw_key: str = ""
     data_classification: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

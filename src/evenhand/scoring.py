@@ -22,12 +22,14 @@ class ScoreSummary:
     Attributes:
         num_instances: Instances judged.
         num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
+        num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
         score: The mean of the instances' scores; None when no instance has one.
-        score_if_unscored_0: The mean if every unscored instance had the lowest score.
-        score_if_unscored_1: The mean if every unscored instance had the highest score.
+        score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
+            or whose orders contradict each other, counts 0.
+        score_if_unscored_1: The same with the highest value, and 1.
         positional_bias: The share of the instances shown in several orders whose selections disagree.
-        parse_rate: The share of the replies that named an option.
+        parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
         agreement: The mean agreement of the votes with the verdict, over the instances with more than one vote.
         spread: The mean standard deviation of repeated draws; None without them.
         unscored_votes: Reason -> number of votes without a selection.
@@ -37,6 +39,7 @@ class ScoreSummary:
 
     num_instances: int
     num_unscored: int
+    num_lone: int
     num_na: int
     score: Interval | None
     score_if_unscored_0: float | None
@@ -73,17 +76,17 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
     (spread,) = mean_intervals(spreads, level=level, bounds=(0.0, 0.5))
     replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    scored = columns[~np.isnan(columns[:, 0]), 0]
-    unscored = sum(not verdict.scored and not verdict.na for verdict in verdicts)
+    limits = [_limits(verdict) for verdict in verdicts if not verdict.na]
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
         num_instances=len(verdicts),
-        num_unscored=unscored,
+        num_unscored=sum(not verdict.scored and not verdict.na for verdict in verdicts),
+        num_lone=sum(verdict.scored and _unscored(verdict) > 0 for verdict in verdicts),
         num_na=sum(verdict.na for verdict in verdicts),
         score=score,
-        score_if_unscored_0=_mean_with(scored, unscored, 0.0),
-        score_if_unscored_1=_mean_with(scored, unscored, 1.0),
+        score_if_unscored_0=_mean([low for low, _ in limits]),
+        score_if_unscored_1=_mean([high for _, high in limits]),
         positional_bias=positional_bias,
         parse_rate=parse_rate,
         agreement=agreement,
@@ -102,10 +105,20 @@ def _number(value: float | None) -> float:
 def _replies(verdict: Verdict) -> tuple[int, int]:
     """How many replies named an option, and how many replies there were."""
     replied = [vote for vote in verdict.votes if vote.unscored_reason not in NO_REPLY]
-    return sum(vote.selected_index is not None for vote in replied), len(replied)
+    return sum(vote.selected_index is not None for vote in replied), sum(1 + vote.reasks for vote in replied)
 
 
-def _mean_with(scored: np.ndarray, unscored: int, value: float) -> float | None:
-    """The mean of the scores with ``unscored`` more of one value."""
-    count = len(scored) + unscored
-    return float((scored.sum() + unscored * value) / count) if count else None
+def _unscored(verdict: Verdict) -> int:
+    return sum(vote.selected_index is None and not vote.na for vote in verdict.votes)
+
+
+def _limits(verdict: Verdict) -> tuple[float, float]:
+    """The least and the greatest score that the instance could have had if every vote had been readable."""
+    if verdict.bounds is not None:
+        return verdict.bounds
+    value = verdict.aggregated_value
+    return (0.0, 1.0) if value is None else (value, value)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None

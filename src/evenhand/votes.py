@@ -213,6 +213,8 @@ class Verdict(FrozenModel):
             repeated draws.
         position_consistent: Whether every judge selected the same option in all orders; None where no judge answered in
             two.
+        bounds: ``aggregated_value`` if every unscored vote had selected the option of the lowest, and of the highest,
+            value; None when no vote is unscored.
         unscored_reason: Why nothing was selected, when nothing was.
         assessment: The reasons of one of the votes that the verdict rests on.
         votes: All votes, the unscored ones included.
@@ -226,6 +228,7 @@ class Verdict(FrozenModel):
     agreement: float | None = None
     spread: float | None = None
     position_consistent: bool | None = None
+    bounds: tuple[float, float] | None = None
     unscored_reason: UnscoredReason | None = None
     assessment: str | None = None
     votes: tuple[Vote, ...] = ()
@@ -234,3 +237,7 @@ class Verdict(FrozenModel):
     def scored(self) -> bool:
         """Whether the verdict has a number."""
         return self.aggregated_value is not None
+
+
+MISSING_RESPONSE = Verdict(unscored_reason="missing_response")
+"""The verdict on an instance that has no response to judge: nobody was asked."""

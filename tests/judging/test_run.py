@@ -81,7 +81,7 @@ def test_each_question_gets_its_own_answer():
 
 def test_questions_shown_in_different_orders_have_votes_of_their_own_number():
     votes = run(questions(10), [ScriptedJudge(chooses("Mid"))], grid=Grid(check_positional_bias=0.3))
-    assert sorted(map(len, votes)) == [1] * 7 + [2] * 3
+    assert set(map(len, votes)) == {1, 2}
 
 
 def test_no_questions_is_no_call():

@@ -10,6 +10,7 @@ from unitxt.task import Task
 
 from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning
 from evenhand.catalogs import register_catalog
+from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.direct import DirectJudge
 from evenhand.registration import register
@@ -285,6 +286,45 @@ def test_predictions_may_come_from_the_task_data():
     assert "answer-7" in SENT[0]["source"][0]["content"]
 
 
+def test_a_missing_prediction_is_unscored_and_nobody_is_asked():
+    stream = [
+        {"prediction": prediction, "references": [], "task_data": {"question": "q"}}
+        for prediction in ("answer-0", None)
+    ]
+    instances, overall = direct(journal=None, on_position_bias="first").compute(stream)
+    assert len(SENT) == 4
+    assert math.isnan(instances[1]["answer_relevance"])
+    assert instances[1]["answer_relevance_unscored_reason"] == "missing_response"
+    assert (overall["answer_relevance"], overall["answer_relevance_num_unscored"]) == (1.0, 1)
+    assert (overall["answer_relevance_score_if_unscored_0"], overall["answer_relevance_score_if_unscored_1"]) == (
+        0.5,
+        1,
+    )
+
+
+def test_averaging_a_criterion_without_values_is_refused_before_the_first_call():
+    criterion = CriteriaWithOptions(
+        name="tone",
+        description="Which tone?",
+        options=[CriteriaOption(name="Warm", description=""), CriteriaOption(name="Cold", description="")],
+    )
+    stream = [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
+    with pytest.warns(UndefinedScoreWarning), pytest.raises(UnknownRuleError, match="average"):
+        direct(criteria=criterion, on_position_bias="average").compute(stream)
+    assert SENT == []
+
+
+@pytest.mark.parametrize("settings", [{"orders": "shuffled"}, {"check_positional_bias": 0.5}])
+def test_a_group_draws_as_the_whole_does(settings):
+    rows = [{"question": f"question {index}", "topic": "odd" if index % 2 else "even"} for index in range(8)]
+    plain = run(direct(**settings), task_data=rows)
+    asked = len(SENT)
+    grouped = run(direct(**settings), task_data=rows, group_by=["topic"])
+    # the data, their odd half and their even half: every request was answered by the first evaluation's journal
+    assert len(SENT) == asked
+    assert global_scores(grouped)["answer_relevance"] == global_scores(plain)["answer_relevance"]
+
+
 def test_a_criterion_without_values_selects_but_does_not_score():
     criterion = CriteriaWithOptions(
         name="tone",
@@ -297,6 +337,26 @@ def test_a_criterion_without_values_selects_but_does_not_score():
         )
     assert instances[0]["tone_selected_option"] == "Warm"
     assert math.isnan(overall["tone"])
+
+
+@pytest.mark.parametrize("form", ["frozen", "dict"])
+def test_a_frozen_criterion_or_its_json_judges(form):
+    criterion = Criterion(
+        name="tone",
+        description="Which tone?",
+        options=(Option(label="Warm", value=1.0), Option(label="Cold", value=0.25)),
+    )
+    row = [{"prediction": "x", "references": [], "task_data": {"question": "q"}}]
+    if form == "frozen":
+        metric = direct("first_label_judge", criteria=criterion)
+    else:
+        row[0]["task_data"]["criterion"] = criterion.model_dump(mode="json")
+        metric = direct("first_label_judge", criteria=None, criteria_field="criterion")
+    instances, overall = metric.compute(row)
+    # it takes whatever is shown first: Warm, then Cold
+    assert instances[0]["tone_selected_option"] == "Warm"
+    assert instances[0]["tone_positional_bias_selected_option"] == "Cold"
+    assert overall["tone"] == pytest.approx((1 + 0.25) / 2)
 
 
 def test_summaries_of_both_assessments_are_their_own():

@@ -73,7 +73,8 @@ def test_the_scores_by_hand(table):
     assert alder.positional_bias.estimate == pytest.approx(1 / 3)
     assert birch.score.estimate == 0.0
     assert birch.positional_bias.n == 2
-    assert birch.parse_rate.estimate == pytest.approx(5 / 6)
+    # six votes, five of them read; one reply more led to a re-ask
+    assert birch.parse_rate.estimate == pytest.approx(5 / 7)
     assert birch.reasks == 1
     assert table.summaries["alder", "polite"].score.estimate == 1.0
     assert table.summaries["birch", "polite"].score.estimate == 0.0
@@ -134,6 +135,31 @@ def test_a_panel_with_weights():
     assert table.parameters["judge_weights"] == [3.0, 1.0]
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_response_is_unscored_and_nobody_is_asked(missing):
+    engine = ScriptedJudge(chooses("Mid"))
+    rows = [ROWS[0], {**ROWS[1], "birch": missing}]
+    table = judge(
+        rows, LEVELS, engine, response_field=("alder", "birch"), context_fields=[], journal=None, progress=False
+    )
+    assert len(engine.requests) == 3 * 2 * 2  # three responses, two orders, two steps
+    last = table.judgements[-1]
+    assert (last.system, last.instance, last.verdict.unscored_reason) == ("birch", 1, "missing_response")
+    summary = table.summaries["birch", "level"]
+    assert (summary.num_instances, summary.num_unscored, summary.score.n) == (2, 1, 1)
+    assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.25, 0.75)
+    assert table.rescore(on_position_bias="first").judgements[-1] == last
+    assert "missing_response" in table.to_dataset()["unscored_reason"]
+
+
+def test_a_list_of_references_is_as_many_references():
+    engine = ScriptedJudge(chooses("Mid"))
+    rows = [{"response": "r", "references": ["one", "two"]}]
+    judge(rows, LEVELS, engine, context_fields=["references"], journal=None, progress=False)
+    assert {request.question.references for request in engine.requests} == {("one", "two")}
+    assert "one\n\ntwo" in engine.requests[0].messages[0]["content"]
+
+
 def test_rescoring_needs_no_call(table):
     first = table.rescore(on_position_bias="first")
     assert first.summaries["alder", "level"].score.estimate == 1.0
@@ -141,6 +167,11 @@ def test_rescoring_needs_no_call(table):
     assert abstaining.summaries["alder", "level"].num_unscored == 1
     assert abstaining.parameters["on_position_bias"] == "abstain"
     assert table.rescore() == table
+    # what is not given stays as it was
+    assert first.rescore(aggregation=None) == first
+    assert first.rescore(on_position_bias=None).judgements == table.judgements
+    with pytest.raises(InvalidInputError, match="there is no rule 'agregation'"):
+        table.rescore(agregation="mean")
     with pytest.raises(UnknownRuleError):
         table.rescore(aggregation="majority")
 
@@ -257,17 +288,12 @@ def test_a_dry_run_asks_nothing():
         ({"gold_fields": {"polite": "question"}}, InvalidCriterionError, "has no option 'q0'"),
         ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),
         ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
-        ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "there is no criterion"),
+        ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "no local catalog holds the criterion"),
         ({"rows": []}, InvalidInputError, "is empty"),
         ({"samples": 0}, InvalidInputError, "samples is 0"),
         ({"smaples": 2}, InvalidInputError, r"no option 'smaples'. Did you mean 'samples'\?"),
         ({"aggregation": "majority"}, UnknownRuleError, "majority"),
         ({"level": 0.2}, InvalidInputError, "level is 0.2"),
-        (
-            {"rows": [{**ROWS[0], "birch": None}]},
-            InvalidInputError,
-            r"instance 0 has no response in 'birch' \(it is None\)",
-        ),
     ],
 )
 @pytest.mark.parametrize("dry_run", [False, True])

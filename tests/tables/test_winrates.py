@@ -301,7 +301,8 @@ class TestPosition:
         # Pairs are shown as (a, b), (a, c), (b, c): a wins all, b one of two, c none.
         assert [first.winrate(system).estimate for system in "abc"] == [1, 0.5, 0]
         assert first.parameters["on_position_bias"] == "first"
-        assert scores(first.resummarize()) == scores(table)
+        assert scores(first.resummarize()) == scores(first)  # what is not given stays as it was
+        assert scores(first.resummarize(on_position_bias=None)) == scores(table)
 
     def test_abstaining_leaves_nothing_and_says_so(self, table):
         none = table.resummarize(on_position_bias="abstain")

@@ -98,6 +98,37 @@ def aggregate(
         >>> verdict.aggregated_value, verdict.selected_label, verdict.position_consistent
         (0.75, 'Fair', False)
     """
+    verdict = _collapse(votes, criterion, rule, weights, on_position_bias)
+    unscored = [vote for vote in votes if vote.selected_index is None and not vote.na]
+    if not unscored or not criterion.has_values:
+        return verdict
+    filled = [_filled(votes, criterion, best=best) for best in (False, True)]
+    low, high = (_collapse(each, criterion, rule, weights, on_position_bias).aggregated_value for each in filled)
+    if low is None or high is None:  # an inconsistent verdict abstains whatever the missing votes are
+        return verdict
+    return verdict.model_copy(update={"bounds": (min(low, high), max(low, high))})
+
+
+def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[Vote]:
+    """The votes, each unscored one replaced by a vote for the option of the lowest or the highest value."""
+    valued = [(option.value, index) for index, option in enumerate(criterion.options) if option.value is not None]
+    index = (max if best else min)(valued)[1]
+    label = criterion.options[index].label
+    return [
+        vote
+        if vote.selected_index is not None or vote.na
+        else vote.model_copy(update={"selected_index": index, "selected_label": label, "unscored_reason": None})
+        for vote in votes
+    ]
+
+
+def _collapse(
+    votes: Sequence[Vote],
+    criterion: Criterion,
+    rule: str | None,
+    weights: Mapping[str, float] | None,
+    on_position_bias: str | None,
+) -> Verdict:
     if not votes:
         raise InvalidInputError(
             f"there are no votes on {criterion.name!r} to aggregate; a call that failed is a vote with a reason"

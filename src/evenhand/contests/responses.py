@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import text_of
+from evenhand.judging.instances import is_missing, text_of
 
 
 def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
@@ -87,8 +87,7 @@ def _parsed(text: str) -> object:
 
 
 def _response(value: object) -> str | None:
-    missing = value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124 - only NaN differs from itself
-    return None if missing else text_of(value)
+    return None if is_missing(value) else text_of(value)
 
 
 def _shown(value: object) -> str:

@@ -22,11 +22,9 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.run import Limits, RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import MISSING_RESPONSE, Vote
 
 logger = logging.getLogger(__name__)
-
-MISSING = Verdict(unscored_reason="missing_response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ class ComparisonRow:
         context: What the judge is shown beside the responses: name -> text.
         references: Known good answers.
         data_classification: The data classification policy, which the engine must allow.
+        draw_key: Names the instance in seeded draws of orders; the index when empty.
     """
 
     instance: int
@@ -48,6 +47,7 @@ class ComparisonRow:
     context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     references: tuple[str, ...] = ()
     data_classification: tuple[str, ...] | None = None
+    draw_key: str = ""
 
     def __post_init__(self) -> None:
         if self.criterion.scale != "pairwise":
@@ -250,6 +250,7 @@ class _Field:
                     mode="compare",
                     instance=row.instance,
                     data_classification=row.data_classification,
+                    draw_key=row.draw_key,
                 )
         return questions
 
@@ -260,7 +261,7 @@ class _Field:
             instance=row.instance,
             first=self.systems[pair[0]],
             second=self.systems[pair[1]],
-            verdict=MISSING,
+            verdict=MISSING_RESPONSE,
             graded=row.graded,
             round=round_number,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +25,9 @@ class Grid:
     Attributes:
         orders: ``given``, ``reversed``, ``both`` (given, then reversed), ``cyclic`` (every rotation, so that every item
             stands in every place once) or ``shuffled`` (``shuffles`` seeded random permutations a question).
-        check_positional_bias: True adds the reversed order to ``given``, for every instance; a share in (0, 1) adds it
-            for a seeded sample of the instances; False leaves the orders as they are.
+        check_positional_bias: True shows every instance in the reverse of each of its orders too; a share in (0, 1)
+            does so for a seeded sample, into which each instance is drawn with that probability, at least one; False
+            leaves the orders as they are. ``both`` and ``cyclic`` hold what is needed already.
         samples: Draws of the same prompt.
         shuffles: How many permutations ``shuffled`` draws, without repetition.
         seed: Of the sample of instances and of the shuffles.
@@ -53,36 +55,46 @@ class Grid:
 
     def permutations(self, questions: Sequence[Question]) -> list[tuple[Permutation, ...]]:
         """The orders in which each question is shown, the first one first."""
-        rechecked = self._rechecked({question.instance for question in questions})
+        rechecked = self._rechecked(questions) if questions else set()
         return [self._permutations_of(question, rechecked) for question in questions]
 
-    def _rechecked(self, instances: set[int]) -> set[int]:
-        """The instances that are also shown in the reversed order."""
-        if self.orders != "given" or not self.check_positional_bias:
+    def _rechecked(self, questions: Sequence[Question]) -> set[int]:
+        """The instances that are also shown in reverse. Whether one is drawn does not depend on the others."""
+        if self.orders in {"both", "cyclic"} or not self.check_positional_bias:
             return set()
         if self.check_positional_bias is True or self.check_positional_bias == 1:
-            return instances
-        wanted = math.ceil(round(self.check_positional_bias * len(instances), 9))  # 0.07 · 100 is 7.000000000000001
-        chosen = np.random.default_rng(self.seed).choice(sorted(instances), size=wanted, replace=False)
-        return {int(instance) for instance in chosen}
+            return {question.instance for question in questions}
+        lots = {question.instance: self._draw("recheck", _draw_key(question)) for question in questions}
+        drawn = {instance for instance, lot in lots.items() if lot < self.check_positional_bias}
+        return drawn or {min(lots, key=lots.__getitem__)}
 
     def _permutations_of(self, question: Question, rechecked: set[int]) -> tuple[Permutation, ...]:
         given = tuple(range(question.places))
-        if self.orders == "shuffled":
-            return self._shuffles(question)
-        if self.orders == "cyclic":
-            return tuple(given[start:] + given[:start] for start in given)
-        if self.orders == "reversed":
-            return (given[::-1],)
-        if self.orders == "both" or question.instance in rechecked:
-            return (given, given[::-1])
-        return (given,)
+        orders: dict[Orders, tuple[Permutation, ...]] = {
+            "given": (given,),
+            "reversed": (given[::-1],),
+            "both": (given, given[::-1]),
+            "cyclic": tuple(given[start:] + given[:start] for start in given),
+        }
+        shown = self._shuffles(question) if self.orders == "shuffled" else orders[self.orders]
+        if question.instance not in rechecked:
+            return shown
+        return tuple(dict.fromkeys([*shown, *(order[::-1] for order in shown)]))
 
     def _shuffles(self, question: Question) -> tuple[Permutation, ...]:
-        digest = hashlib.sha256(f"{self.seed}\n{question.id}".encode("utf-8", "surrogatepass")).digest()
-        random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+        lot = self._draw("shuffle", _draw_key(question), question.criterion.name, *question.responses)
+        random = np.random.default_rng(int(lot * 2**64))
         wanted = min(self.shuffles, math.factorial(question.places))
         drawn: dict[Permutation, None] = {}
         while len(drawn) < wanted:
             drawn[tuple(int(place) for place in random.permutation(question.places))] = None
         return tuple(drawn)
+
+    def _draw(self, *labels: str) -> float:
+        """A number in [0, 1) that the seed and the labels determine."""
+        material = json.dumps([self.seed, *labels]).encode()
+        return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
+
+
+def _draw_key(question: Question) -> str:
+    return question.draw_key or str(question.instance)

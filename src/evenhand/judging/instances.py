@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import without_lone_surrogates
+
+
+class LeftOutContextWarning(UserWarning):
+    """The context fields given leave out a field that the criterion is judged by."""
+
 
 REFERENCE_FIELDS = frozenset({"reference", "references"})
 
@@ -34,28 +42,72 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
     return value
 
 
+def is_missing(value: object) -> bool:
+    """Whether a cell holds nothing: None, or the NaN that pandas writes for it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def text_of(value: object) -> str:
-    """A value as the judge reads it: text as it is, nothing for None, anything else as JSON."""
-    if value is None:
+    """A value as the judge reads it: text as it is, nothing for a missing one, anything else as JSON."""
+    if is_missing(value):
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return without_lone_surrogates(text)
 
 
+def texts_of(value: object) -> tuple[str, ...]:
+    """One text an item of a list, one for any other value, none for a missing one."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(text_of(item) for item in items if not is_missing(item))
+
+
 def context_of(
-    row: Mapping[str, Any], fields: Mapping[str, str], instance: int, references: Sequence[str] = ()
+    row: Mapping[str, Any],
+    fields: Mapping[str, str] | None,
+    criterion: Criterion,
+    instance: int,
+    references: Sequence[str] = (),
 ) -> dict[str, str]:
     """What the judge is shown beside the response: name shown -> text.
 
-    A field called ``reference`` or ``references`` that the row lacks is filled from the instance's references.
+    A field called ``reference`` or ``references`` that the row lacks is filled from the instance's references, and one
+    that holds a list shows its items one below the other.
+
+    Args:
+        row: The data.
+        fields: Name shown -> field; None for the criterion's own context fields.
+        criterion: What the context is for.
+        instance: The row's index, for messages.
+        references: Known good answers.
 
     Raises:
         InvalidInputError: If the row lacks any other field.
     """
+    setting = "context_fields"
+    if fields is None:
+        fields = criterion.context_fields
+        setting = f"the criterion {criterion.name!r} (map it with context_fields={{name: your field}})"
     context = {}
     for name, field in fields.items():
         if field in REFERENCE_FIELDS and field not in row and references:
             context[name] = "\n\n".join(references)
+        elif field in REFERENCE_FIELDS:
+            context[name] = "\n\n".join(texts_of(field_of(row, field, instance, setting)))
         else:
-            context[name] = text_of(field_of(row, field, instance, "context_fields"))
+            context[name] = text_of(field_of(row, field, instance, setting))
     return context
+
+
+def warn_of_left_out_context(criterion: Criterion, fields: Mapping[str, str] | None) -> None:
+    """Warn when the context fields given leave out what the criterion is judged by."""
+    if fields is None:
+        return
+    shown = {*fields, *fields.values()}
+    left_out = [name for name, field in criterion.context_fields.items() if name not in shown and field not in shown]
+    if left_out:
+        warnings.warn(
+            f"the criterion {criterion.name!r} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
+            "out, so the judge will not see it: add it, or leave context_fields out",
+            LeftOutContextWarning,
+            stacklevel=3,
+        )

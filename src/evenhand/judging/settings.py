@@ -147,8 +147,10 @@ class RunSettings:
     journal: str | Path | None
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any] | RunOptions, scales: Sequence[Scale] = ()) -> Self:
-        """Check options, and that the rules among them fit the scales of what is judged.
+    def from_options(
+        cls, options: Mapping[str, Any] | RunOptions, scales: Sequence[Scale] = (), *, has_values: bool = True
+    ) -> Self:
+        """Check options, and that the rules among them fit the scales and values of what is judged.
 
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
@@ -163,7 +165,7 @@ class RunSettings:
         for scale in scales:
             rule = check_rule(given["aggregation"], scale)
             check_weights({str(place): weight for place, weight in enumerate(weights or ())}, rule)
-            check_on_position_bias(given["on_position_bias"], scale)
+            check_on_position_bias(given["on_position_bias"], scale, has_values=has_values)
         check_level(given["level"])
         return cls(
             grid=Grid(

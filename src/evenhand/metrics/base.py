@@ -1,16 +1,17 @@
 """What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
 
+import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.artifacts import context_mapping, load_criteria_artifact
-from evenhand.criteria import Scale
+from evenhand.criteria import Criterion, Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import context_of, field_of, text_of
+from evenhand.judging.instances import context_of, field_of, texts_of
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.statistics import Interval
@@ -104,8 +105,8 @@ class JudgeMetric(MapReduceMetric):
     def scales(self) -> Sequence[Scale]:
         """The scales of the criteria that are known when the metric is built."""
 
-    def settings(self, scales: Sequence[Scale] = ()) -> RunSettings:
-        """The run's settings, checked, together with the scales that its rules must fit."""
+    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
+        """The run's settings, checked, together with the scales and values that its rules must fit."""
         return RunSettings.from_options(
             {
                 "check_positional_bias": self.check_positional_bias,
@@ -128,6 +129,7 @@ class JudgeMetric(MapReduceMetric):
                 "progress": self.progress,
             },
             scales,
+            has_values=has_values,
         )
 
     def engines(self) -> list[Any]:
@@ -188,11 +190,14 @@ class JudgeMetric(MapReduceMetric):
             found.append(known[key])
         return found
 
-    def context_of(self, given: EvaluationInput, fields: Dict[str, str], row: int) -> dict[str, str]:
+    def context_of(self, given: EvaluationInput, criterion: Criterion, row: int) -> dict[str, str]:
         """What the judge is shown beside the response: the metric's context fields, or else the criterion's."""
         _, references, task_data = given
-        mapping = context_mapping(self.context_fields) if self.context_fields is not None else fields
-        return context_of(task_data, mapping, row, [text_of(reference) for reference in references])
+        return context_of(task_data, self.given_context_fields(), criterion, row, texts_of(references))
+
+    def given_context_fields(self) -> Union[dict[str, str], None]:
+        """The metric's own context fields; None when the criterion's count."""
+        return None if self.context_fields is None else context_mapping(self.context_fields)
 
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
         """The prediction, or the task data field that the criterion names when no predictions were given."""
@@ -254,3 +259,8 @@ def score_name_of(names: Iterable[str], default: str) -> str:
     unique = set(names)
     only = unique.pop() if len(unique) == 1 else ""
     return "_".join(only.lower().split(" ")) if only else default
+
+
+def draw_key_of(given: EvaluationInput) -> str:
+    """What names an instance in seeded draws: its content, so that a group of the data draws as the whole does."""
+    return json.dumps(given, default=str)

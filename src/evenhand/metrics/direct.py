@@ -9,12 +9,12 @@ from evenhand.aggregation import aggregate
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
-from evenhand.judging.instances import text_of
-from evenhand.metrics.base import JudgeMetric, score_name_of
+from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
+from evenhand.metrics.base import JudgeMetric, draw_key_of, score_name_of
 from evenhand.question import Question
 from evenhand.scoring import summarize
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class DirectJudge(JudgeMetric):
     """A judge assesses each response against a criterion and chooses one of its options.
 
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
-    shown; an instance whose reply names no option is unscored (NaN) and counted. The scores' names are those of
+    shown; an instance whose reply names no option, or whose prediction is None, is unscored
+    (NaN) and counted. The scores' names are those of
     unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the settings.
     """
 
@@ -54,10 +55,20 @@ class DirectJudge(JudgeMetric):
         artifacts = self.criteria_artifacts(inputs)
         frozen = {id(artifact): self._criterion(artifact) for artifact in artifacts}
         criteria = [frozen[id(artifact)] for artifact in artifacts]
-        questions = [self._question(row, given, criteria[row]) for row, given in enumerate(inputs)]
-        votes = self.judge(questions)
         name = score_name_of((criterion.name for criterion in criteria), self.main_score)
         evaluator = self.evaluator()
+        responses = [
+            self.response_of(given, criterion.prediction_field, row)
+            for row, (given, criterion) in enumerate(zip(inputs, criteria, strict=True))
+        ]
+        questions = [
+            self._question(row, given, criteria[row], responses[row])
+            for row, given in enumerate(inputs)
+            if not is_missing(responses[row])
+        ]
+        for criterion in frozen.values():
+            warn_of_left_out_context(criterion, self.given_context_fields())
+        votes = {question.instance: cast for question, cast in zip(questions, self.judge(questions), strict=True)}
         as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
         return [
             DirectAssessment(
@@ -65,16 +76,16 @@ class DirectJudge(JudgeMetric):
                 evaluator=evaluator,
                 criterion=criterion,
                 criteria_json=as_json[id(artifact)],
-                verdict=self._aggregate(cast, criterion),
+                verdict=self._aggregate(votes[row], criterion) if row in votes else MISSING_RESPONSE,
             )
-            for artifact, criterion, cast in zip(artifacts, criteria, votes, strict=True)
+            for row, (artifact, criterion) in enumerate(zip(artifacts, criteria, strict=True))
         ]
 
     def reduce_one(self, intermidate: DirectAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so
         """The scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
         verdict, main = intermidate.verdict, intermidate.score_name
         orders = list(dict.fromkeys(vote.order for vote in verdict.votes))
-        first = self._order_result(intermidate, orders[0])
+        first = self._order_result(intermidate, orders[0]) if orders else {}
         second = self._order_result(intermidate, orders[1]) if len(orders) > 1 else {}
         score = math.nan if verdict.aggregated_value is None else verdict.aggregated_value
         consistent = verdict.position_consistent
@@ -103,7 +114,7 @@ class DirectJudge(JudgeMetric):
             interval = getattr(summary, name)
             if interval is not None:
                 scores |= self.interval_scores(f"{main}_{name}", interval)
-        for name in ("num_unscored", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
+        for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
             value = getattr(summary, name)
             scores[f"{main}_{name}"] = math.nan if value is None else value
         for reason, count in summary.unscored_votes.items():
@@ -126,17 +137,18 @@ class DirectJudge(JudgeMetric):
                 "and one without fits metrics.evenhand.pairwise"
             )
         criterion = criterion_from_artifact(artifact)
-        self.settings([criterion.scale])
+        self.settings([criterion.scale], has_values=criterion.has_values)
         return criterion
 
-    def _question(self, row: int, given: EvaluationInput, criterion: Criterion) -> Question:
+    def _question(self, row: int, given: EvaluationInput, criterion: Criterion, response: Any) -> Question:
         return Question(
             id=str(row),
             criterion=criterion,
-            responses=(text_of(self.response_of(given, criterion.prediction_field, row)),),
-            context=self.context_of(given, criterion.context_fields, row),
-            references=tuple(text_of(reference) for reference in given[1]),
+            responses=(text_of(response),),
+            context=self.context_of(given, criterion, row),
+            references=texts_of(given[1]),
             instance=row,
+            draw_key=draw_key_of(given),
             data_classification=getattr(given, "data_classification", None),
         )
 

@@ -19,8 +19,8 @@ from evenhand.contests import (
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
-from evenhand.judging.instances import text_of
-from evenhand.metrics.base import JudgeMetric
+from evenhand.judging.instances import texts_of, warn_of_left_out_context
+from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 
@@ -142,6 +142,8 @@ class PairwiseJudge(JudgeMetric):
             self._row(place, given, frozen[id(artifact)])
             for place, (given, artifact) in enumerate(zip(inputs, artifacts, strict=True))
         ]
+        for criterion in frozen.values():
+            warn_of_left_out_context(criterion, self.given_context_fields())
         return rows, [as_json[id(artifact)] for artifact in artifacts]
 
     def _criterion(self, artifact: Criteria) -> Criterion:
@@ -152,8 +154,9 @@ class PairwiseJudge(JudgeMetric):
             instance=place,
             responses=read_responses(self.response_of(given, criterion.prediction_field, place), place),
             criterion=criterion,
-            context=self.context_of(given, criterion.context_fields, place),
-            references=tuple(text_of(reference) for reference in given[1]),
+            context=self.context_of(given, criterion, place),
+            references=texts_of(given[1]),
+            draw_key=draw_key_of(given),
             data_classification=getattr(given, "data_classification", None),
         )
 

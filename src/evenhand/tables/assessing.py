@@ -13,12 +13,21 @@ from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, text_of
+from evenhand.judging.instances import (
+    REFERENCE_FIELDS,
+    context_of,
+    field_of,
+    is_missing,
+    text_of,
+    texts_of,
+    warn_of_left_out_context,
+)
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.question import Question
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.rows import Row, read_rows
+from evenhand.votes import MISSING_RESPONSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +52,12 @@ class _Plan:
             for instance in range(len(self.rows))
         ]
 
-    def questions(self) -> list[Question]:
-        return [self._question(instance, system, criterion) for instance, system, criterion in self.cells()]
+    def questions(self) -> list[Question | None]:
+        """One question a cell."""
+        asked = [self._question(instance, system, criterion) for instance, system, criterion in self.cells()]
+        for criterion in self.criteria:
+            warn_of_left_out_context(criterion, self.context_fields)
+        return asked
 
     def gold(self) -> list[str | None]:
         """The label that a person gave, a cell."""
@@ -52,18 +65,23 @@ class _Plan:
 
     def run(self) -> JudgementTable:
         cells, gold = self.cells(), self.gold()
-        votes = self.settings.run(self.questions(), self.judges)
+        questions = self.questions()
+        votes = iter(self.settings.run([question for question in questions if question], self.judges))
         rule, policy = self.settings.aggregation, self.settings.on_position_bias
+        verdicts = [
+            aggregate(next(votes), question.criterion, rule, on_position_bias=policy) if question else MISSING_RESPONSE
+            for question in questions
+        ]
         return JudgementTable(
             judgements=tuple(
                 Judgement(
                     instance=instance,
                     system=system,
                     criterion=criterion.name,
-                    verdict=aggregate(cast, criterion, rule, on_position_bias=policy),
+                    verdict=verdict,
                     gold=label,
                 )
-                for (instance, system, criterion), cast, label in zip(cells, votes, gold, strict=True)
+                for (instance, system, criterion), verdict, label in zip(cells, verdicts, gold, strict=True)
             ),
             criteria=self.criteria,
             systems=self.systems,
@@ -72,7 +90,7 @@ class _Plan:
 
     def estimate(self) -> RunEstimate:
         self.gold()
-        return self.settings.estimate(self.questions(), self.judges)
+        return self.settings.estimate([question for question in self.questions() if question], self.judges)
 
     def parameters(self) -> dict[str, Any]:
         """What the result repeats."""
@@ -86,24 +104,21 @@ class _Plan:
             **self.settings.parameters(),
         }
 
-    def _question(self, instance: int, system: str, criterion: Criterion) -> Question:
+    def _question(self, instance: int, system: str, criterion: Criterion) -> Question | None:
+        """What is asked about a cell; None where there is no response to ask about."""
         row = self.rows[instance]
-        fields = criterion.context_fields if self.context_fields is None else self.context_fields
         references: tuple[str, ...] = ()
         if self.reference_field is not None:
             reference = field_of(row, self.reference_field, instance, "reference_field")
-            references = () if reference is None else (text_of(reference),)
+            references = texts_of(reference)
         response = field_of(row, system, instance, "response_field")
-        if response is None:
-            raise InvalidInputError(
-                f"instance {instance} has no response in {system!r} (it is None): leave the row out, or put '' there "
-                "if the system answered with nothing"
-            )
+        if is_missing(response):
+            return None
         return Question(
             id=f"{instance}/{system}/{criterion.name}",
             criterion=criterion,
             responses=(text_of(response),),
-            context=context_of(row, fields, instance, references),
+            context=context_of(row, self.context_fields, criterion, instance, references),
             references=references,
             instance=instance,
         )
@@ -113,7 +128,7 @@ class _Plan:
         if column is None:
             return None
         label = field_of(self.rows[instance], column.replace("{system}", system), instance, "gold_fields")
-        return None if label is None else criterion.options[criterion.index_of(text_of(label))].label
+        return None if is_missing(label) else criterion.options[criterion.index_of(text_of(label))].label
 
 
 @overload
@@ -191,15 +206,20 @@ def judge(
     unknown = sorted(set(gold_fields or {}) - set(names))
     if unknown:
         raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")
+    shown = None if context_fields is None else context_mapping(context_fields)
     plan = _Plan(
         rows=rows,
         criteria=loaded,
         judges=tuple(as_judge(item) for item in listed(engine)),
         systems=_systems(response_field),
-        context_fields=None if context_fields is None else context_mapping(context_fields),
+        context_fields=shown,
         reference_field=reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None),
         gold_fields=dict(gold_fields or {}),
-        settings=RunSettings.from_options(options, [criterion.scale for criterion in loaded]),
+        settings=RunSettings.from_options(
+            options,
+            [criterion.scale for criterion in loaded],
+            has_values=all(criterion.has_values for criterion in loaded),
+        ),
     )
     return plan.estimate() if dry_run else plan.run()
 

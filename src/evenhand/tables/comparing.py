@@ -21,7 +21,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import Design, parse_design
-from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, text_of
+from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, texts_of, warn_of_left_out_context
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.tables.assessing import listed
@@ -53,7 +53,10 @@ class _Plan:
         return tuple(self.prompts[0].responses)
 
     def rows(self) -> list[ComparisonRow]:
-        return [self._row(instance, prompt) for instance, prompt in enumerate(self.prompts)]
+        """One row a prompt."""
+        rows = [self._row(instance, prompt) for instance, prompt in enumerate(self.prompts)]
+        warn_of_left_out_context(self.criterion, self.context_fields)
+        return rows
 
     def run(self) -> WinrateTable:
         gold = read_preferences(self.prompts, self.gold_field)
@@ -73,13 +76,12 @@ class _Plan:
         references: tuple[str, ...] = ()
         if self.reference_field is not None:
             reference = field_of(prompt.fields, self.reference_field, instance, "reference_field")
-            references = () if reference is None else (text_of(reference),)
-        fields = self.criterion.context_fields if self.context_fields is None else self.context_fields
+            references = texts_of(reference)
         return ComparisonRow(
             instance=instance,
             responses=prompt.responses,
             criterion=self.criterion,
-            context=context_of(prompt.fields, fields, instance, references),
+            context=context_of(prompt.fields, self.context_fields, self.criterion, instance, references),
             references=references,
         )
 

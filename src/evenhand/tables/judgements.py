@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from evenhand.aggregation import aggregate, check_on_position_bias, check_rule
 from evenhand.criteria import Criterion
@@ -14,6 +14,7 @@ from evenhand.reports import TextTable, format_count, format_interval, format_sh
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.votes import Verdict
 
@@ -81,12 +82,21 @@ class JudgementTable:
         (share,) = mean_intervals(hits, level=self.parameters["level"])
         return share
 
-    def rescore(self, *, aggregation: str | None = None, on_position_bias: str | None = None) -> JudgementTable:
-        """The same votes under other rules, without a call. What is not given takes the scale's default."""
+    def rescore(self, **rules: Unpack[Rules]) -> JudgementTable:
+        """The same votes under other rules, without a call.
+
+        Args:
+            **rules: ``aggregation``, ``on_position_bias``, or both; None is the scale's default, and what is not given
+                stays as it was.
+
+        Raises:
+            UnknownRuleError: A rule that does not exist or does not fit a criterion.
+        """
+        aggregation, on_position_bias = changed_rules(self.parameters, rules)
         criteria = {criterion.name: criterion for criterion in self.criteria}
         for criterion in self.criteria:
             check_rule(aggregation, criterion.scale)
-            check_on_position_bias(on_position_bias, criterion.scale)
+            check_on_position_bias(on_position_bias, criterion.scale, has_values=criterion.has_values)
         rescored = tuple(
             replace(
                 judgement,
@@ -95,12 +105,14 @@ class JudgementTable:
                     criteria[judgement.criterion],
                     aggregation,
                     on_position_bias=on_position_bias,
-                ),
+                )
+                if judgement.verdict.votes
+                else judgement.verdict,
             )
             for judgement in self.judgements
         )
-        rules = {"aggregation": aggregation, "on_position_bias": on_position_bias}
-        return replace(self, judgements=rescored, parameters={**self.parameters, **rules})
+        changed = {"aggregation": aggregation, "on_position_bias": on_position_bias}
+        return replace(self, judgements=rescored, parameters={**self.parameters, **changed})
 
     def text_table(self) -> TextTable:
         """The table as texts."""

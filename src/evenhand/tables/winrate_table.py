@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from evenhand.aggregation import check_on_position_bias, check_rule
 from evenhand.contests import (
@@ -24,6 +24,7 @@ from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.tables.winrate_report import system_record, winrate_tables
 
@@ -153,8 +154,17 @@ class WinrateTable:
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
         return ratio_intervals(sums, counts, level=self.parameters["level"])[0] if hits else None
 
-    def resummarize(self, *, on_position_bias: str | None = None, aggregation: str | None = None) -> Self:
-        """The same votes under other rules, without a call. What is not given takes the default."""
+    def resummarize(self, **rules: Unpack[Rules]) -> Self:
+        """The same votes under other rules, without a call.
+
+        Args:
+            **rules: ``aggregation``, ``on_position_bias``, or both; None is the default, and what is not given stays as
+                it was.
+
+        Raises:
+            UnknownRuleError: A rule that does not exist or does not fit a comparison.
+        """
+        aggregation, on_position_bias = changed_rules(self.parameters, rules)
         check_rule(aggregation, self.criterion.scale)
         check_on_position_bias(on_position_bias, self.criterion.scale)
         entries = tuple(
@@ -170,8 +180,8 @@ class WinrateTable:
             )
             for entry in self.contests
         )
-        rules = {"aggregation": aggregation, "on_position_bias": on_position_bias}
-        return replace(self, contests=entries, parameters={**self.parameters, **rules})
+        changed = {"aggregation": aggregation, "on_position_bias": on_position_bias}
+        return replace(self, contests=entries, parameters={**self.parameters, **changed})
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""
