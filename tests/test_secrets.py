@@ -90,6 +90,18 @@ def test_a_run_with_every_kind_of_failure(tmp_path, everything_logged, capfd):
         assert_silent(shown)
 
 
+@pytest.mark.parametrize("secret", [KEY, HEADER])
+def test_an_error_with_the_key_in_a_200_is_told_without_it(tmp_path, everything_logged, secret):
+    """No status tells that it is an error, and the key has no shape by which it could be known."""
+    with JudgeServer(reply=lambda body: {"error": {"message": f"bad key <{secret}>"}}) as server:
+        table = assess(authorized_judge(server), journal=tmp_path / "journal.sqlite3")
+    table.save(tmp_path / "table.jsonl")
+    assert "bad key <[redacted]>" in str(table.judgements[0].verdict.votes[0].error)
+    for path in tmp_path.rglob("*"):
+        assert_silent(path.read_bytes().decode("utf-8", "replace"))
+    assert_silent(everything_logged.text)
+
+
 def test_a_401_that_echoes_the_key(tmp_path, everything_logged):
     with (
         JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=401, message=f"bad key {KEY}")]) as server,

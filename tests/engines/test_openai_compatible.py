@@ -92,6 +92,8 @@ PASSING = {
     "cut_body": Fault("cut_body", on=[1, 2]),
     "garbage": Fault("garbage", on=[1]),
     "no_choices": Fault("no_choices", on=[1, 2, 3]),
+    "brackets": Fault("garbage", body="[" * 100_000, on=[1]),
+    "digits": Fault("garbage", body="9" * 5_000, on=[1]),
     "hang": Fault("hang", on=[1]),
 }
 

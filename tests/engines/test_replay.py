@@ -135,6 +135,8 @@ def test_a_reply_that_was_not_recorded_is_refused_with_key_and_file(tmp_path):
         ({"key": 1, "text": "c"}, "not a text"),
         ({"message": "a", "sample": "0", "text": "c"}, "whole number"),
         ({"message": "a", "text": 3}, "text"),
+        ("[" * 100_000, "recursion"),
+        ("9" * 5_000, "digits"),
         ({"message": "a", "completion": {"text": "c", "finish": "stop"}}, "finish"),
         ({"request": {"messages": []}, "text": "c"}, "response_schema"),
     ],

@@ -1,10 +1,19 @@
+import math
 import time
 from email.utils import formatdate
 
 import pytest
 
-from evenhand.engines.replies import filtered_completion, read_completion, read_error, seconds_to_wait, speaks_of_schema
+from evenhand.engines.replies import (
+    decode_reply,
+    filtered_completion,
+    read_completion,
+    read_error,
+    seconds_to_wait,
+    speaks_of_schema,
+)
 from evenhand.errors import FatalEngineError, RateLimitedError, RejectedRequestError, TransientEngineError
+from evenhand.votes import Completion
 
 
 def reply(message, **more):
@@ -57,6 +66,42 @@ def test_logprobs_are_read_and_broken_entries_left_out():
         ("!", -2.0, ()),
     ]
     assert read_completion(reply({"content": "Yes"}, logprobs=None)).logprobs is None
+
+
+NOT_FINITE = [math.nan, math.inf, -math.inf, 10**400, True, "-1", None]
+
+
+@pytest.mark.parametrize("number", NOT_FINITE)
+def test_what_is_no_finite_number_is_left_out_of_logprobs_cost_and_counts(number):
+    content = [
+        {"token": "Yes", "logprob": number},
+        {
+            "token": "No",
+            "logprob": -2,
+            "top_logprobs": [{"token": "a", "logprob": number}, {"token": "b", "logprob": -3}],
+        },
+    ]
+    whole = reply({"content": "Yes"}, logprobs={"content": content}) | {
+        "usage": {"prompt_tokens": number, "cost": number}
+    }
+    completion = read_completion(whole)
+    assert [(token.token, token.logprob, token.top) for token in completion.logprobs] == [("No", -2.0, (("b", -3.0),))]
+    assert (completion.cost, completion.prompt_tokens) == (None, None)
+    assert Completion.model_validate_json(completion.model_dump_json()) == completion
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"9" * 5_000, b'{"a": 1', b"\xff", b""])
+def test_a_body_that_cannot_be_decoded_may_pass(body):
+    with pytest.raises(TransientEngineError) as caught:
+        decode_reply(body)
+    assert caught.value.cause == "garbage"
+
+
+@pytest.mark.parametrize("secret", ["zq7-plain-4711", 'with"quote\\4711', "schlüssel-4711"])
+def test_an_error_in_a_200_is_told_without_the_sessions_secrets(secret):
+    with pytest.raises(TransientEngineError, match="bad key") as caught:
+        read_completion({"error": {"message": f"bad key {secret}"}}, [secret])
+    assert "4711" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +165,24 @@ def test_a_prompt_stopped_by_a_content_filter_is_a_reply():
     assert (completion.text, completion.finish_reason) == (None, "content_filter")
     assert filtered_completion(400, '{"error": {"code": "too_long"}}') is None
     assert filtered_completion(500, '{"error": {"code": "content_filter"}}') is None
+
+
+@pytest.mark.parametrize(
+    ("body", "filtered"),
+    [
+        ('{"error": {"message": "the model requires moderation. Your input was flagged for \\"violence\\"."}}', True),
+        ("Your prompt was flagged.", True),
+        ("This request violates our Content Policy", True),
+        ('{"code": "content_filter"}', True),
+        ("Your account has been flagged; contact support", False),
+        ("your key may not use this model", False),
+        ("", False),
+    ],
+)
+def test_a_403_about_the_prompt_is_a_reply(body, filtered):
+    completion = filtered_completion(403, body)
+    assert (completion is not None and completion.finish_reason == "content_filter") is filtered
+    assert filtered_completion(401, body) is filtered_completion(404, body) is None
 
 
 def test_what_speaks_of_structured_output():

@@ -231,7 +231,7 @@ def test_quality_may_come_from_the_text_from_a_rule_or_from_the_context():
     assert told.quality_of(question, 0) == 0.75
 
 
-@pytest.mark.parametrize("truth", [None, "", "good", "[1, 2]", '{"a": 1}', "[true]", "NaN"])
+@pytest.mark.parametrize("truth", [None, "", "good", "[1, 2]", '{"a": 1}', "[true]", "NaN", "9" * 5_000, "[" * 100_000])
 def test_a_quality_that_cannot_be_read_is_an_error(truth):
     context = {} if truth is None else {"truth": truth}
     question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)

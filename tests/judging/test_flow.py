@@ -107,6 +107,13 @@ def test_after_the_reasks_the_vote_is_unscored(reasks):
     assert (vote.reasks, vote.completion.text, vote.match.kind) == (reasks, "hm", "none")
 
 
+HOSTILE = [
+    '{"selected_option": "Mid", "confidence": ' + "9" * 5_000 + "}",
+    '{"selected_option": "Mid", "more": ' + "[" * 100_000 + "]" * 100_000 + "}",
+]
+"""JSON that no reader can hold: Python's raises a ValueError for the digits and a RecursionError for the brackets."""
+
+
 def test_one_step_gives_the_same_vote_with_half_the_calls():
     judge = ScriptedJudge([one_step("Mid", "It is clear.")])
     single = ask(judge, name="one_step")
@@ -125,7 +132,9 @@ def test_one_step_gives_the_same_vote_with_half_the_calls():
         (f"```json\n{one_step('Mid', 'Reasons.')}\n```", "Reasons."),
         ("It is fair.\nSelected option: Mid", "It is fair.\nSelected option: Mid"),
         ('{"assessment": 3, "selected_option": "Mid"}', '{"assessment": 3, "selected_option": "Mid"}'),
+        *[(reply, reply) for reply in HOSTILE],
     ],
+    ids=lambda text: text[:20],
 )
 def test_the_reasons_are_found_in_a_one_step_reply(reply, assessment):
     vote = ask(ScriptedJudge([reply]), name="one_step")

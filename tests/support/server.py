@@ -71,6 +71,7 @@ class Fault:
         seconds: For ``latency``.
         message: The message in the error's body.
         code: The code in the error's body.
+        body: For ``garbage``.
     """
 
     kind: FaultKind
@@ -83,6 +84,7 @@ class Fault:
     seconds: float = 0.0
     message: str = "the fault that the test asked for"
     code: str | None = None
+    body: str = "<html>Bad gateway"
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,7 @@ class _Application:
                 request.transport.abort()
                 return web.Response(status=500)
             elif fault.kind == "garbage":
-                return await self._send(request, seen, web.Response(text="<html>Bad gateway", content_type="text/html"))
+                return await self._send(request, seen, web.Response(text=fault.body, content_type="text/html"))
             kinds.add(fault.kind)
         payload = json.dumps(self._payload(seen.body, kinds)).encode()
         if "cut_body" in kinds:

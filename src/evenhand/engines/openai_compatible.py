@@ -16,7 +16,7 @@ from yarl import URL
 
 from evenhand.engines.redaction import check_variable_name, redact
 from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
-from evenhand.engines.replies import filtered_completion, read_completion, read_error
+from evenhand.engines.replies import decode_reply, filtered_completion, read_completion, read_error
 from evenhand.errors import FatalEngineError, InvalidInputError, TransientEngineError
 from evenhand.votes import Completion
 
@@ -77,6 +77,7 @@ class OpenAICompatibleTransport:
             further = _header_object(self.headers_env)
             headers |= further
             secrets += further.values()
+            secrets += [value.rpartition(" ")[2] for value in further.values()]  # without its scheme, such as "Token"
         for name, value in headers.items():
             if not value.isascii() or not value.isprintable():
                 raise InvalidInputError(
@@ -140,7 +141,7 @@ def environment_value(field: str, name: str) -> str:
 def _header_object(name: str) -> dict[str, str]:
     try:
         headers = json.loads(environment_value("headers_env", name))
-    except ValueError:
+    except (ValueError, RecursionError):
         headers = None
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise InvalidInputError(
@@ -187,11 +188,7 @@ class _AiohttpConnection:
             if filtered is not None:
                 return filtered
             raise read_error(status, text, headers.get("Retry-After"), self._secrets)
-        try:
-            reply = json.loads(content)
-        except ValueError:
-            raise TransientEngineError("the server's reply is not JSON", cause="garbage") from None
-        return read_completion(reply)
+        return read_completion(decode_reply(content), self._secrets)
 
     def _describe(self, error: Exception) -> str:
         told = redact(str(error), self._secrets)

@@ -190,7 +190,7 @@ def _read(path: Path) -> Mapping[str, Completion]:
             continue
         try:
             key, completion = _parse(line)
-        except (ValueError, InvalidInputError) as error:
+        except (ValueError, RecursionError, InvalidInputError) as error:
             raise InvalidInputError(
                 f"line {number} of the recording {str(path)!r} is no recorded reply: {error}"
             ) from error

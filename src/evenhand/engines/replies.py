@@ -19,7 +19,24 @@ CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
 SHOWN_CHARACTERS: Final = 300
 
 
-def read_completion(reply: object) -> Completion:
+MOST_TOKENS: Final = 10**12
+MODERATION_WORDS: Final = ("moderation", "content policy", "content_policy", "content filter", "content_filter")
+
+
+def decode_reply(body: bytes) -> object:
+    """The JSON of a reply's body.
+
+    Raises:
+        TransientEngineError: If it is none, or such that no reader could hold it: thousands of brackets or digits.
+    """
+    try:
+        reply: object = json.loads(body)
+    except (ValueError, RecursionError):
+        raise TransientEngineError("the server's reply is not JSON", cause="garbage") from None
+    return reply
+
+
+def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     """The first choice of a chat completion.
 
     No content, and content of parts none of which is text, give ``text=None``. Hidden reasoning is not part of the
@@ -35,7 +52,7 @@ def read_completion(reply: object) -> Completion:
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         error = reply.get("error")
-        told = f": {redact(json.dumps(error))[:SHOWN_CHARACTERS]}" if error else ""
+        told = f": {redact(json.dumps(error, ensure_ascii=False), secrets)[:SHOWN_CHARACTERS]}" if error else ""
         raise TransientEngineError(f"the server's reply has no choice with a message{told}", cause="garbage")
     usage = reply.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
@@ -63,12 +80,24 @@ def _text(content: object) -> str | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if valid else None  # type: ignore[return-value]
 
 
 def _amount(value: object) -> float | None:
-    valid = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    return float(value) if valid else None  # type: ignore[arg-type]
+    number = _finite(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _finite(value: object) -> float | None:
+    """A number that a journal can hold: JSON as servers write it has NaN, Infinity and integers beyond every float."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
@@ -79,9 +108,9 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
     for entry in content:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
             continue
-        top = tuple(_pairs(entry.get("top_logprobs")))
-        logprob = entry.get("logprob")
-        if isinstance(logprob, int | float):
+        logprob = _finite(entry.get("logprob"))
+        if logprob is not None:
+            top = tuple(_pairs(entry.get("top_logprobs")))
             tokens.append(TokenLogprob(token=entry["token"], logprob=logprob, top=top))
     return tuple(tokens)
 
@@ -89,9 +118,9 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
 def _pairs(likeliest: object) -> Iterable[tuple[str, float]]:
     for entry in likeliest if isinstance(likeliest, list) else ():
         if isinstance(entry, Mapping):
-            token, logprob = entry.get("token"), entry.get("logprob")
-            if isinstance(token, str) and isinstance(logprob, int | float):
-                yield token, float(logprob)
+            token, logprob = entry.get("token"), _finite(entry.get("logprob"))
+            if isinstance(token, str) and logprob is not None:
+                yield token, logprob
 
 
 def read_error(status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = ()) -> EngineError:
@@ -110,10 +139,17 @@ def read_error(status: int, body: str, retry_after: str | None = None, secrets: 
 
 
 def filtered_completion(status: int, body: str) -> Completion | None:
-    """Some servers answer 400 when their content filter stops a prompt: that is a reply, not a fault."""
-    if status != 400 or not any(f'"{code}"' in body for code in CONTENT_FILTER_CODES):
-        return None
-    return Completion(text=None, finish_reason="content_filter")
+    """Some servers answer 400 or 403 when their content filter stops a prompt: that is a reply, not a fault."""
+    stopped = (status == 400 and any(f'"{code}"' in body for code in CONTENT_FILTER_CODES)) or (
+        status == 403 and _speaks_of_moderation(body)
+    )
+    return Completion(text=None, finish_reason="content_filter") if stopped else None
+
+
+def _speaks_of_moderation(body: str) -> bool:
+    """Whether a refusal is about this prompt; an account that is flagged is refused whatever it asks."""
+    folded = body.casefold()
+    return any(word in folded for word in MODERATION_WORDS) or ("flagged" in folded and "account" not in folded)
 
 
 def speaks_of_schema(message: str) -> bool:

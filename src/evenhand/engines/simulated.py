@@ -82,8 +82,8 @@ def quality_from_context(name: str) -> QualityRule:
     def rule(question: Question, index: int) -> float:
         text = question.context.get(name)
         try:
-            read = json.loads(text or "")
-        except json.JSONDecodeError:
+            read = json.loads(text or "", parse_int=float)
+        except (ValueError, RecursionError):
             read = None
         values = read if isinstance(read, list) else [read]
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]

@@ -58,6 +58,11 @@ class Flow:
         if self.max_reasks < 0:
             raise InvalidInputError(f"max_reasks is {self.max_reasks!r}; it must be 0 or more")
 
+    @property
+    def expected_calls(self) -> int:
+        """Calls that one vote takes when every reply can be read."""
+        return (2 if self.name == "two_step" else 1) + self.generate_summaries
+
     async def ask(
         self, question: Question, order: tuple[int, ...], sample: int, caller: Caller, *, weight: float = 1.0
     ) -> Vote:
@@ -66,7 +71,7 @@ class Flow:
         try:
             await (conversation.two_step() if self.name == "two_step" else conversation.one_step())
         except EngineError as error:
-            conversation.give_up("engine_error", f"{error.cause}: {error}")
+            conversation.give_up("engine_error", f"{error.cause}: {conversation.told(error)}")
         except BudgetExhaustedError as error:
             conversation.give_up("budget", str(error))
         if self.generate_summaries and conversation.assessment:
@@ -135,7 +140,8 @@ class _Conversation:
         try:
             reply = await self._say("summary", render_prompt("summary", assessment=self.assessment, nonce=nonce))
         except (EngineError, BudgetExhaustedError) as error:
-            self.error = self.error or f"summary: {error}"
+            told = self.told(error) if isinstance(error, EngineError) else str(error)
+            self.error = self.error or f"summary: {told}"
         else:
             self.summary = reply.text
 
@@ -171,6 +177,11 @@ class _Conversation:
     def give_up(self, reason: UnscoredReason, error: str) -> None:
         """End without a selection."""
         self.match, self.reason, self.error = None, reason, error
+
+    def told(self, error: EngineError) -> str:
+        """The error's message, with the judge's name where it lacks it."""
+        message, judge_id = str(error), self.caller.judge_id
+        return message if repr(judge_id) in message else f"judge {judge_id!r}: {message}"
 
     def _subject(self, *, options: bool) -> dict[str, object]:
         criterion, responses, context = self.question.criterion, self.shown.responses, self.question.context
@@ -244,7 +255,7 @@ def _assessment_in(text: str | None) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     try:
         fields = json.loads(text[start : end + 1])
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or thousands of digits or brackets
         return text
     found = fields.get("assessment") if isinstance(fields, dict) else None
     return found if isinstance(found, str) else text
