@@ -489,3 +489,34 @@ def test_an_na_option_between_the_others_is_never_snapped_to():
     )
     # (0 + 1) / 2 = .5, as far from 0 as from 1
     assert aggregate(panel(0, 2), criterion).selected_label == "low"
+
+
+class TestBounds:
+    """What the verdict would be if every unscored vote had selected the lowest, or the highest, value."""
+
+    LEVELS = criterion_of([0.0, 0.5, 1.0])
+
+    def test_nothing_unscored_needs_no_bounds(self):
+        assert aggregate(panel(0, 2), self.LEVELS).bounds is None
+
+    def test_a_lone_order(self):
+        # the order read says 0.5; the other could be 0 or 1: (0.5 + 0) / 2 and (0.5 + 1) / 2
+        verdict = aggregate(orders(1, None), self.LEVELS)
+        assert verdict.aggregated_value == 0.5
+        assert verdict.bounds == (0.25, 0.75)
+
+    def test_a_panel_under_a_rule_that_selects(self):
+        # of o2, o2 and an unread vote the lowest is o2 whatever the third says, by majority; by min it is 0
+        assert aggregate(panel(2, 2, None), self.LEVELS, "mode").bounds == (1.0, 1.0)
+        assert aggregate(panel(2, 2, None), self.LEVELS, "min").bounds == (0.0, 1.0)
+
+    def test_nothing_read_leaves_the_whole_range(self):
+        assert aggregate(panel(None, None), self.LEVELS).bounds == (0.0, 1.0)
+
+    def test_a_vote_that_the_criterion_does_not_apply_is_an_answer(self):
+        criterion = criterion_of([0.0, 1.0, None], na=[2])
+        assert aggregate([vote("j", "na")], criterion).bounds is None
+        assert aggregate([vote("j", 1), vote("k", "na"), vote("l", None)], criterion, "mean").bounds == (0.5, 1.0)
+
+    def test_without_values_there_are_none(self):
+        assert aggregate(panel(0, None), criterion_of([None, None])).bounds is None
