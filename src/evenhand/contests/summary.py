@@ -66,7 +66,7 @@ class ContestSummary:
             first, and the exact test of that. Its unit is a contest and judge; None when nothing was judged.
         agreement: The mean agreement of the votes with the verdict, over the contests with more than one vote.
         spread: The mean standard deviation of repeated draws; None without them.
-        parse_rate: The share of the replies that named an option.
+        parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
         unscored_votes: Reason -> votes without a selection.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
@@ -134,7 +134,7 @@ def summarize_contests(
         position=position_bias(selections, level=level) if selections else None,
         agreement=_share(rows, _agreement, level),
         spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, bounds=(0.0, 0.5)),
-        parse_rate=_share(rows, lambda contest: [vote.selected_index is not None for vote in _replied(contest)], level),
+        parse_rate=_share(rows, _read, level),
         unscored_votes=_counts(vote.unscored_reason for vote in votes),
         reasks=sum(vote.reasks for vote in votes),
         usage=usage,
@@ -226,8 +226,10 @@ def _given(value: float | None) -> list[float]:
     return [] if value is None else [float(value)]
 
 
-def _replied(contest: Contest) -> list[Vote]:
-    return [vote for vote in contest.verdict.votes if vote.unscored_reason not in NO_REPLY]
+def _read(contest: Contest) -> list[float]:
+    """1 a reply that named an option, 0 one that did not; a re-ask follows one that did not."""
+    replied = [vote for vote in contest.verdict.votes if vote.unscored_reason not in NO_REPLY]
+    return [float(vote.selected_index is not None) for vote in replied] + [0.0] * sum(vote.reasks for vote in replied)
 
 
 def _counts(reasons: Iterable[str | None]) -> Mapping[str, int]:
