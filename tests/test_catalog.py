@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.artifacts import check_entry, load_comparison, load_criterion
-from evenhand.catalogs import catalog_path, register_catalog
+from evenhand.artifacts import load_comparison, load_criterion
+from evenhand.catalogs import catalog_path, check_entry, register_catalog
 from evenhand.parsing import match_closest_option
 from evenhand.registration import register
 from evenhand.unitxt_bases import fetch_artifact

@@ -1,10 +1,18 @@
-"""Where the catalog lies, and making unitxt search it."""
+"""Where the catalog lies, what it holds, and making unitxt search it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from evenhand.errors import ArtifactError
-from evenhand.unitxt_bases import Catalogs, LocalCatalog, register_local_catalog, separate_overrides
+from evenhand.unitxt_bases import (
+    Artifact,
+    Catalogs,
+    LocalCatalog,
+    own_words,
+    register_local_catalog,
+    separate_overrides,
+)
 
 
 def catalog_path() -> Path:
@@ -27,6 +35,18 @@ def register_catalog() -> Path:
     return path
 
 
+def catalog_entries() -> dict[str, Path]:
+    """The ids of everything in evenhand's own catalog, sorted, and their files."""
+    root = catalog_path()
+    return {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
+
+
+def criteria_ids(mode: str | None = None) -> list[str]:
+    """The ids of evenhand's own criteria, sorted; ``mode`` is ``direct``, ``pairwise`` or None for all."""
+    prefix = f"criteria.evenhand.{mode}." if mode else "criteria.evenhand."
+    return sorted(identifier for identifier in catalog_entries() if identifier.startswith(prefix))
+
+
 def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
     """The file of a catalog id, and what ``[name=value]`` behind the id overrides. Nothing is built.
 
@@ -34,13 +54,65 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
 
     Raises:
         LookupError: If no local catalog has the id.
+        ArtifactError: If what is behind the id is not ``[name=value,…]``.
     """
     register_catalog()
     try:
         name, overrides = separate_overrides(identifier)
     except ValueError as error:
-        raise LookupError(str(error)) from error
+        raise ArtifactError(f"{identifier!r} is not of the form id[name=value,…]: {own_words(error)}") from error
     for catalog in Catalogs():
         if name.strip() and isinstance(catalog, LocalCatalog) and catalog.is_local and name in catalog:
             return Path(catalog.path(name)), overrides or {}
     raise LookupError(f"no local catalog holds {name!r}")
+
+
+def read_object(path: Path, what: str) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Args:
+        path: The file.
+        what: It is called in messages.
+
+    Raises:
+        ArtifactError: If it cannot be read, or is something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ArtifactError(f"{what} cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{what} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
+    return parse_object(text, what)
+
+
+def parse_object(text: str, what: str) -> dict[str, Any]:
+    """The JSON object that a text is.
+
+    Raises:
+        ArtifactError: If it is something else.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
+    except RecursionError as error:
+        raise ArtifactError(f"{what} is nested too deeply to be read") from error
+    if not isinstance(value, dict):
+        raise ArtifactError(f"{what} is a JSON {type(value).__name__}; it must be an object")
+    return value
+
+
+def check_entry(path: Path) -> str | None:
+    """What is wrong with a catalog entry, or None: it must build, say what it is, and come back from its own JSON."""
+    entry = read_object(path, f"the catalog entry {str(path)!r}")
+    for field in ("__description__", "__tags__"):
+        if not entry.get(field):
+            return f"has no {field}"
+    try:
+        artifact = Artifact.load(str(path))
+    except Exception as error:  # noqa: BLE001 - unitxt raises many kinds; the caller is told which
+        return f"cannot be built: {own_words(error)}"
+    if json.loads(artifact.to_json()) != {key: value for key, value in entry.items() if key != "__id__"}:
+        return "changes when it is built and written again"
+    return None

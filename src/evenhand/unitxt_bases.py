@@ -3,8 +3,12 @@
 Importing unitxt reseeds Python's global random generator; its state is put back here.
 """
 
+import os
 import random
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,7 +130,13 @@ if TYPE_CHECKING:
     def register_local_catalog(catalog_path: str) -> None: ...
 else:
     _state = random.getstate()
-    import unitxt  # noqa: F401 - registers unitxt's own artifacts
+    try:
+        import unitxt  # noqa: F401 - registers unitxt's own artifacts
+    except ValueError as error:  # what unitxt's settings raise, without the name of the variable
+        _given = sorted(f"{name}={value!r}" for name, value in os.environ.items() if name.startswith("UNITXT_"))
+        raise InvalidInputError(
+            f"unitxt refuses a setting in the environment ({error}). Set are: {', '.join(_given) or 'none'}"
+        ) from error
     from unitxt.artifact import (
         Artifact,
         Catalogs,
@@ -150,6 +160,13 @@ else:
             return item
 
 
+def own_words(error: BaseException) -> str:
+    """An exception's own words in one line, without the box that unitxt draws around them."""
+    context = getattr(error, "__error_context__", None)
+    original = context.get("original_message") if isinstance(context, Mapping) else None
+    return " ".join(str(original or error).split()) or type(error).__name__
+
+
 __all__ = [
     "Artifact",
     "Catalog",
@@ -166,6 +183,7 @@ __all__ = [
     "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
     "fetch_artifact",
+    "own_words",
     "register_local_catalog",
     "separate_overrides",
 ]

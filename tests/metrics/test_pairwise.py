@@ -13,7 +13,8 @@ from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
-from evenhand.artifacts import context_mapping, criteria_ids, load_criteria_artifact
+from evenhand.artifacts import context_mapping, load_criteria_artifact
+from evenhand.catalogs import criteria_ids
 from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.pairwise import PairwiseJudge

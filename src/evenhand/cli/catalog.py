@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,15 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
     """Add the verb."""
     verb = add_verb(verbs, "catalog", "List, show, locate and check the entries of the catalog.", _run)
     verb.add_argument("action", choices=("list", "show", "path", "check"))
-    verb.add_argument("entry", nargs="?", metavar="ID", help="an id; for list, a part of one")
+    verb.add_argument("entry", nargs="?", metavar="ID", help="an id; for list, a part of one; for check, or a file")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from evenhand.registration import catalog_path, register  # noqa: PLC0415 - seconds of import
+    from evenhand.catalogs import catalog_entries, catalog_path  # noqa: PLC0415 - seconds of import
 
-    root = catalog_path()
-    entries = {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
+    entries = catalog_entries()
     if options.action == "path":
-        print(root if options.entry is None else _entry(entries, options.entry))
+        print(catalog_path() if options.entry is None else _entry(entries, options.entry))
     elif options.action == "list":
         for identifier, path in entries.items():
             if options.entry is None or options.entry in identifier:
@@ -37,23 +37,30 @@ def _run(options: argparse.Namespace) -> int:
             raise InvalidInputError("catalog show needs an id, such as criteria.evenhand.direct.relevance")
         print(_entry(entries, options.entry).read_text(encoding="utf-8"), end="")
     else:
-        register()
-        return _check_entries(entries)
+        return _check_entries(entries if options.entry is None else _entry_or_file(entries, options.entry))
     return 0
 
 
-def _entry(entries: dict[str, Path], identifier: str) -> Path:
+def _entry(entries: Mapping[str, Path], identifier: str) -> Path:
     if identifier not in entries:
         raise InvalidInputError(f"the catalog has no entry {identifier!r}. {did_you_mean(identifier, entries)}")
     return entries[identifier]
 
 
-def _check_entries(entries: dict[str, Path]) -> int:
-    """Build every entry; name those that cannot be built."""
-    from evenhand.artifacts import check_entry  # noqa: PLC0415 - seconds of import
+def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path]:
+    """The one entry of an id, or the file of an entry to be."""
+    path = Path(given).expanduser()
+    return {given: path if given not in entries and path.exists() else _entry(entries, given)}
 
+
+def _check_entries(entries: Mapping[str, Path]) -> int:
+    """Build every entry; name those that cannot be built."""
+    from evenhand.catalogs import check_entry  # noqa: PLC0415 - seconds of import
+    from evenhand.registration import register  # noqa: PLC0415 - as above
+
+    register()
     faults = {identifier: fault for identifier, path in entries.items() if (fault := check_entry(path))}
     for identifier, fault in faults.items():
         print(f"{identifier}: {fault}", file=sys.stderr)
-    print(f"{len(entries) - len(faults)} of {len(entries)} entries are sound")
+    print(f"{len(entries) - len(faults)} of {len(entries)} {'entry is' if len(entries) == 1 else 'entries are'} sound")
     return EXIT_UNSOUND if faults else 0

@@ -8,7 +8,7 @@ from evenhand.engines.redaction import redact
 from evenhand.engines.replies import SHOWN_CHARACTERS, read_error
 from evenhand.engines.unitxt_fields import secret_values
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
-from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput
+from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput, own_words
 from evenhand.votes import Completion, Message
 
 _FINISH_REASONS = {"max_tokens": "length", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop", "": None}
@@ -77,7 +77,7 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     for link in chain:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
-            failure = read_error(status, _own_words(link), secrets=secrets)
+            failure = read_error(status, own_words(link), secrets=secrets)
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
             failure = TransientEngineError(_shown(link, secrets), cause=type(link).__name__)
@@ -99,12 +99,5 @@ def _causes(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _own_words(error: BaseException) -> str:
-    """The exception's own words, without the box that unitxt draws around them."""
-    context = getattr(error, "__error_context__", None)
-    original = context.get("original_message") if isinstance(context, Mapping) else None
-    return " ".join(str(original or error).split())
-
-
 def _shown(error: BaseException, secrets: Iterable[str]) -> str:
-    return redact(f"{type(error).__name__}: {_own_words(error)}", secrets)[:SHOWN_CHARACTERS]
+    return redact(f"{type(error).__name__}: {own_words(error)}", secrets)[:SHOWN_CHARACTERS]
