@@ -16,7 +16,7 @@ from evenhand.scoring import NO_REPLY
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.win_rate import win_rate_intervals
-from evenhand.votes import Usage, Vote
+from evenhand.votes import Usage
 
 
 @dataclass(frozen=True, slots=True)
