@@ -48,7 +48,7 @@ class RunOptions(TypedDict, total=False):
         max_calls: Calls to launch at most.
         max_cost: US dollars after which no call is launched.
         level: Of the intervals (0.95).
-        seed: Of samples, shuffles, nonces and intervals (0).
+        seed: Of the sample of instances, shuffles, designs, nonces and resampled ranks (0).
         journal: ``"default"``, the path of a journal file, or None for no journal.
         progress: Show a progress bar.
     """

@@ -64,7 +64,7 @@ class JudgeMetric(MapReduceMetric):
         max_failure_rate: The share of votes that may fail before the evaluation ends in an error.
         max_calls: Calls to launch at most.
         max_cost: US dollars after which no call is launched.
-        seed: Of samples, shuffles, nonces and intervals.
+        seed: Of the sample of instances, shuffles, designs and nonces.
         journal: ``default``, the path of a journal file, or None for no journal.
         progress: Show a progress bar.
     """
