@@ -10,8 +10,8 @@ EvenhandError
 ├── EngineError                         a judge's call did not bring a reply
 │   ├── TransientEngineError            may pass if tried again: 429, 5xx, connection, time-out
 │   │   └── RateLimitedError            429; carries the Retry-After delay when the server gave one
-│   ├── RejectedRequestError            this request cannot succeed: 400, 413, 422
-│   └── FatalEngineError                no request to this engine can succeed: 401, 403, 404
+│   ├── RejectedRequestError            this request cannot succeed: 400, 413, 422; 403, 404 after a reply
+│   └── FatalEngineError                no request to this engine can succeed: 401; 403, 404 before any reply
 ├── BudgetExhaustedError                max_calls or max_cost was reached; the call was not launched
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
@@ -88,11 +88,11 @@ class RateLimitedError(TransientEngineError):
 
 
 class RejectedRequestError(EngineError):
-    """This request cannot succeed however often it is sent: 400, 413, 422."""
+    """This request cannot succeed however often it is sent: 400, 413, 422; 403 and 404 where others were answered."""
 
 
 class FatalEngineError(EngineError):
-    """No request to this engine can succeed: a wrong key (401, 403) or an unknown model (404)."""
+    """No request to this engine can succeed: a wrong key (401), or 403 and 404 before the first reply."""
 
 
 class BudgetExhaustedError(EvenhandError):

@@ -133,8 +133,16 @@ def test_a_reply_without_a_verdict_is_a_reply(kind, text, finish_reason):
     assert (completion.text, completion.finish_reason) == (text, finish_reason)
 
 
-def test_a_prompt_stopped_by_a_content_filter_is_a_reply_without_content():
-    with JudgeServer(faults=[Fault("status", status=400, code="content_policy_violation")]) as server:
+@pytest.mark.parametrize(
+    "stopped",
+    [
+        {"status": 400, "code": "content_policy_violation"},
+        {"status": 403, "message": "Your input was flagged by our moderation"},
+    ],
+    ids=["400", "403"],
+)
+def test_a_prompt_stopped_by_a_content_filter_is_a_reply_without_content(stopped):
+    with JudgeServer(faults=[Fault("status", **stopped)]) as server:
         completion = ask(judge_at(server))
         assert (completion.text, completion.finish_reason, server.seen) == (None, "content_filter", 1)
 

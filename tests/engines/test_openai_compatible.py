@@ -200,6 +200,17 @@ def test_a_prompt_stopped_by_a_content_filter_is_a_reply_without_content():
         assert (completion.text, completion.finish_reason, server.seen) == (None, "content_filter", 1)
 
 
+def test_a_403_about_one_prompt_is_a_reply_and_a_404_for_one_request_stops_no_other():
+    flagged = Fault("status", status=403, match="rude", message="Your input was flagged by moderation")
+    faults = [flagged, Fault("status", status=404, match="lost")]
+    with JudgeServer(reply="Good", faults=faults) as server:
+        asked = [request(text) for text in ("rude", "a", "lost", "b")]
+        outcomes = ask_all(judge_at(server, max_in_flight=1), asked)
+        assert server.seen == 4
+    assert (outcomes[0].text, outcomes[0].finish_reason) == (None, "content_filter")
+    assert [outcomes[1].text, type(outcomes[2]), outcomes[3].text] == ["Good", RejectedRequestError, "Good"]
+
+
 def test_an_exhausted_quota_stops_the_engine():
     with JudgeServer(faults=[Fault("status", status=429, code="insufficient_quota")]) as server:
         with pytest.raises(FatalEngineError):

@@ -5,10 +5,19 @@ from contextlib import asynccontextmanager
 import pytest
 
 from evenhand.engines.base import JudgeEngine
+from evenhand.engines.calls import Calls
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.errors import InvalidInputError, RateLimitedError, TransientEngineError
+from evenhand.engines.replies import read_error
+from evenhand.errors import (
+    EngineError,
+    FatalEngineError,
+    InvalidInputError,
+    RateLimitedError,
+    RejectedRequestError,
+    TransientEngineError,
+)
 from evenhand.votes import Completion
-from tests.support.asking import ask, request
+from tests.support.asking import ask, ask_all, request
 
 
 class ScriptedTransport:
@@ -99,6 +108,46 @@ def test_a_request_that_alone_is_refused_for_ever_ends_all_the_same():
     error = asyncio.run(asyncio.wait_for(run(), 20))
     assert isinstance(error, RateLimitedError)
     assert error.attempts == 1 + 4 * 2
+
+
+def script_of(status, body="no such thing"):
+    """One request is refused, the others are answered; the judge and what each of them brings."""
+    transport = ScriptedTransport(Completion(text="Good"), read_error(status, body), Completion(text="Good"))
+    judge = RemoteJudge(RemoteSettings(model="m"), transport)
+    calls = Calls(judge)
+
+    async def run():
+        async with calls.running():
+            outcomes = []
+            for text in "abc":
+                try:
+                    outcomes.append(await calls.complete(request(text)))
+                except EngineError as error:
+                    outcomes.append(error)
+            return outcomes
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_refusal_after_a_reply_costs_one_request(status):
+    first, refused, last = script_of(status)
+    assert (first.text, last.text) == ("Good", "Good")
+    assert (type(refused), refused.cause) == (RejectedRequestError, f"http_{status}")
+
+
+@pytest.mark.parametrize("status", [401, 402])
+def test_a_refused_key_is_the_end_at_any_time(status):
+    _, *refused = script_of(status)
+    assert [type(outcome) for outcome in refused] == [FatalEngineError] * 2
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_before_the_first_reply_is_the_end(status):
+    transport = ScriptedTransport(read_error(status, "no"), Completion(text="Good"))
+    outcomes = ask_all(RemoteJudge(RemoteSettings(model="m", max_in_flight=1), transport), [request("a"), request("b")])
+    assert [type(outcome) for outcome in outcomes] == [FatalEngineError] * 2
+    assert len(transport.payloads) == 1
 
 
 def test_the_identity_holds_what_a_reply_depends_on_and_nothing_else():

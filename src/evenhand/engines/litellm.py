@@ -14,7 +14,7 @@ from typing import Any, Final
 from evenhand.engines.openai_compatible import environment_value, normalized_base_url
 from evenhand.engines.redaction import check_variable_name
 from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
-from evenhand.engines.replies import CONTENT_FILTER_CODES, read_completion, read_error
+from evenhand.engines.replies import CONTENT_FILTER_CODES, filtered_completion, read_completion, read_error
 from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError
 from evenhand.votes import Completion
 
@@ -140,9 +140,10 @@ class _LiteLLMConnection:
             )
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
             filtered = isinstance(error, litellm.ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
+            filtered = filtered or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
             failure = None if filtered else self._failure(error)
         else:
-            completion = read_completion(response.model_dump())
+            completion = read_completion(response.model_dump(), self._secrets())
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
             return completion if cost is None else completion.model_copy(update={"cost": float(cost)})
         if failure is not None:
@@ -167,9 +168,12 @@ class _LiteLLMConnection:
             self._litellm = import_litellm()
         return self._litellm
 
+    def _secrets(self) -> list[str]:
+        return [value for name, value in self._address.items() if name == "api_key"]
+
     def _failure(self, error: Exception) -> EngineError:
         """Our error for one of litellm's, told by its status."""
-        secrets = [value for name, value in self._address.items() if name == "api_key"]
+        secrets = self._secrets()
         status = getattr(error, "status_code", None)
         text = f"{error} {_code(error)}".rstrip()
         if not isinstance(status, int):

@@ -19,6 +19,7 @@ from evenhand.errors import (
     FatalEngineError,
     InvalidInputError,
     RateLimitedError,
+    RejectedRequestError,
     TransientEngineError,
     did_you_mean,
 )
@@ -34,6 +35,8 @@ RESERVED_PARAMETERS: Final = frozenset(
     {"model", "messages", "n", "stream", "response_format", "logprobs", "top_logprobs", "temperature", "max_tokens"}
     | {"top_p", "seed", "stop"}
 )
+REFUSALS: Final = frozenset({"http_403", "http_404"})
+"""They end a run before its first reply; after one, key and model are known to be right, and one request is refused."""
 SECRET_PARAMETERS: Final = ("key", "token", "secret", "password", "authorization", "credential", "header")
 HARMLESS_PARAMETERS: Final = ("max_completion_tokens", "min_tokens", "stop_token_ids", "skip_special_tokens")
 
@@ -364,6 +367,8 @@ class RemoteJudge:
         """
         if isinstance(error, TransientEngineError):
             return self._delay(error, session, trial, entered_at)
+        if isinstance(error, FatalEngineError) and error.cause in REFUSALS and session.replies:
+            raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
         if isinstance(error, FatalEngineError):
             session.fatal = session.fatal or error
         elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
