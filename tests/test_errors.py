@@ -21,6 +21,7 @@ from evenhand.errors import (
     TooManyFailuresError,
     TransientEngineError,
     did_you_mean,
+    ungrouped,
 )
 
 CLASSES = [item for _, item in inspect.getmembers(errors, inspect.isclass) if issubclass(item, Exception)]
@@ -76,3 +77,13 @@ def test_too_many_failures_carries_the_votes():
 def test_the_accepted_names_follow_the_closest_one():
     assert did_you_mean("relevnce", ["relevance", "tone"]) == "Did you mean 'relevance'? Accepted: 'relevance', 'tone'."
     assert did_you_mean(None, ["mean", "median"]) == "Accepted: 'mean', 'median'."
+
+
+def test_what_ended_a_task_group_is_raised_as_itself():
+    cause = EngineError("down")
+    with pytest.raises(EngineError) as caught, ungrouped():
+        raise ExceptionGroup("outer", [ExceptionGroup("inner", [cause]), ValueError("late")])
+    assert caught.value is cause
+    assert isinstance(caught.value.__cause__, ExceptionGroup)
+    with pytest.raises(KeyError), ungrouped():
+        raise KeyError("alone")

@@ -20,7 +20,8 @@ EvenhandError
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -117,6 +118,21 @@ class TooManyFailuresError(EvenhandError):
 
 class EstimationError(EvenhandError, ArithmeticError):
     """A statistic is undefined for these data, or its iteration did not converge."""
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raises what ended a task group, such as a full disk under the journal, as itself and not in a group.
+
+    The first failure is raised, from the group, which shows the others.
+    """
+    try:
+        yield
+    except ExceptionGroup as group:
+        cause: Exception = group
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        raise cause from group
 
 
 MOST_LISTED = 12

@@ -12,7 +12,7 @@ from evenhand.catalogs import register_catalog
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.journal import Journal
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.errors import EngineError, InvalidInputError
+from evenhand.errors import EngineError, InvalidInputError, JournalError
 from evenhand.unitxt_bases import fetch_artifact
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
@@ -73,6 +73,15 @@ def test_one_failed_request_loses_no_other_reply(engine_at):
             engine.infer(instances("a", "bad", "c"))
         assert list(engine.infer(instances("a", "bad", "c"))) == ["Good"] * 3
         assert server.seen == 4
+
+
+def test_a_journal_that_fails_is_raised_as_itself(engine_at, monkeypatch):
+    def full(journal, entries):
+        raise JournalError("the disk is full")
+
+    monkeypatch.setattr(Journal, "put", full)
+    with JudgeServer(reply="Good") as server, pytest.raises(JournalError, match="the disk is full"):
+        engine_at(server).infer(instances("a", "b"))
 
 
 def test_an_empty_data_set_is_answered_without_a_call(engine_at):

@@ -18,7 +18,7 @@ from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.litellm import litellm_judge
 from evenhand.engines.openai_compatible import openai_compatible_judge
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.errors import EngineError, InvalidInputError
+from evenhand.errors import EngineError, InvalidInputError, ungrouped
 from evenhand.unitxt_bases import InferenceEngine, Maybe, TextGenerationInferenceOutput
 from evenhand.votes import Completion
 
@@ -66,7 +66,7 @@ class JudgeEngineArtifact(InferenceEngine):
         judge, journal = self.to_judge(), open_journal(self.journal)
         try:
             requests = [self.to_request(instance) for instance in dataset]
-            with start_blocking_portal() as portal:
+            with ungrouped(), start_blocking_portal() as portal:
                 outcomes = portal.call(_complete_all, judge, journal, requests)
         finally:
             if journal is not None:

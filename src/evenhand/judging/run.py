@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request
 from evenhand.engines.calls import Budget, Calls
 from evenhand.engines.journal import Journal, describe_request, request_key
-from evenhand.errors import InvalidInputError, TooManyFailuresError
+from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Permutation
 from evenhand.question import Question
@@ -239,13 +239,8 @@ def _drive(
 
 def _await_end(running: Future[None]) -> None:
     """Wait; what ended the run, such as a full disk under the journal, is raised as itself and not in a group."""
-    try:
+    with ungrouped():
         running.result()
-    except ExceptionGroup as group:
-        cause: Exception = group
-        while isinstance(cause, ExceptionGroup):
-            cause = cause.exceptions[0]
-        raise cause from group
 
 
 async def _run_lanes(lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
