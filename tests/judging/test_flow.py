@@ -328,10 +328,10 @@ def test_an_unscored_vote_is_summarized_too():
 @pytest.mark.parametrize(
     ("error", "reason", "told"),
     [
-        (TransientEngineError("gone", cause="http_500"), "engine_error", "http_500: gone"),
-        (RejectedRequestError("too long", cause="http_400"), "engine_error", "http_400: too long"),
-        (FatalEngineError("wrong key", cause="http_401"), "engine_error", "http_401: wrong key"),
-        (EngineError("odd"), "engine_error", "engine_error: odd"),
+        (TransientEngineError("gone", cause="http_500"), "engine_error", "http_500: judge 'scripted': gone"),
+        (RejectedRequestError("too long", cause="http_400"), "engine_error", "http_400: judge 'scripted': too long"),
+        (FatalEngineError("wrong key", cause="http_401"), "engine_error", "http_401: judge 'scripted': wrong key"),
+        (EngineError("odd"), "engine_error", "engine_error: judge 'scripted': odd"),
         (BudgetExhaustedError("max_calls=2 was reached"), "budget", "max_calls=2 was reached"),
     ],
 )

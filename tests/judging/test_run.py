@@ -136,6 +136,59 @@ def test_max_calls_is_kept_to_the_call(max_calls):
     assert (finished == 6) == (max_calls == 12)
 
 
+@pytest.mark.parametrize(("grid", "calls_a_row"), [(ONCE, 2), (Grid(), 4), (Grid(orders="cyclic", samples=2), 12)])
+def test_max_calls_buys_whole_questions_one_after_the_other(grid, calls_a_row):
+    with JudgeServer(labels=LEVELS.labels, latency=0.005) as server:
+        votes = run(questions(20), [http_judge(server.base_url, seed=1)], grid=grid, max_calls=20)
+    assert server.seen == 20
+    whole = 20 // calls_a_row
+    finished = [sum(vote.selected_index is not None for vote in row) for row in votes]
+    assert finished[:whole] == [calls_a_row // 2] * whole
+    assert sum(finished) == 10  # 20 calls, two a vote: what is left over goes to the votes of the next question
+    assert not any(finished[whole + 1 :])
+
+
+def test_max_calls_of_reruns_goes_on_with_the_next_questions(journal):
+    with JudgeServer(labels=LEVELS.labels) as server:
+        judge = http_judge(server.base_url)
+        finished = []
+        for _ in range(5):
+            before = server.seen
+            votes = run(questions(20), [judge], journal=journal, max_calls=20)
+            assert server.seen - before == min(20, 80 - before)
+            finished.append([row[0].selected_index is not None and row[1].selected_index is not None for row in votes])
+    # 20 calls are five questions of four; the fifth run finds everything in the journal
+    assert finished == [[number < 5 * (turn + 1) for number in range(20)] for turn in range(5)]
+
+
+def test_what_a_failed_vote_does_not_use_goes_to_others():
+    with JudgeServer(labels=LEVELS.labels, faults=[Fault("status", status=500, match="answer 0")]) as server:
+        votes = run(questions(6), [http_judge(server.base_url)], grid=ONCE, max_calls=7)
+    assert server.seen == 7  # one call of the first vote failed; its other place makes three votes of two
+    assert [row[0].selected_index is not None for row in votes] == [False, True, True, True, False, False]
+
+
+def test_a_reask_takes_a_place_of_its_own():
+    judge = ScriptedJudge(lambda request: "It is." if request.stage == "assessment" else "hm", concurrency=50)
+    votes = run(questions(5), [judge], grid=ONCE, max_calls=6)
+    assert len(judge.requests) == 6
+    assert {vote.unscored_reason for row in votes for vote in row} <= {"budget", "no_match"}
+
+
+def test_max_calls_gives_a_panel_the_same_questions():
+    panel = [ScriptedJudge(chooses("Mid"), name=name, concurrency=16) for name in ("a", "b")]
+    votes = run(questions(20), panel, grid=ONCE, max_calls=20)
+    assert [[vote.selected_index is not None for vote in row] for row in votes] == [[True] * 2] * 5 + [[False] * 2] * 15
+
+
+def test_max_cost_buys_whole_votes():
+    judge = ScriptedJudge(lambda r: Completion(text="Mid" if r.options else "It is.", cost=1.0), concurrency=3)
+    votes = run(questions(20), [judge], grid=ONCE, max_cost=11.0)
+    # two dollars a vote: five votes, and one assessment for the dollar that is left at most
+    assert sum(row[0].selected_index is not None for row in votes) == 5
+    assert len(judge.requests) in {10, 11}
+
+
 def test_max_calls_is_shared_by_the_panel():
     with JudgeServer(labels=LEVELS.labels) as server:
         panel = [http_judge(server.base_url, name=name) for name in ("a", "b", "c")]
@@ -218,8 +271,19 @@ def test_the_causes_of_the_failures_are_counted():
         run(questions(4), [ScriptedJudge(reply, concurrency=1)], grid=ONCE, max_failure_rate=0.2)
     message = str(caught.value)
     assert "4 of 4 votes failed, more than max_failure_rate=0.2 allows: " in message
-    assert "3 × timeout: no reply within 5 seconds; 1 × http_404: model not found" in message
-    assert "only the failed calls are made" in message
+    assert (
+        "3 × timeout: judge 'scripted': no reply within 5 seconds; 1 × http_404: judge 'scripted': model not found"
+    ) in message
+    assert "Without a journal (journal=None) a second run asks for everything again" in message
+    assert "in the journal" not in message
+
+
+def test_what_a_journal_holds_is_said_when_there_is_one(journal):
+    judges = [ScriptedJudge(lambda request: FatalEngineError("wrong key", cause="http_401"), name=n) for n in "ab"]
+    with pytest.raises(TooManyFailuresError, match="only the failed calls are made") as caught:
+        run(questions(2), judges, grid=ONCE, journal=journal, max_failure_rate=0.2)
+    # each judge's failures are counted by themselves
+    assert "2 × http_401: judge 'a': wrong key; 2 × http_401: judge 'b': wrong key" in str(caught.value)
 
 
 def test_a_second_run_makes_only_the_missing_calls(journal):
@@ -260,7 +324,7 @@ def test_after_a_fatal_error_no_engine_is_asked_again():
     judge = ScriptedJudge(lambda request: FatalEngineError("wrong key", cause="http_401"), concurrency=1)
     votes = run(questions(20), [judge])
     assert len(judge.requests) == 1
-    assert {vote.error for row in votes for vote in row} == {"http_401: wrong key"}
+    assert {vote.error for row in votes for vote in row} == {"http_401: judge 'scripted': wrong key"}
 
 
 def test_one_dead_judge_does_not_stop_the_panel():

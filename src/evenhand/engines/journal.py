@@ -2,8 +2,9 @@
 
 A reply is keyed by everything that it depends on: the engine's identity (model, endpoint, sampling parameters), the
 messages, the response schema, the log-probabilities asked for and the sample index. Several processes may share one
-file, and a process killed at any moment loses no reply that was handed over. Rows are plain JSON:
-``sqlite3 journal.sqlite3 "select json_extract(completion, '$.text') from reply"`` reads them.
+file: whoever asks claims the key until the reply is written, and the others wait for it (see
+:mod:`evenhand.engines.claims`). A process killed at any moment loses no reply that was handed over. Rows are plain
+JSON: ``sqlite3 journal.sqlite3 "select json_extract(completion, '$.text') from reply"`` reads them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -24,20 +25,23 @@ import platformdirs
 from pydantic import ValidationError
 
 from evenhand.engines.base import Request
+from evenhand.engines.claims import CLAIM_TABLES, Claims
 from evenhand.errors import JournalError
 from evenhand.votes import Completion
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2  # 1 had no claims
 BUSY_SECONDS: Final = 30.0
 
 _SCHEMA: Final = (
     "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
     """CREATE TABLE reply (key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
     request TEXT NOT NULL, completion TEXT NOT NULL, recorded_at REAL NOT NULL)""",
+    *CLAIM_TABLES,
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
+_FROM_VERSION_1: Final = (*CLAIM_TABLES, f"PRAGMA user_version = {SCHEMA_VERSION}")
 _ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
 
 
@@ -97,14 +101,20 @@ class Journal:
     Attributes:
         path: The SQLite file; it and its folder are created if they do not exist.
 
+    Args:
+        path: None is the default place.
+        clock: Seconds since the epoch, by which a silent process is told.
+
     Raises:
         JournalError: If the file cannot be opened, is not a journal, or was written by a newer version.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self.path = Path(path).expanduser() if path is not None else default_journal_path()
         self._lock = threading.Lock()
         self._engines: dict[str, int] = {}
+        self._clock = clock
+        self._claims = Claims(clock)
         self._closed = False
         self._connection = self._open()
         self._process = os.getpid()
@@ -143,38 +153,60 @@ class Journal:
             ) from error
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Record replies, all of them or none. The first reply recorded under a key stays.
+        """Record replies, all of them or none. The first reply recorded under a key stays; claims on it are gone.
 
         Raises:
             JournalError: If the file cannot be written.
         """
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?)",
+                [self._row(connection, entry) for entry in entries],
+            )
+            self._claims.remove(connection, [entry.key for entry in entries])
+
+    def claim(self, keys: Sequence[str]) -> set[str]:
+        """Claim the keys that have no reply and are not claimed by anyone alive; those that are now ours.
+
+        A claim ends with :meth:`put`, :meth:`release` or :meth:`close`, with this process, or when :meth:`beat` was not
+        called for a minute.
+
+        Raises:
+            JournalError: If the file cannot be written.
+        """
+        with self._writing() as connection:
+            return self._claims.take(connection, keys)
+
+    def claimed(self, key: str) -> bool:
+        """Whether anyone alive has a claim on the key."""
         with self._connected() as connection:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(
-                    "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?)",
-                    [self._row(connection, entry) for entry in entries],
-                )
-                connection.execute("COMMIT")
-            except BaseException:
-                self._engines.clear()
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            return self._claims.held(connection, key)
+
+    def release(self, keys: Sequence[str]) -> None:
+        """Give up claims of ours: no reply came."""
+        with self._writing() as connection:
+            self._claims.give_up(connection, keys)
+
+    def beat(self) -> None:
+        """Show the other processes that this one is at work. Cheap, and without effect before it is due."""
+        with self._connected() as connection:
+            self._claims.beat(connection)
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless; using a closed journal is an error."""
         with self._lock:
-            self._closed = True
-            if self._process == os.getpid():
+            if self._process == os.getpid() and not self._closed:
+                with suppress(sqlite3.Error):  # claims that stay are dead as soon as the process is
+                    self._claims.leave(self._connection)
                 self._connection.close()
+            self._closed = True
 
     def _row(self, connection: sqlite3.Connection, entry: Entry) -> tuple[str, int, str, str, float]:
         engine = self._engines.get(entry.identity)
         if engine is None:
             engine = self._engines[entry.identity] = self._engine_id(connection, entry.identity)
         reply = entry.completion.model_dump_json(exclude_defaults=True, exclude={"cached"})
-        return entry.key, engine, entry.request, reply, time.time()
+        return entry.key, engine, entry.request, reply, self._clock()
 
     @staticmethod
     def _engine_id(connection: sqlite3.Connection, identity: str) -> int:
@@ -189,10 +221,27 @@ class Journal:
                 raise JournalError(f"the journal {str(self.path)!r} is closed: open a new one")
             if self._process != os.getpid():  # SQLite's connections do not survive a fork
                 self._connection, self._process, self._engines = self._open(), os.getpid(), {}
+                self._claims = Claims(self._clock)
             try:
                 yield self._connection
             except sqlite3.Error as error:
                 raise self._failure(error) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it or nothing."""
+        with self._connected() as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+                self._claims.committed()
+            except BaseException:
+                self._engines.clear()
+                self._claims.undone()
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -226,6 +275,10 @@ class Journal:
                     connection.execute(statement)
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if (application, version) == (APPLICATION_ID, 1):
+                for statement in _FROM_VERSION_1:
+                    connection.execute(statement)
+                version = SCHEMA_VERSION
         finally:
             connection.execute("COMMIT")
         if application != APPLICATION_ID:

@@ -18,7 +18,8 @@ from anyio.from_thread import start_blocking_portal
 from tqdm.auto import tqdm
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request
-from evenhand.engines.calls import Budget, Calls
+from evenhand.engines.budget import Budget
+from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, describe_request, request_key
 from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
@@ -36,8 +37,10 @@ class Limits:
 
     Attributes:
         max_calls: Calls to launch at most; votes beyond are unscored with the reason ``budget``. Replies in the journal
-            are not calls.
-        max_cost: US dollars after which no call is launched; a reply without a known price ends the run too.
+            are not calls. A vote that begins sets aside the calls that it is expected to need, so that the calls go
+            to whole votes, in the order of the questions.
+        max_cost: US dollars after which no call is launched; a reply without a known price ends the run too. Calls are
+            set aside at the mean cost so far.
         max_failure_rate: The share of votes that may fail (reason ``engine_error``) before the run ends in an error.
         progress: Show a progress bar.
     """
@@ -153,7 +156,7 @@ def run_votes(
     with tqdm(total=sum(width) * len(judges), unit="vote", disable=not limits.progress, desc="judging") as bar:
         _drive(lanes, flow, votes, _Progress(bar), budget)
     complete = [tuple(vote for vote in row if vote is not None) for row in votes]
-    _check_failures(complete, limits.max_failure_rate)
+    _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
 
 
@@ -223,13 +226,13 @@ def _drive(
 ) -> None:
     """Run all lanes on an event loop in another thread, until they are done or the user interrupts."""
     with start_blocking_portal() as portal:
-        running = portal.start_task_soon(_run_lanes, lanes, flow, votes, progress)
+        running = portal.start_task_soon(_run_lanes, lanes, flow, votes, progress, budget)
         try:
             _await_end(running)
         except KeyboardInterrupt:
-            budget.max_calls = budget.launched
             for lane in lanes:
                 lane.tasks = iter(())
+            portal.start_task_soon(budget.stop)
             progress.bar.write(
                 "interrupted: waiting for the replies that are on their way; interrupt again not to wait"
             )
@@ -243,38 +246,52 @@ def _await_end(running: Future[None]) -> None:
         running.result()
 
 
-async def _run_lanes(lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
+async def _run_lanes(
+    lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress, budget: Budget
+) -> None:
     async with AsyncExitStack() as stack:
         for lane in lanes:
             await stack.enter_async_context(lane.calls.running())
         async with asyncio.TaskGroup() as group:
-            for lane in lanes:
-                for _ in range(min(lane.calls.engine.concurrency, lane.count)):
-                    group.create_task(_work(lane, flow, votes, progress))
+            workers = [min(lane.calls.engine.concurrency, lane.count) for lane in lanes]
+            for turn in range(max(workers)):  # in turns: the first questions get their votes from every judge
+                for lane, count in zip(lanes, workers, strict=True):
+                    if turn < count:
+                        group.create_task(_work(lane, flow, votes, progress, budget))
 
 
-async def _work(lane: _Lane, flow: Flow, votes: list[list[Vote | None]], progress: _Progress) -> None:
+async def _work(lane: _Lane, flow: Flow, votes: list[list[Vote | None]], progress: _Progress, budget: Budget) -> None:
+    expected = flow.expected_calls if lane.calls.budgeted else 0
     while (task := next(lane.tasks, None)) is not None:
         row, place, question, order, sample = task
-        vote = await flow.ask(question, order, sample, lane.calls, weight=lane.weight)
+        share = budget.share(expected, (row, place))
+        try:
+            vote = await flow.ask(question, order, sample, lane.calls.within(share), weight=lane.weight)
+        finally:
+            share.close()
         votes[row][place] = vote
         progress.add(vote)
 
 
-def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float) -> None:
+def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float, *, journaled: bool) -> None:
     flat = [vote for row in votes for vote in row]
     failed = [vote for vote in flat if vote.unscored_reason == "engine_error"]
     if not failed or len(failed) <= max_failure_rate * len(flat) + 1e-9:  # 0.29 · 100 is 28.999999999999996
         return
-    causes: dict[str, list[str]] = {}
+    causes: dict[tuple[str, str], list[str]] = {}
     for vote in failed:
-        causes.setdefault(str(vote.error).partition(":")[0], []).append(str(vote.error))
+        causes.setdefault((vote.judge_id, str(vote.error).partition(":")[0]), []).append(str(vote.error))
     ranked = sorted(causes.values(), key=len, reverse=True)
     raise TooManyFailuresError(
         f"{len(failed)} of {len(flat)} votes failed, more than max_failure_rate={max_failure_rate!r} allows: "
         + "; ".join(f"{len(errors)} × {errors[0]}" for errors in ranked)
-        + ". Every reply that came is in the journal: mend the cause and run the same again, "
-        "and only the failed calls are made",
+        + (
+            ". Every reply that came is in the journal: mend the cause and run the same again, and only the failed "
+            "calls are made"
+            if journaled
+            else ". Without a journal (journal=None) a second run asks for everything again: mend the cause first; "
+            "the votes that came are in this error's votes"
+        ),
         votes=votes,
     )
 

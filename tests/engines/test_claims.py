@@ -1,0 +1,279 @@
+"""Several askers, one journal: no reply is bought twice, and nobody waits for the dead."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from evenhand.engines.budget import Budget
+from evenhand.engines.calls import Calls
+from evenhand.engines.claims import SILENT_SECONDS
+from evenhand.engines.journal import Entry, Journal
+from evenhand.engines.processes import Process, is_running, this_process
+from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
+from evenhand.votes import Completion
+from tests.support.asking import ask, request
+from tests.support.server import JudgeServerProcess
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class SlowEngine:
+    """Answers when it is released; keeps what it was asked."""
+
+    judge_id = "slow"
+    concurrency = 8
+
+    def __init__(self, outcome=None, seconds=0.0):
+        self.outcome = outcome or Completion(text="Good")
+        self.seconds = seconds
+        self.asked = []
+
+    def identity(self):
+        return {"name": "slow"}
+
+    @asynccontextmanager
+    async def running(self):
+        yield
+
+    async def complete(self, asked):
+        self.asked.append(asked.messages[0]["content"])
+        await asyncio.sleep(self.seconds)
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.sqlite3"
+
+
+def claims_in(path):
+    connection = sqlite3.connect(path)
+    found = [row[0] for row in connection.execute("SELECT key FROM claim")]
+    connection.close()
+    return found
+
+
+def change_owners(path, **values):
+    connection = sqlite3.connect(path)
+    for name, value in values.items():
+        connection.execute(f"UPDATE owner SET {name} = ?", (value,))
+    connection.commit()
+    connection.close()
+
+
+def both(path, first, second, *, budget=None):
+    """Two askers of one request at the same time, as two processes would be: each with a journal of its own."""
+
+    async def one(engine, journal, asked_budget):
+        calls = Calls(engine, journal, asked_budget)
+        async with calls.running():
+            try:
+                return await calls.complete(request())
+            except (RejectedRequestError, TransientEngineError, BudgetExhaustedError) as error:
+                return error
+
+    async def run():
+        with Journal(path) as mine, Journal(path) as theirs:
+            early = asyncio.create_task(one(first, mine, None))
+            await asyncio.sleep(0.05)
+            late = asyncio.create_task(one(second, theirs, budget))
+            return await asyncio.gather(early, late)
+
+    return asyncio.run(run())
+
+
+def test_a_key_has_one_owner_until_its_reply_is_written(path):
+    with Journal(path) as mine, Journal(path) as theirs:
+        assert mine.claim(["a", "b"]) == {"a", "b"}
+        assert theirs.claim(["b", "c"]) == {"c"}
+        assert mine.claim(["a"]) == set()  # two judges of one process do not ask twice either
+        assert (theirs.claimed("a"), theirs.claimed("d")) == (True, False)
+        mine.put([Entry("a", Completion(text="Good"), "{}", "{}")])
+        assert theirs.claim(["a"]) == set()
+        assert (theirs.claimed("a"), theirs.get("a").text) == (False, "Good")
+        mine.release(["b", "c"])  # c is not its own
+        assert theirs.claim(["b"]) == {"b"}
+        assert mine.claimed("c")
+    assert claims_in(path) == []
+
+
+def test_the_second_asker_waits_for_the_reply_of_the_first(path):
+    first, second = SlowEngine(seconds=0.3), SlowEngine()
+    replies = both(path, first, second)
+    assert (len(first.asked), len(second.asked)) == (1, 0)
+    assert [(reply.text, reply.cached) for reply in replies] == [("Good", False), ("Good", True)]
+
+
+def test_when_the_first_fails_the_second_asks(path):
+    first = SlowEngine(RejectedRequestError("too long"), seconds=0.2)
+    second = SlowEngine()
+    failure, reply = both(path, first, second)
+    assert (type(failure), reply.text, reply.cached) == (RejectedRequestError, "Good", False)
+    assert len(second.asked) == 1
+    assert claims_in(path) == []
+
+
+def test_waiting_costs_no_budget_and_asking_in_place_of_another_does(path):
+    waited = Budget(max_calls=1)
+    both(path, SlowEngine(seconds=0.2), SlowEngine(), budget=waited)
+    assert (waited.launched, waited.reserved) == (0, 0)
+    refused = Budget(max_calls=0)
+    _, outcome = both(path.with_name("other"), SlowEngine(seconds=0.2), SlowEngine(), budget=refused)
+    assert isinstance(outcome, BudgetExhaustedError)
+
+
+def test_an_interrupted_run_does_not_wait_for_another_process(path):
+    budget = Budget()
+
+    async def run():
+        with Journal(path) as theirs, Journal(path) as mine:
+            early, late = Calls(SlowEngine(seconds=60), theirs), Calls(SlowEngine(), mine, budget)
+            async with early.running(), late.running():
+                asking = asyncio.create_task(early.complete(request()))
+                await asyncio.sleep(0.05)
+                waiting = asyncio.create_task(late.complete(request()))
+                await asyncio.sleep(0.05)
+                budget.stop()
+                with pytest.raises(BudgetExhaustedError, match="interrupted"):
+                    await waiting
+                asking.cancel()
+
+    asyncio.run(run())
+
+
+def test_a_cancelled_call_gives_its_claim_up(path):
+    async def run(journal):
+        calls = Calls(SlowEngine(seconds=60), journal)
+        async with calls.running():
+            waiter = asyncio.create_task(calls.complete(request()))
+            await asyncio.sleep(0.05)
+            assert len(claims_in(path)) == 1
+            waiter.cancel()
+
+    with Journal(path) as journal:
+        asyncio.run(run(journal))
+        assert claims_in(path) == []
+        assert ask(SlowEngine(), journal=journal).text == "Good"
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_an_owner_elsewhere_is_alive_as_long_as_it_gives_signs(path, silent):
+    now = time.time()
+    with Journal(path) as theirs:
+        theirs.claim(["a"])
+        change_owners(path, host="elsewhere", pid=1)
+        later = now + SILENT_SECONDS + 5 if silent else now + SILENT_SECONDS - 5
+        with Journal(path, clock=lambda: later) as mine:
+            assert mine.claimed("a") is not silent
+            assert mine.claim(["a"]) == ({"a"} if silent else set())
+
+
+def test_a_hung_owner_is_replaced_and_may_come_back(path):
+    clock = [1000.0]
+    with Journal(path, clock=lambda: clock[0]) as hung, Journal(path, clock=lambda: clock[0]) as mine:
+        hung.claim(["a", "b"])
+        clock[0] += SILENT_SECONDS - 1
+        hung.beat()
+        clock[0] += SILENT_SECONDS - 1
+        assert mine.claim(["a"]) == set()  # it gave a sign
+        clock[0] += 2
+        assert mine.claim(["a"]) == {"a"}
+        hung.beat()
+        assert hung.claim(["c"]) == {"c"}
+        assert mine.claim(["c"]) == set()
+        hung.put([Entry("a", Completion(text="late"), "{}", "{}")])
+        assert mine.get("a").text == "late"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a signal that only asks")
+def test_a_process_is_told_from_a_later_one_with_its_number():
+    me = this_process()
+    assert is_running(me, me.host) is True
+    assert is_running(me, "elsewhere") is None
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    dead = Process(me.host, child.pid, "")
+    child.wait()
+    assert is_running(dead, me.host) is False
+    if me.started:
+        assert is_running(Process(me.host, me.pid, "another time"), me.host) is False
+
+
+HOLDER = """
+import sys, time
+from evenhand.engines.journal import Journal
+journal = Journal(sys.argv[1])
+journal.claim(["a"])
+print("claimed", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_a_killed_owner_is_not_waited_for(path):
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "claimed\n"
+    with Journal(path) as mine:
+        assert mine.claim(["a"]) == set()
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.stdout.read()
+        holder.stdout.close()
+        time.sleep(0.6)  # whoever was seen alive is not looked for again at once
+        assert mine.claim(["a"]) == {"a"}
+        holder.wait()
+    with Journal(path) as restarted:
+        assert restarted.claim(["a"]) == {"a"}
+
+
+def test_a_journal_without_claims_is_brought_up_to_date(path):
+    with Journal(path) as journal:
+        journal.put([Entry("a", Completion(text="Good"), "{}", "{}")])
+    connection = sqlite3.connect(path)
+    connection.executescript("DROP TABLE claim; DROP TABLE owner; PRAGMA user_version = 1;")
+    connection.close()
+    for _ in range(2):
+        with Journal(path) as journal:
+            assert journal.get("a").text == "Good"
+            assert journal.claim(["a", "b"]) == {"b"}
+
+
+RUNNER = """
+import json, sys
+from evenhand.criteria import Criterion, Option
+from evenhand.tables import judge
+from tests.support.judges import http_judge
+
+levels = Criterion(name="level", description="How good?", options=(Option(label="High", value=1.0),
+                   Option(label="Low", value=0.0)))
+rows = [{"response": f"answer {number}"} for number in range(int(sys.argv[3]))]
+table = judge(rows, levels, http_judge(sys.argv[1], max_in_flight=8), journal=sys.argv[2], progress=False)
+votes = [vote for judgement in table.judgements for vote in judgement.verdict.votes]
+print(json.dumps([[vote.selected_label for vote in votes], sum(vote.usage.calls for vote in votes)]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stagger", [0.0, 0.5])
+def test_two_processes_buy_every_reply_once(path, stagger):
+    with JudgeServerProcess(latency=0.02, labels=["High", "Low"]) as server:
+        runs = []
+        for _ in range(2):
+            command = [sys.executable, "-c", RUNNER, server.base_url, str(path), "30"]
+            runs.append(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True))
+            time.sleep(stagger)
+        told = [json.loads(run.communicate(timeout=120)[0]) for run in runs]
+        assert server.stats()["seen"] == 30 * 4
+    assert told[0][0] == told[1][0]
+    assert None not in told[0][0]
+    assert told[0][1] + told[1][1] == 30 * 4
+    assert claims_in(path) == []
