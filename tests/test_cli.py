@@ -1,11 +1,18 @@
 """The command line: its verbs, its files, and one clear message with exit code 2 for bad input."""
 
+import argparse
 import json
+import os
+import subprocess
+import sys
 
 import datasets
 import pytest
 
+import evenhand.tables
 from evenhand.cli import main
+from evenhand.cli.options import add_run_options, run_options
+from evenhand.judging.settings import DEFAULTS
 from evenhand.tables import JudgementTable, WinrateTable
 from tests.support.server import JudgeServer
 
@@ -70,6 +77,177 @@ def test_dry_run_makes_no_call(jsonl, capsys):
         capsys.readouterr()
         assert main([*arguments, "--dry-run"]) == 0
         assert "calls: 0 (and 8 answered by the journal)" in capsys.readouterr().out
+
+
+RUN_OPTIONS = [
+    (["--flow", "one_step"], "flow", "one_step"),
+    (["--orders", "cyclic"], "orders", "cyclic"),
+    (["--shuffles", "3"], "shuffles", 3),
+    (["--check-positional-bias", "true"], "check_positional_bias", True),
+    (["--check-positional-bias", "false"], "check_positional_bias", False),
+    (["--check-positional-bias", "0.2"], "check_positional_bias", 0.2),
+    (["--samples", "4"], "samples", 4),
+    (["--max-reasks", "2"], "max_reasks", 2),
+    (["--generate-summaries"], "generate_summaries", True),
+    (["--no-include-prompts-in-result"], "include_prompts_in_result", False),
+    (["--aggregation", "median"], "aggregation", "median"),
+    (["--on-position-bias", "first"], "on_position_bias", "first"),
+    (["--judge-weights", "1", "2.5"], "judge_weights", [1.0, 2.5]),
+    (["--max-failure-rate", "0.5"], "max_failure_rate", 0.5),
+    (["--max-calls", "10"], "max_calls", 10),
+    (["--max-cost", "1.5"], "max_cost", 1.5),
+    (["--level", "0.9"], "level", 0.9),
+    (["--seed", "7"], "seed", 7),
+    (["--journal", "none"], "journal", None),
+    (["--journal", "replies.sqlite3"], "journal", "replies.sqlite3"),
+    (["--no-progress"], "progress", False),
+]
+DATA_OPTIONS = [
+    (["--context", "question", "task=title"], "context_fields", {"question": "question", "task": "title"}),
+    (["--reference", "answer"], "reference_field", "answer"),
+]
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """What the verbs hand to the functions of the package; nothing is judged."""
+    calls = []
+
+    def fake(name):
+        def call(*arguments, **options):
+            calls.append((name, arguments, options))
+            return "the table"
+
+        return call
+
+    for name in ("judge", "winrates"):
+        monkeypatch.setattr(evenhand.tables, name, fake(name))
+    return calls
+
+
+def test_every_option_of_a_run_has_one_in_the_shell_with_the_same_default():
+    parser = argparse.ArgumentParser()
+    add_run_options(parser)
+    assert run_options(parser.parse_args([])) == DEFAULTS
+    assert {f"--{name.replace('_', '-')}" for name in DEFAULTS} <= set(parser._option_string_actions)
+    assert {name for _, name, _ in RUN_OPTIONS} == DEFAULTS.keys()
+
+
+@pytest.mark.parametrize(("arguments", "name", "value"), [*RUN_OPTIONS, *DATA_OPTIONS])
+def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
+    engine = ["--engine", "one", "two"]
+    assert main(["judge", str(jsonl), "--criteria", "a", "b", *engine, "--response", "answer", *arguments]) == 0
+    assert main(["compare", str(jsonl), "--criteria", "a", *engine, "--systems", "answer,other", *arguments]) == 0
+    (first, given, judged), (second, _, compared) = called
+    assert (first, second) == ("judge", "winrates")
+    assert given == (ROWS, ["a", "b"], ["one", "two"])
+    assert (judged["response_field"], compared["systems"]) == (["answer"], ["answer", "other"])
+    assert (compared["criteria"], compared["engine"]) == ("a", ["one", "two"])
+    for options in (judged, compared):
+        assert {**DEFAULTS, name: value}.items() <= options.items()
+        assert type(options[name]) is type(value)
+
+
+# no rule of aggregation other than the default fits both parts of the demo, and the defaults take no weights
+@pytest.mark.parametrize(
+    ("arguments", "name", "value"),
+    [case for case in RUN_OPTIONS if case[1] not in {"aggregation", "judge_weights"}],
+)
+def test_an_option_of_the_demo_reaches_both_functions(arguments, name, value, called):
+    assert main(["demo", *arguments]) == 0
+    assert [verb for verb, _, _ in called] == ["judge", "winrates"]
+    assert all({**DEFAULTS, name: value}.items() <= options.items() for _, _, options in called)
+
+
+def test_the_gold_columns_reach_the_function(jsonl, called):
+    assert judge(jsonl, "--gold", "relevance=gold_relevance", "clarity=gold_clarity") == 0
+    assert called[0][2]["gold_fields"] == {"relevance": "gold_relevance", "clarity": "gold_clarity"}
+
+
+def test_an_interruption_ends_in_exit_code_130(jsonl, monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evenhand.tables, "judge", interrupted)
+    assert judge(jsonl) == 130
+    assert "goes on where it stopped" in capsys.readouterr().err
+
+
+def test_one_verdict_is_singular(tmp_path, capsys):
+    path, out = tmp_path / "one.jsonl", tmp_path / "out.jsonl"
+    path.write_text(json.dumps(ROWS[0]) + "\n", encoding="utf-8")
+    assert judge(path, "--out", str(out)) == 0
+    assert "1 verdict written" in capsys.readouterr().out
+    assert compare(path, "--systems", "answer,other", "--out", str(out)) == 0
+    assert "1 contest written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["judge", "compare"])
+@pytest.mark.parametrize("spelling", ["same", "relative", "symlink", "hard link", "criterion", "journal", "folder"])
+def test_nothing_that_was_given_is_overwritten(verb, spelling, jsonl, capsys, called):
+    folder = jsonl.parent
+    criterion, journal, link = folder / "own.json", folder / "replies.sqlite3", folder / "link.jsonl"
+    criterion.write_text("{}", encoding="utf-8")
+    journal.write_text("", encoding="utf-8")
+    if spelling == "hard link":
+        os.link(jsonl, link)
+    else:
+        link.symlink_to(jsonl)
+    outs = {
+        "same": jsonl,
+        "relative": os.path.relpath(jsonl),
+        "symlink": link,
+        "hard link": link,
+        "criterion": criterion,
+        "journal": journal,
+        "folder": folder,
+    }
+    before = jsonl.read_text(encoding="utf-8")
+    arguments = ["--criteria", str(criterion), "--journal", str(journal), "--out", str(outs[spelling])]
+    code = judge(jsonl, *arguments) if verb == "judge" else compare(jsonl, "--systems", "answer,other", *arguments)
+    assert code == 2
+    error = capsys.readouterr().err
+    assert ("which is a folder" if spelling == "folder" else "the same file as the input") in error
+    assert called == []
+    assert jsonl.read_text(encoding="utf-8") == before
+
+
+def test_another_file_that_exists_is_written_anew(jsonl, tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_text("old\n", encoding="utf-8")
+    assert judge(jsonl, "--out", str(out)) == 0
+    assert len(JudgementTable.load(out).judgements) == 2
+
+
+def test_the_file_has_the_summary_in_its_first_line(jsonl, tmp_path):
+    out = tmp_path / "out.jsonl"
+    assert judge(jsonl, "--out", str(out)) == 0
+    first = json.loads(out.read_text(encoding="utf-8").splitlines()[0])
+    (summary,) = first["summaries"]
+    expected = JudgementTable.load(out).summaries["answer", "relevance"]
+    assert (summary["system"], summary["criterion"], summary["num_instances"]) == ("answer", "relevance", 2)
+    assert summary["score"]["estimate"] == expected.score.estimate
+    assert (summary["score"]["low"], summary["score"]["high"]) == (expected.score.low, expected.score.high)
+    assert summary["gold_agreement"] is None
+    assert summary["usage"] == expected.usage.model_dump()
+
+
+def test_a_data_set_with_splits_asks_for_the_option(tmp_path, capsys):
+    data = datasets.Dataset.from_list(ROWS)
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(tmp_path / "saved"))
+    capsys.readouterr()
+    assert judge(tmp_path / "saved") == 2
+    assert "has the splits ['train', 'test']; say which with split=…, in the shell --split" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["demo", "--no-progress"], ["unitxt", "--help"]])
+def test_a_setting_that_unitxt_refuses_is_one_message(arguments):
+    environment = {**os.environ, "UNITXT_USE_ONLY_LOCAL_CATALOGS": "1"}
+    command = [sys.executable, "-m", "evenhand", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("evenhand: unitxt refuses the environment variable UNITXT_USE_ONLY_LOCAL_CATALOGS")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -156,6 +334,54 @@ def test_catalog_check(capsys):
     assert main(["catalog", "check"]) == 0
     done, _, rest = capsys.readouterr().out.partition(" of ")
     assert int(done) == int(rest.split()[0]) >= 80
+
+
+def test_catalog_check_of_one_entry(tmp_path, capsys):
+    assert main(["catalog", "check", "criteria.evenhand.direct.relevance"]) == 0
+    assert capsys.readouterr().out == "1 of 1 entry is sound\n"
+    entry = tmp_path / "own.json"
+    entry.write_text(json.dumps({"__type__": "criteria", "name": "x", "description": "y"}), encoding="utf-8")
+    assert main(["catalog", "check", str(entry)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "0 of 1 entry is sound\n"
+    assert captured.err == f"{entry}: has no __description__\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("criteria.evenhand.direct.relevence", None, "Did you mean 'criteria.evenhand.direct.relevance'?"),
+        ("missing.json", None, "has no entry"),
+        ("broken.json", b"{", "is not JSON (line 1"),
+        ("latin.json", b'"\xe9"', "is not UTF-8 text"),
+        (".", None, "cannot be read (Is a directory)"),
+    ],
+)
+def test_catalog_check_of_what_is_no_entry(name, content, message, tmp_path, capsys):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    assert main(["catalog", "check", name if name.startswith("criteria.") else str(tmp_path / name)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("evenhand: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"name": "tone", "description": "d", "options": [], "sacle": "binary"}', "Did you mean 'scale'?"),
+        (b'{"__type__": "evenhand_criterion", "name": "tone"}', "has the description None"),
+        (b'{"name": "\xe9"}', "is not UTF-8 text"),
+    ],
+)
+def test_a_faulty_criterion_file_is_one_message(content, message, jsonl, tmp_path, capsys):
+    path = tmp_path / "own.json"
+    path.write_bytes(content)
+    assert judge(jsonl, "--criteria", str(path)) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
 
 
 def test_demo_shows_the_whole_job(capsys):

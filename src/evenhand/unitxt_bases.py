@@ -133,9 +133,9 @@ else:
     try:
         import unitxt  # noqa: F401 - registers unitxt's own artifacts
     except ValueError as error:  # what unitxt's settings raise, without the name of the variable
-        _given = sorted(f"{name}={value!r}" for name, value in os.environ.items() if name.startswith("UNITXT_"))
+        _refused = [name for name, value in os.environ.items() if name.startswith("UNITXT_") and value in str(error)]
         raise InvalidInputError(
-            f"unitxt refuses a setting in the environment ({error}). Set are: {', '.join(_given) or 'none'}"
+            f"unitxt refuses the environment variable {' or '.join(sorted(_refused)) or 'of a setting'}: {error}"
         ) from error
     from unitxt.artifact import (
         Artifact,

@@ -12,6 +12,7 @@ from evenhand.cli.options import (
     add_verb,
     check_out,
     column_pairs,
+    counted,
     print_estimate,
     run_options,
 )
@@ -50,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     from evenhand.tables import read_file, winrates  # noqa: PLC0415 - seconds of import
 
     rows = read_file(options.data, options.split)
-    check_out(options.out)
+    check_out(options)
     given: dict[str, Any] = {
         "systems": _names(options.systems, rows, options.systems_field),
         "criteria": options.criteria,
@@ -75,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     print(table)
     if options.out is not None:
         table.save(options.out)
-        print(f"{len(table.contests)} contests written to {options.out}")
+        print(f"{counted(len(table.contests), 'contest')} written to {options.out}")
     return 0
 
 

@@ -11,6 +11,7 @@ from evenhand.cli.options import (
     add_verb,
     check_out,
     column_pairs,
+    counted,
     print_estimate,
     run_options,
 )
@@ -32,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
     from evenhand.tables import judge, read_file  # noqa: PLC0415 - seconds of import
 
     rows = read_file(options.data, options.split)
-    check_out(options.out)
+    check_out(options)
     given: dict[str, Any] = {
         "response_field": options.response,
         "context_fields": column_pairs(options.context, "--context", bare=True),
@@ -47,5 +48,5 @@ def _run(options: argparse.Namespace) -> int:
     print(table)
     if options.out is not None:
         table.save(options.out)
-        print(f"{len(table.judgements)} verdicts written to {options.out}")
+        print(f"{counted(len(table.judgements), 'verdict')} written to {options.out}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,25 +32,43 @@ def add_data_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--dry-run", action="store_true", help="print calls, tokens and cost without a call")
 
 
-def check_out(out: Path | None) -> None:
-    """Check before the first call that the result can be written.
+def check_out(options: argparse.Namespace) -> None:
+    """Check before the first call that the result can be written, and over nothing that the user gave.
 
     Raises:
-        InvalidInputError: If the folder is not there.
+        InvalidInputError: If ``--out`` is a folder, lies in none, or is a file that the run reads.
     """
-    if out is not None and not out.resolve().parent.is_dir():
+    out: Path | None = options.out
+    if out is None:
+        return
+    if out.is_dir():
+        raise InvalidInputError(f"--out is {str(out)!r}, which is a folder; name a file in it")
+    folder = out.resolve().parent
+    if not folder.is_dir():
         raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
+    if not os.access(out if out.exists() else folder, os.W_OK):
+        raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
+    criteria = [options.criteria] if isinstance(options.criteria, str) else options.criteria
+    for given in (options.data, options.journal, *criteria):
+        path = Path(given).expanduser()
+        if out.exists() and path.exists() and out.samefile(path):
+            raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {given!r}; give another path")
 
 
 def add_run_options(verb: argparse.ArgumentParser) -> None:
     """The options of a run, under the names that the Python functions give them."""
     group = verb.add_argument_group("how to judge")
+    switch = argparse.BooleanOptionalAction
     group.add_argument("--flow", default="two_step", help="two_step (default) or one_step")
     group.add_argument("--orders", default="given", help="given (default), reversed, both, cyclic or shuffled")
+    group.add_argument("--shuffles", type=int, default=1, help="permutations that 'shuffled' draws (default: 1)")
     group.add_argument(
         "--check-positional-bias", default="true", metavar="true|false|SHARE", help="recheck (default: true)"
     )
     group.add_argument("--samples", type=int, default=1, help="draws of each prompt (default: 1)")
+    group.add_argument("--max-reasks", type=int, default=1, help="for a reply that names no option (default: 1)")
+    group.add_argument("--generate-summaries", action=switch, default=False, help="of each assessment (default: no)")
+    group.add_argument("--include-prompts-in-result", action=switch, default=True, help="keep prompts (default: yes)")
     group.add_argument("--aggregation", help="the panel rule (default: the scale's)")
     group.add_argument("--on-position-bias", help="average, tie, abstain or first (default: the scale's)")
     group.add_argument("--judge-weights", type=float, nargs="+", metavar="WEIGHT", help="one a judge")
@@ -59,7 +78,7 @@ def add_run_options(verb: argparse.ArgumentParser) -> None:
     group.add_argument("--level", type=float, default=0.95, help="of the intervals (default: 0.95)")
     group.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     group.add_argument("--journal", default="default", help="a file, 'none', or 'default' for the user cache directory")
-    group.add_argument("--no-progress", action="store_true", help="show no progress bar")
+    group.add_argument("--progress", action=switch, default=True, help="show a progress bar (default: yes)")
 
 
 def run_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -67,8 +86,12 @@ def run_options(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "flow": options.flow,
         "orders": options.orders,
+        "shuffles": options.shuffles,
         "check_positional_bias": _bias_check(options.check_positional_bias),
         "samples": options.samples,
+        "max_reasks": options.max_reasks,
+        "generate_summaries": options.generate_summaries,
+        "include_prompts_in_result": options.include_prompts_in_result,
         "aggregation": options.aggregation,
         "on_position_bias": options.on_position_bias,
         "judge_weights": options.judge_weights,
@@ -78,7 +101,7 @@ def run_options(options: argparse.Namespace) -> dict[str, Any]:
         "level": options.level,
         "seed": options.seed,
         "journal": None if options.journal == "none" else options.journal,
-        "progress": not options.no_progress,
+        "progress": options.progress,
     }
 
 
@@ -100,6 +123,15 @@ def print_estimate(estimate: RunEstimate) -> None:
     print(f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted")
     print(f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out")
     print(f"cost: {cost}")
+
+
+def counted(number: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "verdict"), counted(2, "verdict")
+    ('1 verdict', '2 verdicts')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def column_pairs(given: Sequence[str] | None, option: str, *, bare: bool) -> dict[str, str] | None:

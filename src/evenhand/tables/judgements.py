@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -165,11 +166,27 @@ class JudgementTable:
         return pd.DataFrame.from_records(list(self._records(votes=False)))
 
     def save(self, path: str | Path) -> None:
-        """Write JSONL: a line with the parameters and criteria, then a line a judgement, votes and all."""
+        """Write JSONL: a line for the table, then a line a judgement.
+
+        The first line has ``evenhand`` (``"judgements"``), ``rows`` (how many follow), ``parameters``, ``systems``,
+        ``criteria`` and ``summaries``: for each ``system`` and ``criterion`` the fields of
+        :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null), and
+        ``gold_agreement``. The others have ``instance``, ``system``, ``criterion``, ``gold`` and ``verdict``, the
+        fields of :class:`~evenhand.votes.Verdict`, votes and all.
+        """
         header = {
             "parameters": dict(self.parameters),
             "systems": self.systems,
             "criteria": [criterion.model_dump(mode="json") for criterion in self.criteria],
+            "summaries": [
+                {
+                    "system": system,
+                    "criterion": criterion,
+                    **_summary_record(summary),
+                    "gold_agreement": _record(self.gold_agreement(system, criterion)),
+                }
+                for (system, criterion), summary in self.summaries.items()
+            ],
         }
         rows = (
             {**_identity(item), "gold": item.gold, "verdict": item.verdict.model_dump(mode="json")}
@@ -249,3 +266,19 @@ class JudgementTable:
 
 def _identity(judgement: Judgement) -> dict[str, Any]:
     return {"instance": judgement.instance, "system": judgement.system, "criterion": judgement.criterion}
+
+
+def _summary_record(summary: ScoreSummary) -> dict[str, Any]:
+    """A summary as plain JSON."""
+    return {
+        **{field.name: _record(getattr(summary, field.name)) for field in fields(summary)},
+        "unscored_votes": dict(summary.unscored_votes),
+        "usage": summary.usage.model_dump(mode="json"),
+    }
+
+
+def _record(value: Any) -> Any:  # noqa: ANN401 - a count, a number, an interval or None
+    """A value as plain JSON, which has no infinity."""
+    if isinstance(value, Interval):
+        return {name: _record(item) for name, item in asdict(value).items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -57,7 +57,7 @@ def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datas
     if split is None and len(names) == 1:
         return splits[names[0]]
     if split is None:
-        raise InvalidInputError(f"the data set has the splits {names!r}; say which with split=…")
+        raise InvalidInputError(f"the data set has the splits {names!r}; say which with split=…, in the shell --split")
     if split not in names:
         raise InvalidInputError(f"the data set has no split {split!r}. {did_you_mean(split, names)}")
     return splits[split]
