@@ -1,0 +1,103 @@
+"""What users install: the wheel is whole, it works from its own folder, and the demo stays on this machine."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "evenhand"
+
+FROM_THE_WHEEL = """
+import json
+import evenhand
+from evenhand.demo import load_rows
+from evenhand.unitxt_bases import fetch_artifact
+
+root = evenhand.register()
+metric = fetch_artifact("metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+                        "inference_engine=engines.evenhand.baseline,progress=False]")[0]
+rows = [{"prediction": "Eight legs.", "references": [], "task_data": {"question": "How many legs has a spider?"}}]
+print(json.dumps({
+    "package": evenhand.__file__,
+    "catalog": [str(evenhand.catalog_path()), str(root)],
+    "criterion": evenhand.load("criteria.evenhand.direct.relevance").name,
+    "rows": len(load_rows()),
+    "score": metric.compute(rows)[1]["score_name"],
+}))
+"""
+DEMO = """
+import json, sys
+
+CONNECTIONS = []
+
+def watch(event, arguments):
+    if event in {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"}:
+        CONNECTIONS.append([event, repr(arguments)])
+
+sys.addaudithook(watch)
+from evenhand.cli import main
+
+code = main(["demo", "--no-progress"])
+print(json.dumps({"code": code, "connections": CONNECTIONS}))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, unpacked: a zip file of what pip copies to the environment."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = folder.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(folder / "content")
+    return folder / "content"
+
+
+def python(code, folder, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_of_the_catalog(wheel):
+    package = {
+        path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    }
+    catalog = {f"catalog/{path.relative_to(ROOT / 'catalog').as_posix()}" for path in ROOT.glob("catalog/**/*.json")}
+    assert {"py.typed", "demo/prompts.jsonl", "prompts/direct_assessment.md", "cli/__init__.py"} <= package
+    assert len(catalog) >= 80
+    held = {path.relative_to(wheel / "evenhand").as_posix() for path in (wheel / "evenhand").rglob("*")}
+    assert package | catalog <= held
+    (entry_points,) = wheel.glob("evenhand-*.dist-info/entry_points.txt")
+    assert "evenhand = evenhand.cli:main" in entry_points.read_text(encoding="utf-8")
+    assert list(wheel.glob("evenhand-*.dist-info/licenses/LICENSE"))
+
+
+def test_the_wheel_works_from_another_folder(wheel, tmp_path):
+    found = python(FROM_THE_WHEEL, tmp_path, **{**os.environ, "PYTHONPATH": str(wheel)})
+    assert Path(found["package"]).is_relative_to(wheel)
+    assert found["catalog"] == [str(wheel / "evenhand" / "catalog")] * 2
+    assert found["criterion"] == found["score"] == "relevance"
+    assert found["rows"] >= 40
+
+
+def test_the_demo_asks_nothing_of_the_network(tmp_path):
+    # as on a stranger's machine: none of the settings with which the tests keep the libraries offline
+    offline = {
+        "UNITXT_USE_ONLY_LOCAL_CATALOGS",
+        "HF_HUB_OFFLINE",
+        "HF_DATASETS_OFFLINE",
+        "LITELLM_LOCAL_MODEL_COST_MAP",
+    }
+    environment = {name: value for name, value in os.environ.items() if name not in offline}
+    found = python(DEMO, tmp_path, **environment)
+    assert found == {"code": 0, "connections": []}
