@@ -247,6 +247,40 @@ def test_a_refused_key_is_fatal_and_tried_once_and_not_repeated_in_the_message()
     assert len(engine.batches) == 1
 
 
+def refusal(status, message="no such thing"):
+    error = RuntimeError(message)
+    error.status_code = status
+    return error
+
+
+@pytest.mark.parametrize("place", [0, 7, 15])
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_refusal_of_one_request_costs_that_request(place, status):
+    engine = BridgeTestScriptedEngine()
+    engine.failure = refusal(status)
+    outcomes = ask(UnitxtBridge(engine), *(request("poison" if i == place else f"a{i}") for i in range(16)))
+    refused = outcomes.pop(place)
+    assert (type(refused), refused.cause) == (RejectedRequestError, f"http_{status}")
+    assert all(outcome.text.startswith("A") for outcome in outcomes)
+
+
+@pytest.mark.parametrize("count", [1, 3, 64])
+def test_a_refusal_of_all_is_fatal(count):
+    engine = BridgeTestScriptedEngine()
+    engine.failure = refusal(404)
+    outcomes = ask(UnitxtBridge(engine), *(request(f"poison {i}") for i in range(count)))
+    assert [type(outcome) for outcome in outcomes] == [FatalEngineError] * count
+    assert len(engine.batches) < 25  # 64 … 2 (6 calls), then eight single requests with the pairs and fours in between
+
+
+def test_a_403_about_a_flagged_prompt_is_a_reply():
+    engine = BridgeTestScriptedEngine()
+    engine.failure = refusal(403, "Your input was flagged by moderation")
+    outcomes = ask(UnitxtBridge(engine), request("a"), request("poison"), request("b"))
+    assert texts(outcomes) == ["A", None, "B"]
+    assert outcomes[1].finish_reason == "content_filter"
+
+
 def test_a_time_out_is_transient():
     engine = BridgeTestScriptedEngine()
     engine.failure = TimeoutError("too slow")

@@ -20,9 +20,10 @@ import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt onc
 from evenhand.catalogs import local_entry, register_catalog
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.engine_thread import call_alone, thread_of
+from evenhand.engines.remote import REFUSALS
 from evenhand.engines.unitxt_fields import public_fields
 from evenhand.engines.unitxt_replies import flatten, read_failure, read_output, refusal_of_data
-from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError
+from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError, RejectedRequestError
 from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact
 from evenhand.votes import Completion, Message
 
@@ -102,6 +103,10 @@ class _Waiting:
             instance["data_classification_policy"] = list(self.policy)
         return instance
 
+    def answer(self, completion: Completion) -> None:
+        if not self.reply.done():
+            self.reply.set_result(completion)
+
     def fail(self, error: EngineError) -> None:
         if not self.reply.done():
             self.reply.set_exception(error)
@@ -109,11 +114,29 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Batch:
-    """How the splitting of one failed batch goes."""
+    """How the splitting of one failed batch goes.
+
+    A 403 or 404 is set down until the end: it is about one request if another was answered, and about all if none was.
+    """
 
     answered: bool = False
     failed: int = 0
     last: EngineError | None = None
+    refused: list[tuple[_Waiting, EngineError]] = field(default_factory=list)
+
+    def fail(self, requests: list[_Waiting], failure: EngineError) -> None:
+        self.failed += len(requests)
+        self.last = failure
+        for waiting in requests:
+            if failure.cause in REFUSALS:
+                self.refused.append((waiting, failure))
+            else:
+                waiting.fail(failure)
+
+    def end(self, *, answered: bool) -> None:
+        """Tell those that were refused; ``answered`` says whether the run has had any reply."""
+        for waiting, failure in self.refused:
+            waiting.fail(RejectedRequestError(str(failure), cause=failure.cause) if answered else failure)
 
 
 @dataclass(slots=True)
@@ -123,6 +146,7 @@ class _Gathering:
     waiting: deque[_Waiting] = field(default_factory=deque)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     arrivals: int = 0
+    answered: bool = False
 
 
 class UnitxtBridge:
@@ -252,7 +276,10 @@ class UnitxtBridge:
                     gathering.arrived.clear()
                 batch = [waiting for waiting in batch if not waiting.reply.done()]
                 if batch:
-                    await self._send(batch, _Batch())
+                    progress = _Batch()
+                    await self._send(batch, progress)
+                    gathering.answered |= progress.answered
+                    progress.end(answered=gathering.answered)
         finally:
             for waiting in [*batch, *gathering.waiting]:
                 waiting.fail(EngineError(f"the run of {self._judge_id!r} ended before the reply came", cause="ended"))
@@ -267,19 +294,19 @@ class UnitxtBridge:
     async def _send(self, requests: list[_Waiting], batch: _Batch) -> None:
         """Send the requests as one batch; on a failure its halves, down to the request that is at fault."""
         if batch.last is not None and not batch.answered and batch.failed >= _HOPELESS_AFTER:
-            for waiting in requests:
-                waiting.fail(batch.last)
+            batch.fail(requests, batch.last)
             return
         loop = asyncio.get_running_loop()
         try:
             completions = await loop.run_in_executor(thread_of(self.engine), self._infer, requests)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything; it becomes an EngineError
             failure = read_failure(error, self.engine)
-            if isinstance(failure, FatalEngineError) or len(requests) == 1:
-                batch.failed += len(requests)
-                batch.last = failure
-                for waiting in requests:
-                    waiting.fail(failure)
+            if len(requests) == 1 and failure.cause == "content_filter":
+                batch.answered = True
+                requests[0].answer(Completion(text=None, finish_reason="content_filter"))
+                return
+            if len(requests) == 1 or (isinstance(failure, FatalEngineError) and failure.cause not in REFUSALS):
+                batch.fail(requests, failure)
                 return
             _logger.warning(
                 "a batch of %d requests to %s failed and is halved: %s", len(requests), self._judge_id, failure
@@ -292,8 +319,8 @@ class UnitxtBridge:
         for waiting, completion in zip(requests, completions, strict=True):
             if isinstance(completion, EngineError):
                 waiting.fail(completion)
-            elif not waiting.reply.done():
-                waiting.reply.set_result(completion)
+            else:
+                waiting.answer(completion)
 
     def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
         """One call of the engine; runs in the engine's thread."""

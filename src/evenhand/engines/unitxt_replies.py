@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from evenhand.engines.redaction import redact
-from evenhand.engines.replies import SHOWN_CHARACTERS, read_error
+from evenhand.engines.replies import SHOWN_CHARACTERS, filtered_completion, read_error
 from evenhand.engines.unitxt_fields import secret_values
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
 from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput, own_words
@@ -78,6 +78,8 @@ def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
         status = getattr(link, "status_code", None)
         if isinstance(status, int) and status >= 400:
             failure = read_error(status, own_words(link), secrets=secrets)
+            if filtered_completion(status, own_words(link)) is not None:
+                failure = RejectedRequestError(str(failure), cause="content_filter")
             break
         if isinstance(link, TimeoutError | ConnectionError) or "Timeout" in type(link).__name__:
             failure = TransientEngineError(_shown(link, secrets), cause=type(link).__name__)
