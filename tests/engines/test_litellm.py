@@ -207,6 +207,34 @@ def test_one_judge_runs_twice_in_threads_and_on_several_loops():
         assert asyncio.run(inside_a_running_loop()).text == "Good"
 
 
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai/gpt-4.1-mini", "OPENAI_API_KEY"),
+        ("anthropic/claude-3-5-haiku-latest", "ANTHROPIC_API_KEY"),
+        ("gemini/gemini-2.0-flash", "GEMINI_API_KEY"),
+    ],
+)
+def test_without_a_key_nothing_is_tried_again_and_the_variable_is_named(monkeypatch, model, variable):
+    for name in (variable, "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    judge = litellm_judge(RemoteSettings(model=model, max_retries=5, backoff=60.0))
+    with pytest.raises(FatalEngineError, match=f"no key for '{model}': set the environment variable .*{variable}") as e:
+        ask(judge)
+    assert (e.value.cause, e.value.attempts) == ("missing_key", 1)
+
+
+def test_the_openai_key_is_not_sent_to_any_address(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for api_base, own in [("https://example.org/v1", True), ("http://127.0.0.1:1/v1", False)]:
+        for model in ("openai/m", "gpt-4.1-mini"):
+            assert LiteLLMTransport(api_base)._address(model) == {"api_base": api_base} | (
+                {"api_key": "none"} if own else {}
+            )
+    assert LiteLLMTransport("https://example.org/v1")._address("anthropic/m") == {"api_base": "https://example.org/v1"}
+    assert LiteLLMTransport()._address("openai/m") == {}
+
+
 def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("TEAM_API_KEY", KEY)

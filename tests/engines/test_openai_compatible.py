@@ -320,6 +320,16 @@ def test_a_server_that_cannot_is_asked_without_and_this_is_remembered():
     assert ["response_format" in body for body in server.bodies] == [True, False, False, False, False]
 
 
+def test_only_what_is_in_flight_is_refused_for_its_schema_and_the_judge_remembers():
+    with JudgeServer(reply="Yes", latency=0.02, faults=[Fault("unsupported_schema")]) as server:
+        judge = judge_at(server, max_in_flight=2)
+        for part in ("a", "b"):
+            asked = [request(f"{part} {number}", response_schema=SCHEMA) for number in range(20)]
+            assert [outcome.text for outcome in ask_all(judge, asked)] == ["Yes"] * 20
+        # twenty were waiting at the gate, two of them in flight; the second run does not try again
+        assert server.seen == 40 + 2
+
+
 def test_a_schema_that_must_be_kept_is_not_dropped():
     with JudgeServer(faults=[Fault("unsupported_schema")]) as server:
         with pytest.raises(RejectedRequestError, match="response_format"):
@@ -420,6 +430,51 @@ def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog
     assert b"[redacted]" in written
     for secret in (KEY, KEY[3:], "gateway-pass-phrase"):
         assert secret.encode() not in written
+
+
+@pytest.mark.parametrize(
+    ("base_url", "sent"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://eu.api.openai.com/v1", True),
+        ("http://api.openai.com/v1", False),
+        ("https://api.openai.com.example.org/v1", False),
+        ("https://notapi.openai.com/v1", False),
+        ("https://example.org/v1", False),
+        ("http://192.168.1.4:8000/v1", False),
+        ("http://localhost:8000/v1", True),
+        ("http://localhost.example.org:8000/v1", False),
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://127.3.2.1:8000/v1", True),
+        ("http://[::1]:8000/v1", True),
+    ],
+)
+def test_the_openai_key_goes_unasked_to_openai_and_to_this_machine_only(monkeypatch, base_url, sent):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    headers, secrets = OpenAICompatibleTransport(base_url)._headers()
+    assert (headers.get("Authorization") == f"Bearer {KEY}", KEY in secrets) == (sent, sent)
+    named, _ = OpenAICompatibleTransport(base_url, api_key_env="OPENAI_API_KEY")._headers()
+    assert named["Authorization"] == f"Bearer {KEY}"
+
+
+def test_a_401_without_a_key_says_how_to_give_one_and_with_a_key_does_not(monkeypatch):
+    monkeypatch.setenv("TEAM_API_KEY", KEY)
+    with JudgeServer(faults=[Fault("status", status=401)]) as server:
+        with pytest.raises(FatalEngineError, match=r"no key was sent: name the environment variable.*api_key_env"):
+            ask(judge_at(server))
+        with pytest.raises(FatalEngineError) as caught:
+            ask(judge_at(server, api_key_env="TEAM_API_KEY"))
+    assert "no key was sent" not in str(caught.value)
+
+
+def test_a_404_names_the_address_and_what_to_check():
+    with JudgeServer() as server:
+        root = server.base_url.removesuffix("/v1")
+        judge = openai_compatible_judge(RemoteSettings(model="m"), f"{root}/api")
+        with pytest.raises(FatalEngineError) as caught:
+            ask(judge)
+    assert f"asked at '{root}/api/chat/completions'" in str(caught.value)
+    assert "often ends in '/v1'" in str(caught.value)
 
 
 def test_the_key_of_the_environment_is_used_unless_it_is_declined(monkeypatch):

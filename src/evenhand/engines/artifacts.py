@@ -188,7 +188,8 @@ class OpenAICompatibleEngine(RemoteJudgeArtifact):
 
     Attributes:
         base_url: With or without ``/v1``.
-        api_key_env: The environment variable that holds the key; None takes ``OPENAI_API_KEY`` when it is set.
+        api_key_env: The environment variable that holds the key; None takes ``OPENAI_API_KEY`` when it is set and
+            the server is OpenAI's own or on this machine.
         headers_env: The environment variable that holds further headers as a JSON object.
     """
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from evenhand.engines.openai_compatible import environment_value, normalized_base_url
+from evenhand.engines.openai_compatible import (
+    KEYLESS_ADVICE,
+    environment_value,
+    may_have_default_key,
+    normalized_base_url,
+)
 from evenhand.engines.redaction import check_variable_name
 from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
 from evenhand.engines.replies import CONTENT_FILTER_CODES, filtered_completion, read_completion, read_error
@@ -19,6 +25,9 @@ from evenhand.errors import EngineError, FatalEngineError, MissingDependencyErro
 from evenhand.votes import Completion
 
 CLOSING_SECONDS: Final = 2.0
+NO_KEY: Final = "none"  # litellm insists on a key, and a server of one's own needs none
+_MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key|unable to locate credentials")
+_OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
 BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
 
 
@@ -29,7 +38,8 @@ class LiteLLMTransport:
     Attributes:
         api_base: The server's address, where it is not the provider's own.
         api_key_env: The environment variable that holds the key, never the key. None leaves it to litellm, which reads
-            the provider's own variable (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, …).
+            the provider's own variable (``OPENAI_API_KEY``, ``ANTHROPIC_API_KEY``, …); but ``OPENAI_API_KEY`` is not
+            sent to an ``api_base`` that is neither OpenAI's nor on this machine.
     """
 
     api_base: str | None = None
@@ -61,8 +71,10 @@ class LiteLLMTransport:
             address["api_base"] = self.api_base
         if self.api_key_env is not None:
             address["api_key"] = environment_value("api_key_env", self.api_key_env)
-        elif self.api_base is not None and model.startswith("openai/") and not os.environ.get("OPENAI_API_KEY"):
-            address["api_key"] = "none"  # litellm insists on one, and a server of one's own needs none
+        elif self.api_base is not None and _OPENAI_MODEL.match(model):
+            trusted = may_have_default_key(normalized_base_url(self.api_base, field="api_base"))
+            if not trusted or not os.environ.get("OPENAI_API_KEY"):
+                address["api_key"] = NO_KEY
         return address
 
 
@@ -171,6 +183,16 @@ class _LiteLLMConnection:
     def _secrets(self) -> list[str]:
         return [value for name, value in self._address.items() if name == "api_key"]
 
+    def _without_key(self) -> FatalEngineError:
+        """No attempt can succeed before the key is there."""
+        missing = self._imported().validate_environment(model=self._model).get("missing_keys") or []
+        variables = " or ".join(map(repr, missing)) or "that litellm's documentation names for this provider"
+        return FatalEngineError(
+            f"litellm finds no key for {self._model!r}: set the environment variable {variables}, or name the one "
+            "that holds the key in api_key_env",
+            cause="missing_key",
+        )
+
     def _failure(self, error: Exception) -> EngineError:
         """Our error for one of litellm's, told by its status."""
         secrets = self._secrets()
@@ -180,7 +202,10 @@ class _LiteLLMConnection:
             return read_error(400, f"{type(error).__name__}: {text}", None, secrets)
         headers: Any = getattr(error, "litellm_response_headers", None)
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
-        failure = read_error(status, text, headers.get("retry-after"), secrets)
+        if _MISSING_KEY.search(text):
+            return self._without_key()
+        advice = KEYLESS_ADVICE if status == 401 and self._address.get("api_key") == NO_KEY else ""
+        failure = read_error(status, text, headers.get("retry-after"), secrets, advice=advice)
         if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
             return FatalEngineError(str(failure), cause=failure.cause)
         return failure

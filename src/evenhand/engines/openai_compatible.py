@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
@@ -21,6 +22,11 @@ from evenhand.errors import FatalEngineError, InvalidInputError, TransientEngine
 from evenhand.votes import Completion
 
 DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
+DEFAULT_KEY_HOST: Final = "api.openai.com"
+KEYLESS_ADVICE: Final = (
+    " (no key was sent: name the environment variable that holds it in api_key_env; "
+    f"{DEFAULT_KEY_VARIABLE} is sent unasked to https://{DEFAULT_KEY_HOST} and to this machine only)"
+)
 PATH: Final = "/chat/completions"
 
 
@@ -31,7 +37,8 @@ class OpenAICompatibleTransport:
     Attributes:
         base_url: With or without ``/v1`` and ``/chat/completions``; without user name, password and query.
         api_key_env: The environment variable that holds the key, never the key. None takes ``OPENAI_API_KEY`` when it
-            is set, and no key otherwise; ``""`` sends none.
+            is set and the server is OpenAI's own (by https) or on this machine, and no key otherwise: a server that
+            anyone may run gets no key unless it is named for it. ``""`` sends none.
         headers_env: The environment variable that holds further headers as a JSON object.
     """
 
@@ -62,12 +69,14 @@ class OpenAICompatibleTransport:
             timeout=aiohttp.ClientTimeout(total=None),
             headers=headers,
         ) as session:
-            yield _AiohttpConnection(session, URL(self.base_url + PATH), secrets, _proxy(self.base_url))
+            keyless = "Authorization" not in headers
+            yield _AiohttpConnection(session, URL(self.base_url + PATH), secrets, _proxy(self.base_url), keyless)
 
     def _headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evenhand"}
         secrets = []
-        key = os.environ.get(DEFAULT_KEY_VARIABLE) if self.api_key_env is None else None
+        default = self.api_key_env is None and may_have_default_key(self.base_url)
+        key = os.environ.get(DEFAULT_KEY_VARIABLE) if default else None
         if self.api_key_env:
             key = environment_value("api_key_env", self.api_key_env)
         if key:
@@ -151,6 +160,20 @@ def _header_object(name: str) -> dict[str, str]:
     return headers
 
 
+def may_have_default_key(base_url: str) -> bool:
+    """Whether the user's OpenAI key may go there unasked: to OpenAI, by https, and to servers of this machine."""
+    parts = urlsplit(base_url)
+    host = (parts.hostname or "").rstrip(".")
+    if host == DEFAULT_KEY_HOST or host.endswith(f".{DEFAULT_KEY_HOST}"):
+        return parts.scheme == "https"
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _proxy(base_url: str) -> str | None:
     """The proxy that the environment prescribes, looked up once instead of for every call."""
     parts = urlsplit(base_url)
@@ -160,11 +183,14 @@ def _proxy(base_url: str) -> str | None:
 class _AiohttpConnection:
     """An open pool of connections to one address."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: URL, secrets: tuple[str, ...], proxy: str | None) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, url: URL, secrets: tuple[str, ...], proxy: str | None, keyless: bool
+    ) -> None:
         self._session = session
         self._url = url
         self._secrets = secrets
         self._proxy = proxy
+        self._keyless = keyless
 
     def supports_schema(self) -> bool:
         """Not known before asking."""
@@ -187,8 +213,14 @@ class _AiohttpConnection:
             filtered = filtered_completion(status, text)
             if filtered is not None:
                 return filtered
-            raise read_error(status, text, headers.get("Retry-After"), self._secrets)
+            raise read_error(status, text, headers.get("Retry-After"), self._secrets, advice=self._advice(status))
         return read_completion(decode_reply(content), self._secrets)
+
+    def _advice(self, status: int) -> str:
+        if status == 404:
+            url = redact(str(self._url), self._secrets)
+            return f" (asked at {url!r}: check the path of base_url, which often ends in '/v1', and the model)"
+        return KEYLESS_ADVICE if status == 401 and self._keyless else ""
 
     def _describe(self, error: Exception) -> str:
         told = redact(str(error), self._secrets)

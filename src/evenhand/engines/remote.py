@@ -59,7 +59,7 @@ class RemoteSettings:
         stop: Texts that end a reply.
         extra: More parameters of the request body, such as ``{"reasoning_effort": "low"}``.
         structured_output: ``True`` asks for replies that satisfy the request's JSON schema; ``"auto"`` does so until
-            the server answers that it cannot; ``False`` never does.
+            the server answers that it cannot, and then never again with this judge; ``False`` never does.
         max_in_flight: Calls in flight at once, at most; a 429 lowers it for a while.
         requests_per_minute: May be a fraction; requests are spaced evenly.
         tokens_per_minute: Of prompts and replies; estimated before a call and corrected after it.
@@ -214,13 +214,12 @@ class _Session:
 
 @dataclass(slots=True)
 class _Trial:
-    """One request on its way: what is sent, and how often it was."""
+    """One request on its way: whether the last attempt asked for structured output, and how many there were."""
 
     request: Request
-    payload: Mapping[str, Any]
-    schema: bool
     tokens: float
     replies_before: int
+    schema: bool = False
     attempts: int = 0
     retries: int = 0
 
@@ -241,6 +240,7 @@ class RemoteJudge:
         self._sampling = settings.sampling()
         self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+        self._schema_refused = False
 
     def __repr__(self) -> str:
         return f"RemoteJudge({self.settings!r}, {self.transport!r})"
@@ -330,12 +330,9 @@ class RemoteJudge:
     def _trial(self, session: _Session, request: Request) -> _Trial:
         if session.schema is None:
             supported, wanted = session.connection.supports_schema(), self.settings.structured_output
-            session.schema = supported if wanted == "auto" else wanted
-        schema = session.schema and request.response_schema is not None
+            session.schema = (supported and not self._schema_refused) if wanted == "auto" else wanted
         return _Trial(
             request=request,
-            payload=self._payload(request, schema=schema),
-            schema=schema,
             tokens=self._expected_tokens(request, session),
             replies_before=session.replies,
         )
@@ -344,9 +341,11 @@ class RemoteJudge:
         if session.fatal is not None:
             raise FatalEngineError(str(session.fatal), cause=session.fatal.cause)
         trial.attempts += 1
+        trial.schema = bool(session.schema) and trial.request.response_schema is not None
+        payload = self._payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
         try:
             async with asyncio.timeout(self.settings.timeout):
-                return await session.connection.send(trial.payload)
+                return await session.connection.send(payload)
         except TimeoutError as error:
             raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
 
@@ -372,8 +371,8 @@ class RemoteJudge:
         if isinstance(error, FatalEngineError):
             session.fatal = session.fatal or error
         elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
-            session.schema = trial.schema = False
-            trial.payload = self._payload(trial.request, schema=False)
+            session.schema = False
+            self._schema_refused = True
             return 0.0
         raise error
 

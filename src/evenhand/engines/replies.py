@@ -123,10 +123,12 @@ def _pairs(likeliest: object) -> Iterable[tuple[str, float]]:
                 yield token, logprob
 
 
-def read_error(status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = ()) -> EngineError:
-    """The error that a status other than 200 means; its message quotes the body, without secrets."""
+def read_error(
+    status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = (), *, advice: str = ""
+) -> EngineError:
+    """The error that a status other than 200 means; its message quotes the body, without secrets, then the advice."""
     told = " ".join(redact(body, secrets).split())[:SHOWN_CHARACTERS]
-    message = f"the server answered {status}: {told or 'nothing'}"
+    message = f"the server answered {status}: {told or 'nothing'}{advice}"
     cause = f"http_{status}"
     wait = seconds_to_wait(retry_after)
     if status in FATAL_STATUSES or 300 <= status < 400 or (status == 429 and "insufficient_quota" in body):
