@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 from pydantic_core import PydanticSerializationError
@@ -20,7 +21,8 @@ from evenhand.engines.journal import (
 )
 from evenhand.errors import JournalError
 from evenhand.votes import Completion, TokenLogprob
-from tests.support.asking import request
+from tests.support.asking import ask, request
+from tests.support.judges import ScriptedJudge
 
 IDENTITY = canonical_json({"endpoint": "http://localhost/v1", "sampling": {"model": "m"}})
 FULL = Completion(
@@ -244,15 +246,58 @@ def test_a_file_damaged_later_is_a_journal_error(path):
         journal.get(key_of(request("0" * 500)))
 
 
-def test_a_damaged_row_is_a_journal_error(path):
+UNREADABLE = {
+    "another form": '{"txt": 1}',
+    "NaN as null": '{"text": "Good", "logprobs": [{"token": "Good", "logprob": null}]}',
+    "cut off": '{"text": "Go',
+    "no UTF-8": b'{"text": "\xff"}',
+}
+
+
+def spoil(path, completion, key=None):
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        where = "" if key is None else f" WHERE key = '{key}'"
+        changed = connection.execute(f"UPDATE reply SET completion = CAST(? AS TEXT){where}", (completion,)).rowcount
+    assert changed > 0
+
+
+@pytest.mark.parametrize("completion", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_row_that_cannot_be_read_is_missing_and_the_next_reply_takes_its_place(path, completion, caplog):
+    asked, other = request("spoilt"), request("sound")
     with Journal(path) as journal:
-        put(journal, request())
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE reply SET completion = '{\"txt\": 1}'")
-    connection.commit()
-    connection.close()
-    with Journal(path) as journal, pytest.raises(JournalError, match="delete that row"):
-        journal.get(key_of(request()))
+        put(journal, asked)
+        put(journal, other)
+    spoil(path, completion, key_of(asked))
+    with Journal(path) as journal:
+        assert [journal.get(key_of(asked)) for _ in range(3)] == [None] * 3
+        assert [record.levelname for record in caplog.records if "cannot be read" in record.message] == ["WARNING"]
+        assert journal.count() == 2  # looking changes nothing
+        put(journal, asked, Completion(text="asked again"))
+        put(journal, other, Completion(text="the first reply stays"))
+    with Journal(path) as journal:
+        assert (journal.get(key_of(asked)).text, journal.get(key_of(other)).text) == ("asked again", FULL.text)
+        assert journal.count() == 2
+
+
+def test_what_another_process_has_put_in_place_of_an_unreadable_row_stays(path):
+    asked = request()
+    with Journal(path) as one, Journal(path) as other:
+        put(one, asked)
+        spoil(path, "{}")
+        assert one.get(key_of(asked)) is other.get(key_of(asked)) is None
+        put(one, asked, Completion(text="first"))
+        put(other, asked, Completion(text="second"))
+        assert one.get(key_of(asked)).text == other.get(key_of(asked)).text == "first"
+
+
+def test_a_run_asks_again_for_what_it_cannot_read(path):
+    judge = ScriptedJudge(["Good", "Fine"])
+    for expected in ("Good", "Fine", "Fine"):
+        with Journal(path) as journal:
+            assert ask(judge, journal=journal).text == expected
+        if expected == "Good":
+            spoil(path, "{}")
+    assert len(judge.requests) == 2
 
 
 def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):

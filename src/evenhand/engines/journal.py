@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import sqlite3
 import threading
@@ -41,8 +42,11 @@ _SCHEMA: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
+_SELECT: Final = "SELECT CAST(completion AS BLOB) FROM reply WHERE key = ?"  # bytes, should they be no UTF-8
 _FROM_VERSION_1: Final = (*CLAIM_TABLES, f"PRAGMA user_version = {SCHEMA_VERSION}")
 _ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or switch the journal off (journal=None)"
+
+_logger = logging.getLogger(__name__)
 
 
 def default_journal_path() -> Path:
@@ -113,6 +117,7 @@ class Journal:
         self.path = Path(path).expanduser() if path is not None else default_journal_path()
         self._lock = threading.Lock()
         self._engines: dict[str, int] = {}
+        self._unreadable = set[str]()
         self._clock = clock
         self._claims = Claims(clock)
         self._closed = False
@@ -135,22 +140,28 @@ class Journal:
         return replies
 
     def get(self, key: str) -> Completion | None:
-        """The recorded reply, marked as cached; None when there is none.
+        """The recorded reply, marked as cached; None when there is none, or none that can be read.
 
         Raises:
-            JournalError: If the file or the row cannot be read.
+            JournalError: If the file cannot be read.
         """
         with self._connected() as connection:
-            row = connection.execute("SELECT completion FROM reply WHERE key = ?", (key,)).fetchone()
+            row = connection.execute(_SELECT, (key,)).fetchone()
         if row is None:
             return None
         try:
             return Completion.model_validate_json(row[0]).model_copy(update={"cached": True})
         except ValidationError as error:
-            raise JournalError(
-                f"the reply {key!r} in the journal {str(self.path)!r} cannot be read ({error.error_count()} fault(s)): "
-                f"delete that row, or {_ELSEWHERE}"
-            ) from error
+            if key not in self._unreadable:
+                self._unreadable.add(key)
+                _logger.warning(
+                    "the reply %r in the journal %r cannot be read (%d fault(s)); it counts as missing, and the next "
+                    "reply takes its place",
+                    key,
+                    str(self.path),
+                    error.error_count(),
+                )
+            return None
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Record replies, all of them or none. The first reply recorded under a key stays; claims on it are gone.
@@ -159,6 +170,7 @@ class Journal:
             JournalError: If the file cannot be written.
         """
         with self._writing() as connection:
+            self._remove_unreadable(connection, [entry.key for entry in entries])
             connection.executemany(
                 "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?)",
                 [self._row(connection, entry) for entry in entries],
@@ -175,6 +187,7 @@ class Journal:
             JournalError: If the file cannot be written.
         """
         with self._writing() as connection:
+            self._remove_unreadable(connection, keys)
             return self._claims.take(connection, keys)
 
     def claimed(self, key: str) -> bool:
@@ -200,6 +213,13 @@ class Journal:
                     self._claims.leave(self._connection)
                 self._connection.close()
             self._closed = True
+
+    def _remove_unreadable(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+        """Make room for replies to be asked for; what another process has put there meanwhile can be read and stays."""
+        for key in self._unreadable.intersection(keys):
+            row = connection.execute(_SELECT, (key,)).fetchone()
+            if row is not None and not _is_readable(row[0]):
+                connection.execute("DELETE FROM reply WHERE key = ?", (key,))
 
     def _row(self, connection: sqlite3.Connection, entry: Entry) -> tuple[str, int, str, str, float]:
         engine = self._engines.get(entry.identity)
@@ -314,6 +334,14 @@ class Journal:
         else:
             step = f"check that the file and its folder can be written, or {_ELSEWHERE}"
         return JournalError(f"the journal {str(self.path)!r} cannot be used ({reason}): {step}")
+
+
+def _is_readable(completion: bytes) -> bool:
+    try:
+        Completion.model_validate_json(completion)
+    except ValidationError:
+        return False
+    return True
 
 
 def open_journal(setting: str | os.PathLike[str] | None) -> Journal | None:
