@@ -8,13 +8,16 @@ from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgeDirect
 from unitxt.task import Task
 
-from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning
+from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning, load_criteria_artifact
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.direct import DirectJudge
 from evenhand.registration import register
+from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt_bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction
+from evenhand.votes import Completion
+from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 RELEVANCE = "metrics.llm_as_judge.direct.criteria.answer_relevance"
@@ -418,3 +421,138 @@ def test_our_criteria_work_in_unitxts_judge():
 @script
 def yes_judge(messages):
     return "An assessment." if len(messages) == 1 else "Yes"
+
+
+TONE = Criterion(
+    name="tone",
+    description="Is it polite?",
+    options=(Option(label="Good", value=1.0), Option(label="Fair", value=0.5), Option(label="Bad", value=0.0)),
+)
+GIVEN, REVERSED = (0, 1, 2), (2, 1, 0)
+DRAWS = {
+    ("one", GIVEN): ["Good", "Bad", "Bad"],
+    ("one", REVERSED): ["Good", "Good", "Fair"],
+    ("two", GIVEN): ["Good", "Good", "Good"],
+    ("two", REVERSED): ["Good", "Who can say?", "Good"],
+}
+
+
+def told(request):
+    """What the judge says; every assessment and every summary is its vote's own."""
+    response, order, sample = request.question.responses[0], request.presentation.order, request.sample
+    vote = f"{response}, {'given' if order == GIVEN else 'reversed'}, draw {sample}"
+    texts = {"assessment": f"Assessed: {vote}.", "summary": f"In short: {vote}."}
+    text = texts.get(request.stage, DRAWS[response, order][sample])
+    return Completion(text=text, finish_reason="stop", prompt_tokens=10, completion_tokens=2, cost=0.01)
+
+
+def instance_of(response):
+    return {"prediction": response, "references": [], "task_data": {"question": "q"}}
+
+
+def test_the_whole_result_by_hand():
+    judge = ScriptedJudge(told)
+    metric = DirectJudge(
+        inference_engine=judge,
+        criteria=TONE,
+        context_fields=["question"],
+        samples=3,
+        generate_summaries=True,
+        progress=False,
+    )
+    metric.compute([instance_of("one")])
+    # 2 orders, 3 draws; an assessment, a selection and a summary each
+    assert len(judge.requests) == 18
+    sent = {
+        (request.presentation.order, request.sample, request.stage): list(request.messages)
+        for request in judge.requests
+    }
+    instances, overall = metric.compute([instance_of("one"), instance_of("two")])
+    # the draws of "two" and one re-ask
+    assert len(judge.requests) == 18 + 19
+
+    # given: the median of 1, 0, 0 is 0; reversed: that of 1, 1, 0.5 is 1; their mean is 0.5, which is Fair
+    # the draws' standard deviations are sqrt(2)/3 and sqrt(2)/6; one vote of six says Fair
+    assert instances[0] == {
+        "tone": 0.5,
+        "score": 0.5,
+        "score_name": "tone",
+        "tone_using_scripted": 0.5,
+        "tone_final_option": "Fair",
+        "tone_agreement": pytest.approx(1 / 6),
+        "tone_spread": pytest.approx(math.sqrt(2) / 4),
+        "tone_positional_bias": True,
+        "tone_criteria": load_criteria_artifact(TONE).to_json(),
+        # of each order, the first draw that says what the order comes to
+        "tone_selected_option": "Bad",
+        "tone_value": 0.0,
+        "tone_assessment": "Assessed: one, given, draw 1.",
+        "tone_summary": "In short: one, given, draw 1.",
+        "tone_option_selection_completion": "Bad",
+        "tone_positional_bias_selected_option": "Good",
+        "tone_positional_bias_value": 1.0,
+        "tone_positional_bias_assessment": "Assessed: one, reversed, draw 0.",
+        "tone_positional_bias_summary": "In short: one, reversed, draw 0.",
+        "tone_positional_bias_option_selection_completion": "Good",
+        "tone_prompts": {
+            "assessment": sent[GIVEN, 1, "assessment"],
+            "option_selection": sent[GIVEN, 1, "selection"],
+            "summarization": sent[GIVEN, 1, "summary"],
+            "positional_bias_assessment": sent[REVERSED, 0, "assessment"],
+            "positional_bias_option_selection": sent[REVERSED, 0, "selection"],
+            "positional_bias_summarization": sent[REVERSED, 0, "summary"],
+        },
+    }
+
+    # "two" is Good in both orders; five votes of six say so, the sixth says nothing
+    def with_interval(name, *values):
+        (interval,) = mean_intervals(values)
+        return {name: interval.estimate, f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
+
+    # 6 replies of 6, then 5 of 7, the re-ask being one more
+    (parse_rate,) = ratio_intervals([[6.0], [5.0]], [[6.0], [7.0]])
+    assert parse_rate.estimate == pytest.approx(11 / 13)
+    (spread,) = mean_intervals([math.sqrt(2) / 4, 0.0], bounds=(0.0, 0.5))
+    score = with_interval("tone", 0.5, 1.0)
+    expected = {
+        **score,
+        **{name.replace("tone", "score"): value for name, value in score.items()},
+        **{name.replace("tone", "tone_using_scripted"): value for name, value in score.items()},
+        **with_interval("tone_positional_bias", 1.0, 0.0),
+        **with_interval("tone_agreement", 1 / 6, 5 / 6),
+        "tone_parse_rate": 11 / 13,
+        "tone_parse_rate_ci_low": parse_rate.low,
+        "tone_parse_rate_ci_high": parse_rate.high,
+        "tone_spread": math.sqrt(2) / 8,
+        "tone_spread_ci_low": spread.low,
+        "tone_spread_ci_high": spread.high,
+        "tone_num_unscored": 0,
+        "tone_num_lone": 1,
+        "tone_num_na": 0,
+        # whatever the lost draw had said, the median of 1, x, 1 is 1
+        "tone_score_if_unscored_0": 0.75,
+        "tone_score_if_unscored_1": 0.75,
+        "tone_unscored_votes_no_match": 1,
+        "tone_reasks": 1,
+        # the 18 replies on "one" were in the journal and cost nothing
+        "tone_calls": 19,
+        "tone_cached_calls": 18,
+        "tone_prompt_tokens": 37 * 10,
+        "tone_completion_tokens": 37 * 2,
+        "tone_cost": 0.19,
+        "num_of_instances": 2,
+    }
+    assert score["tone"] == 0.75
+    assert overall == pytest.approx({**expected, "score_name": "tone"})
+
+
+def test_the_prompts_of_one_step_and_of_a_reask():
+    judge = ScriptedJudge(["No idea.", '{"assessment": "Kind.", "selected_option": "Good"}'])
+    metric = DirectJudge(
+        inference_engine=judge, criteria=TONE, flow="one_step", check_positional_bias=False, progress=False
+    )
+    instances, _ = metric.compute([instance_of("one")])
+    first, again = (list(request.messages) for request in judge.requests)
+    assert instances[0]["tone_prompts"] == {"assessment": first, "option_selection_reask": again}
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+    assert instances[0]["tone_option_selection_completion"] == '{"assessment": "Kind.", "selected_option": "Good"}'
