@@ -7,8 +7,10 @@ import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.artifacts import OpenAICompatibleEngine
+from evenhand.engines.unitxt import UnitxtBridge
 from evenhand.errors import EvenhandError, TooManyFailuresError
 from evenhand.tables import judge
+from evenhand.unitxt_bases import InferenceEngine
 from tests.support.judges import http_judge
 from tests.support.server import Fault, JudgeServer
 
@@ -151,6 +153,51 @@ def test_a_key_in_the_wrong_place_is_refused_without_being_shown(fields):
         OpenAICompatibleEngine(**{"base_url": "http://127.0.0.1:9/v1", "model": "m", **fields})
     told = "".join(traceback.format_exception_only(caught.value))
     assert_silent(told)
+
+
+class SecretTestEngine(InferenceEngine):
+    """An engine of unitxt's kind with every place where one keeps keys; it repeats what it was made with on failure."""
+
+    label: str = "secret_test"
+    hf_token: str = None
+    client_secret: str = None
+    watsonx_apikey: str = None
+    credentials: dict = None
+    extra_headers: dict = None
+
+    def prepare_engine(self):
+        pass
+
+    def get_engine_id(self):
+        return "secret_test"
+
+    def _infer(self, dataset, return_meta_data=False):
+        if any("answer 2" in instance["source"][-1]["content"] for instance in dataset):
+            raise RuntimeError(f"refused: {self._init_dict}")
+        return ["Mid"] * len(dataset)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"hf_token": KEY},
+        {"client_secret": KEY},
+        {"watsonx_apikey": KEY},
+        {"credentials": {"api_base": "http://127.0.0.1:9", "access_token": KEY, "password": HEADER}},
+        {"extra_headers": {"X-Auth": KEY, "Cookie": HEADER}},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_an_engine_of_unitxt_with_a_key(tmp_path, everything_logged, monkeypatch, fields):
+    monkeypatch.delenv("OUR_SECRET_NAME")
+    engine = SecretTestEngine(**fields)
+    table = assess(engine, journal=tmp_path / "journal.sqlite3")
+    assert "[redacted]" in str(table.judgements[2].verdict.votes[0].error)
+    table.save(tmp_path / "table.jsonl")
+    for path in tmp_path.rglob("*"):
+        assert_silent(path.read_bytes().decode("utf-8", "replace"))
+    assert_silent(repr(UnitxtBridge(engine).identity()) + repr(table.parameters))
+    assert_silent("".join(record.getMessage() for record in everything_logged.records if "evenhand" in record.name))
 
 
 def test_the_key_is_no_part_of_a_replys_identity(tmp_path, monkeypatch):
