@@ -34,7 +34,11 @@ def test_a_dict_that_became_a_text_is_read_back(responses):
     assert read_responses(str(responses), 0) == responses
 
 
-@pytest.mark.parametrize("prediction", ["just text", "[broken", None, 3, "{1, 2}", "__import__('os')", "[open('x')]"])
+@pytest.mark.parametrize(
+    "prediction",
+    ["just text", "[broken", None, 3, "{1, 2}", "__import__('os')", "[open('x')]", "[" * 50_000, f"[{'9' * 5_000}]"],
+    ids=lambda text: str(text)[:9],
+)
 def test_anything_else_is_an_error_that_names_the_instance(prediction):
     with pytest.raises(InvalidInputError, match="the predictions of instance 7 are a"):
         read_responses(prediction, 7)

@@ -78,7 +78,7 @@ def _parsed(text: str) -> object:
         return text
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         pass
     try:
         return ast.literal_eval(text.strip())
