@@ -28,6 +28,11 @@ from difflib import get_close_matches
 class EvenhandError(Exception):
     """The root of every error that evenhand raises on purpose."""
 
+    def __str__(self) -> str:
+        """The message. unitxt draws a box into that of an error raised while it makes an artifact; it is left out."""
+        context = getattr(self, "__error_context__", None)
+        return str(context["original_message"]) if context else super().__str__()
+
 
 class InvalidInputError(EvenhandError):
     """The caller's data, options or files cannot be used as they are.

@@ -4,15 +4,18 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import pytest
 
 from evenhand.catalogs import register_catalog
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.engines.artifacts import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine
 from evenhand.engines.journal import Journal
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
-from evenhand.errors import EngineError, InvalidInputError, JournalError
+from evenhand.engines.unitxt import as_judge
+from evenhand.errors import ArtifactError, EngineError, InvalidInputError, JournalError
+from evenhand.metrics.direct import DirectJudge
 from evenhand.unitxt_bases import fetch_artifact
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
@@ -122,7 +125,7 @@ def test_to_judge_hands_the_fields_over_and_makes_a_fresh_judge():
         model="openai/m", name="strict", temperature=None, stop=("END",), extra={"top_k": 1}, max_in_flight=3
     )
     assert artifact.to_judge() is not judge
-    assert artifact.get_engine_id() == "strict_evenhand_litellm"
+    assert artifact.get_engine_id() == "strict"
 
 
 def test_catalog_entries_load_and_say_what_they_need():
@@ -196,3 +199,66 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
         assert server.stats()["seen"] == before + 200 - kept
     with Journal(path) as journal:
         assert journal.count() == 200
+
+
+@pytest.mark.parametrize(
+    ("identifier", "message"),
+    [
+        ("metrics.evenhand.direct", r"^'metrics\.evenhand\.direct' is not an inference engine\. Give one"),
+        ("criteria.evenhand.direct.relevance[name=x]", r"^'criteria\.evenhand\.direct\.relevance' is not an inference"),
+        (
+            "engines.evenhand.openai_compatible[base_url=http://localhost:1,model=m,api_base=foo]",
+            r"openai_compatible' cannot be made: it has no field 'api_base'\..*Accepted: 'headers_env', 'api_key_env'",
+        ),
+        (
+            "engines.evenhand.litellm[model=openai/m,apikey=plain-pass-phrase]",
+            r"no field 'apikey'\. Did you mean 'api_key_env",
+        ),
+        ("engines.evenhand.litellm[model=openai/m,api_key=plain-pass-phrase]", r"^api_key is not accepted"),
+        ("engines.evenhand.litellm[api_key=plain-pass-phrase", r"litellm\[…\]' is not of the form"),
+        (
+            "engines.evenhand.nothing[api_key=plain-pass-phrase]",
+            r"^no catalog holds the engine 'engines\.evenhand\.noth",
+        ),
+        ("engines.evenhand.litellm[model=openai/m,temperature=-3]", r"^temperature is -3; it must be a number from 0$"),
+        ("engines.evenhand.replay[path=/nowhere]", r"^the recording '/nowhere' cannot be read"),
+    ],
+)
+def test_an_id_that_makes_no_engine_is_one_error_in_one_line_without_its_values(identifier, message):
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        as_judge(identifier)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "plain-pass-phrase" not in shown
+    assert "Unitxt Error Context" not in shown
+    assert "\n" not in str(caught.value)
+
+
+def test_an_artifact_made_directly_fails_in_our_words_alone():
+    with pytest.raises(InvalidInputError, match=r"^max_retries is -1; it must be a whole number from 0$"):
+        LiteLLMEngine(model="m", max_retries=-1)
+
+
+def test_the_requirements_of_an_engine_are_told_in_one_line(monkeypatch):
+    def fetch(identifier):
+        raise RuntimeError("Missing package(s):\n  vllm.")
+
+    monkeypatch.setattr("evenhand.engines.unitxt.fetch_artifact", fetch)
+    with pytest.raises(
+        ArtifactError, match=r"^the engine 'engines\.mine' cannot be made: Missing package\(s\): vllm\.$"
+    ):
+        as_judge("engines.mine")
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [
+        (LiteLLMEngine(model="openai/gpt-4.1-mini"), "gpt_4,1_mini_evenhand_litellm"),
+        (LiteLLMEngine(model="openai/m", name="Strict-1"), "strict_1_evenhand_litellm"),
+        (OpenAICompatibleEngine(model="m1", base_url="http://localhost:1"), "m1_evenhand_openai_compatible"),
+        (BaselineEngine(), "baseline_text_statistics_evenhand"),
+        (ReplayEngine(), "replay_evenhand"),
+    ],
+)
+def test_the_label_stands_once_in_a_score_name(engine, name):
+    metric = DirectJudge(criteria="criteria.evenhand.direct.relevance", inference_engine=engine)
+    assert metric.evaluator() == name

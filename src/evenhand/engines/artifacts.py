@@ -5,6 +5,7 @@ retries as a judge's questions.
 """
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Dict, List, Union
@@ -54,9 +55,8 @@ class JudgeEngineArtifact(InferenceEngine):
         """Nothing is opened before the first call."""
 
     def get_engine_id(self) -> str:
-        """The judge's name in the form of unitxt's engine ids."""
-        name = self.to_judge().judge_id.split("/")[-1].replace("-", "_").replace(".", ",").lower()
-        return f"{name}_{self.label}"
+        """The judge's name in the form of unitxt's engine ids, without the label: metrics add that themselves."""
+        return re.sub(r"[^\w,]+", "_", self.to_judge().judge_id.split("/")[-1].replace(".", ",")).lower()
 
     def to_request(self, instance: Dict[str, Any]) -> Request:
         """The request that a unitxt instance stands for."""
@@ -291,8 +291,8 @@ class ReplayEngine(JudgeEngineArtifact):
         return replay.ReplayEngine(self.path, judge_id=self.name)
 
     def get_engine_id(self) -> str:
-        """The recording's name."""
-        return f"replay_{self.label}"
+        """The same for every recording: what it holds is another judge's."""
+        return "replay"
 
 
 async def _complete_all(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -20,11 +21,20 @@ import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt onc
 from evenhand.catalogs import local_entry, register_catalog
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.engine_thread import call_alone, thread_of
+from evenhand.engines.redaction import redact
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.unitxt_fields import public_fields
 from evenhand.engines.unitxt_replies import flatten, read_failure, read_output, refusal_of_data
-from evenhand.errors import ArtifactError, EngineError, FatalEngineError, InvalidInputError, RejectedRequestError
-from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact
+from evenhand.errors import (
+    ArtifactError,
+    EngineError,
+    EvenhandError,
+    FatalEngineError,
+    InvalidInputError,
+    RejectedRequestError,
+    did_you_mean,
+)
+from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact, own_words
 from evenhand.votes import Completion, Message
 
 _HOW_TO_GIVE_ONE = (
@@ -32,6 +42,8 @@ _HOW_TO_GIVE_ONE = (
     "engine of unitxt or evenhand, such as CrossProviderInferenceEngine(model=…); or an object with the methods of "
     "evenhand.engines.base.JudgeEngine"
 )
+_NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
+_FIELD = re.compile(r"'(\w+)'")
 _HOPELESS_AFTER = 8
 """So many single requests in a row without one reply, and the rest of a failed batch is not tried."""
 
@@ -63,18 +75,41 @@ def as_judge(engine: object) -> JudgeEngine:
 
 
 def _fetch_engine(identifier: str) -> object:
-    """The engine of an id; one of ours is looked for on this machine only, others where unitxt looks for them."""
-    ours = identifier.startswith("engines.evenhand.")
+    """The engine of an id; one of ours is looked for on this machine only, others where unitxt looks for them.
+
+    No message holds what stands in the brackets behind the id: it may be a key.
+    """
+    name = identifier.partition("[")[0]
+    overrides: Mapping[str, Any] = {}
     try:
         register_catalog()
-        if ours:
-            local_entry(identifier)
-        artifact, _ = fetch_artifact(identifier)
-    except (LookupError, UnitxtArtifactNotFoundError, OSError) as error:
-        raise ArtifactError(f"no catalog holds the engine {identifier!r}. {_HOW_TO_GIVE_ONE}") from error
+        if ".evenhand." in name:
+            _, overrides = local_entry(identifier)
+        engine = name.startswith("engines.") or ".evenhand." not in name
+        artifact = fetch_artifact(identifier)[0] if engine else None
+    except ArtifactError as error:
+        raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
+    except EvenhandError:
+        raise
+    except (LookupError, UnitxtArtifactNotFoundError, OSError):
+        raise ArtifactError(f"no catalog holds the engine {name!r}. {_HOW_TO_GIVE_ONE}") from None
+    except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
+        raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
     if not isinstance(artifact, InferenceEngine):
-        raise ArtifactError(f"{identifier!r} is {_name(artifact)}, not an inference engine. {_HOW_TO_GIVE_ONE}")
+        kind = f"{_name(artifact)}, not" if engine else "not"
+        raise ArtifactError(f"{name!r} is {kind} an inference engine. {_HOW_TO_GIVE_ONE}")
     return artifact
+
+
+def _fault(error: Exception, overrides: Mapping[str, Any]) -> str:
+    """What is wrong with an id, in one line and without the values given in it."""
+    told = own_words(error)
+    listed = _FIELD.findall(told.partition("Should be one of: ")[2])[::-1]  # the engine's own fields first
+    accepted = [field for field in listed if field[0] != "_" and field not in _NOT_OFFERED]
+    unknown = [field for field in overrides if field not in accepted]
+    if accepted and unknown:
+        return f"it has no field {' and no field '.join(map(repr, unknown))}. {did_you_mean(unknown[0], accepted)}"
+    return redact(told, [str(value) for value in overrides.values()])
 
 
 def _name(thing: object) -> str:
