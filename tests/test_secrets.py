@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.artifacts import OpenAICompatibleEngine
-from evenhand.engines.unitxt import UnitxtBridge
+from evenhand.engines.unitxt import UnitxtBridge, as_judge
 from evenhand.errors import EvenhandError, TooManyFailuresError
 from evenhand.tables import judge
 from evenhand.unitxt_bases import InferenceEngine
@@ -153,6 +153,14 @@ def test_a_key_in_the_wrong_place_is_refused_without_being_shown(fields):
         OpenAICompatibleEngine(**{"base_url": "http://127.0.0.1:9/v1", "model": "m", **fields})
     told = "".join(traceback.format_exception_only(caught.value))
     assert_silent(told)
+
+
+@pytest.mark.parametrize("kind", ["litellm", "openai_compatible", "no_such_engine"])
+@pytest.mark.parametrize("field", ["apikey", "key", "token", "api_key", "credentials", "api_key_env"])
+def test_a_key_in_an_engines_id_is_not_shown(kind, field):
+    with pytest.raises(EvenhandError) as caught:
+        as_judge(f"engines.evenhand.{kind}[model=x,{field}={KEY}]")
+    assert_silent("".join(traceback.format_exception(caught.value)))
 
 
 class SecretTestEngine(InferenceEngine):
