@@ -16,12 +16,13 @@ import pytest
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.claims import SILENT_SECONDS
-from evenhand.engines.journal import Entry, Journal
+from evenhand.engines.journal import Entry, Journal, canonical_json, describe_request, request_key
 from evenhand.engines.processes import Process, is_running, this_process
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
-from tests.support.server import JudgeServerProcess
+from tests.support.judges import http_judge
+from tests.support.server import JudgeServer, JudgeServerProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -194,6 +195,47 @@ def test_a_hung_owner_is_replaced_and_may_come_back(path):
         assert mine.claim(["c"]) == set()
         hung.put([Entry("a", Completion(text="late"), "{}", "{}")])
         assert mine.get("a").text == "late"
+
+
+def test_a_long_call_gives_signs_of_life(path, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr("evenhand.engines.turns.BEAT_SECONDS", 0.01)
+
+    async def run(theirs):
+        calls = Calls(SlowEngine(seconds=60), theirs)
+        async with calls.running():
+            waiter = asyncio.create_task(calls.complete(request()))
+            await asyncio.sleep(0.05)
+            [key] = claims_in(path)
+            for _ in range(4):
+                clock[0] += SILENT_SECONDS - 1
+                await asyncio.sleep(0.05)
+            with Journal(path, clock=lambda: clock[0]) as mine:
+                assert mine.claimed(key)
+            waiter.cancel()
+
+    with Journal(path, clock=lambda: clock[0]) as theirs:
+        asyncio.run(run(theirs))
+
+
+def test_whoever_waits_takes_no_place_in_front_of_the_server(path):
+    with JudgeServer(reply="Good") as server, Journal(path) as theirs, Journal(path) as mine:
+        judge = http_judge(server.base_url, max_in_flight=1)
+        identity = canonical_json(dict(judge.identity()))
+        claimed = request_key(identity, describe_request(request("claimed")))
+        theirs.claim([claimed])
+
+        async def run():
+            calls = Calls(judge, mine)
+            async with calls.running():
+                waiting = asyncio.create_task(calls.complete(request("claimed")))
+                await asyncio.sleep(0.05)
+                other = await asyncio.wait_for(calls.complete(request("other")), 10)
+                theirs.put([Entry(claimed, Completion(text="theirs"), identity, "{}")])
+                return other.text, (await waiting).text
+
+        assert asyncio.run(run()) == ("Good", "theirs")
+        assert server.seen == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal that only asks")

@@ -415,6 +415,16 @@ def test_equal_questions_are_asked_once(journal):
     assert (total.calls, total.cached) == (2, 18)
 
 
+def test_two_judges_that_are_one_engine_share_their_replies(journal):
+    """Names tell votes apart and are no part of what a reply depends on."""
+    with JudgeServer(labels=LEVELS.labels, latency=0.01) as server:
+        panel = [http_judge(server.base_url, name=name) for name in ("a", "b")]
+        estimate = estimate_run(questions(10), panel, grid=ONCE, journal=journal)
+        votes = run(questions(10), panel, grid=ONCE, journal=journal)
+    assert server.seen == estimate.calls == 20
+    assert all(row[0].selected_label == row[1].selected_label is not None for row in votes)
+
+
 def test_an_estimate_prices_the_calls_that_are_to_be_made():
     asked = questions(2)
     judge = http_judge("http://127.0.0.1:9", prompt_price=3.0, completion_price=10.0)

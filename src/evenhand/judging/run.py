@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal, describe_request, request_key
+from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Permutation
@@ -172,7 +172,8 @@ def estimate_run(
     grid, flow = grid or Grid(), flow or Flow()
     _checked_weights(judges, None)
     permutations = grid.permutations(questions)
-    counters = [_DryCalls(judge, journal) for judge in judges]
+    asked = set[str]()
+    counters = [_DryCalls(judge, journal, asked) for judge in judges]
 
     async def count() -> None:
         for place, counter in enumerate(counters):
@@ -299,10 +300,12 @@ def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float, *, j
 class _DryCalls:
     """Answers from the journal or with nothing, and counts what a judge would have been asked."""
 
-    def __init__(self, judge: JudgeEngine, journal: Journal | None) -> None:
+    def __init__(self, judge: JudgeEngine, journal: Journal | None, asked: set[str]) -> None:
         self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
-        self._once = journal is not None and judge.identity() is not None
-        self._asked: set[str] = set()
+        identity = judge.identity()
+        self._once = journal is not None and identity is not None
+        self._identity = "" if identity is None else canonical_json(dict(identity))
+        self._asked = asked
         self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0
 
     @property
@@ -320,7 +323,7 @@ class _DryCalls:
         if known is not None:
             self.cached += 1
             return known
-        key = request_key("", describe_request(request))
+        key = request_key(self._identity, describe_request(request))
         expected = Completion(text=request.options[0] if request.options else _expected_assessment(key))
         if self._once and key in self._asked:
             self.cached += 1
