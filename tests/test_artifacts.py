@@ -182,6 +182,14 @@ def test_a_file_that_holds_no_criterion(content, message, tmp_path):
     assert message in str(caught.value)
 
 
+def test_a_path_need_not_end_in_json(tmp_path):
+    path = tmp_path / "tone.criterion"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    assert load(str(path)).name == "tone"
+    with pytest.raises(ArtifactError, match=r"the criterion file '.*' cannot be read \(Is a directory\)"):
+        load(str(tmp_path))
+
+
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
     path = tmp_path / "own.json"
     path.write_text(json.dumps(PLAIN), encoding="utf-8-sig")

@@ -11,6 +11,7 @@ another artifact or the id of one, is refused here, before unitxt could build it
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,9 @@ def _object_of(reference: object) -> tuple[str, dict[str, Any]]:
             return shown(reference), json.loads(json.dumps(dict(reference)))
         except (TypeError, ValueError) as error:
             raise ArtifactError(f"{shown(reference)} holds what JSON cannot say: {error}") from error
-    if isinstance(reference, Path) or (isinstance(reference, str) and reference.strip().endswith(".json")):
+    if isinstance(reference, str) and reference.lstrip().startswith("{"):
+        return shown(reference), parse_object(reference, "the JSON text")
+    if isinstance(reference, Path) or (isinstance(reference, str) and _names_a_file(reference)):
         path = Path(reference).expanduser()
         what = f"the criterion file {str(path)!r}"
         return what, read_object(path, what)
@@ -88,9 +91,16 @@ def _object_of(reference: object) -> tuple[str, dict[str, Any]]:
             f"{shown(reference)} is a {type(reference).__name__}; give a catalog id such as "
             "'criteria.evenhand.direct.relevance', the path of a JSON file, a dict, or a criterion"
         )
-    if reference.lstrip().startswith("{"):
-        return shown(reference), parse_object(reference, "the JSON text")
     return shown(reference), _catalog_object(reference)
+
+
+def _names_a_file(reference: str) -> bool:
+    """Whether a text is a path and no catalog id, which has neither a slash nor an ending."""
+    return (
+        reference.strip().endswith(".json")
+        or "/" in reference.partition("[")[0]
+        or os.sep in reference.partition("[")[0]
+    )
 
 
 def _catalog_object(identifier: str) -> dict[str, Any]:

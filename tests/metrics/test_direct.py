@@ -1,5 +1,7 @@
 """Direct assessment inside unitxt: recipes, names of scores, and the numbers beside unitxt's own judge."""
 
+import copy
+import json
 import math
 import re
 
@@ -8,14 +10,14 @@ from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgeDirect
 from unitxt.task import Task
 
-from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning, load_criteria_artifact
+from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning, criterion_from_artifact, load_criteria_artifact
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.direct import DirectJudge
 from evenhand.registration import register
 from evenhand.statistics import mean_intervals, ratio_intervals
-from evenhand.unitxt_bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction
+from evenhand.unitxt_bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
@@ -360,6 +362,15 @@ def test_a_frozen_criterion_or_its_json_judges(form):
     assert instances[0]["tone_selected_option"] == "Warm"
     assert instances[0]["tone_positional_bias_selected_option"] == "Cold"
     assert overall["tone"] == pytest.approx((1 + 0.25) / 2)
+
+
+def test_a_metric_with_a_frozen_criterion_can_be_written_copied_and_used_in_a_recipe():
+    metric = direct("yes_judge", criteria=TONE)
+    again = fetch_artifact(json.loads(metric.to_json()))[0]
+    for found in (metric, again, copy.deepcopy(metric)):
+        assert criterion_from_artifact(found.criteria) == TONE
+    # "Yes" is no option of this criterion; the recipe runs all the same
+    assert global_scores(run(metric, count=2))["tone_num_unscored"] == 2
 
 
 def test_summaries_of_both_assessments_are_their_own():

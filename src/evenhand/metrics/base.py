@@ -45,7 +45,7 @@ class JudgeMetric(MapReduceMetric):
 
     Attributes:
         inference_engine: The judge: an engine, or a list of engines that form a panel. It has no default.
-        criteria: What is judged: an artifact or its catalog id.
+        criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
         criteria_field: The task data field that names each instance's own criterion; used when ``criteria`` is not set.
         context_fields: What the judge is shown beside the response: a field name, a list of them, or name shown ->
             field. Without it, the criterion says.
@@ -95,6 +95,19 @@ class JudgeMetric(MapReduceMetric):
     seed: int = 0
     journal: str = "default"
     progress: bool = True
+
+    def prepare(self) -> None:
+        """Make a frozen criterion an artifact, which unitxt can copy and write."""
+        super().prepare()
+        given: object = self.criteria
+        if isinstance(given, Criterion):
+            self.criteria = load_criteria_artifact(given)
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it."""
+        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
+            return {**data, "criteria": self.criteria.to_dict()}
+        return data
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
