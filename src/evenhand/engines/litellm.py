@@ -31,6 +31,9 @@ _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
 BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
 
 
+_logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class LiteLLMTransport:
     """A provider that litellm knows, and where its key is found.
@@ -228,12 +231,16 @@ async def _stop_logging_worker() -> None:
         from litellm.litellm_core_utils import logging_worker  # noqa: PLC0415 - as litellm itself
     except ImportError:  # other versions of litellm have none
         return
-    worker = logging_worker.GLOBAL_LOGGING_WORKER
-    if getattr(worker, "_bound_loop", None) is not asyncio.get_running_loop():
+    worker, loop = logging_worker.GLOBAL_LOGGING_WORKER, asyncio.get_running_loop()
+    if getattr(worker, "_bound_loop", None) is not loop:
         return
     try:
-        async with asyncio.timeout(CLOSING_SECONDS):
-            await worker.flush()
-    except TimeoutError:
-        logging.getLogger(__name__).debug("litellm's logging did not end within %g seconds", CLOSING_SECONDS)
-    await worker.stop()
+        try:
+            async with asyncio.timeout(CLOSING_SECONDS):
+                await worker.flush()
+        except TimeoutError:
+            _logger.debug("litellm's logging did not end within %g seconds", CLOSING_SECONDS)
+        if getattr(worker, "_bound_loop", None) is loop:
+            await worker.stop()
+    except RuntimeError as error:  # there is one for the whole process: another thread's loop has taken it over
+        _logger.debug("litellm's logging went on in another event loop: %s", error)
