@@ -66,6 +66,8 @@ def test_batches_and_single_instances_add_up():
     assert module.compute(predictions=np.array(ANSWERS), question=np.array(QUESTIONS)) == at_once
 
 
+# the point is where the reference comes from; the question is left out on purpose
+@pytest.mark.filterwarnings("ignore::evenhand.judging.instances.LeftOutContextWarning")
 def test_references_may_be_texts_lists_or_absent():
     judge = ScriptedJudge(
         lambda request: "It answers." if request.options is None else request.options[0], identity=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ __all__ = ["main"]
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,16 +26,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return unitxt.run(given[1:])
     options = _parser().parse_args(given)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
     except (InvalidInputError, MissingDependencyError) as error:
         print(f"evenhand: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except EvenhandError as error:
         print(f"evenhand: {error}", file=sys.stderr)
         return EXIT_FAILED
+    except BrokenPipeError:  # whoever read the output, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
     except KeyboardInterrupt:
         print("evenhand: interrupted; run the same again, and it goes on where it stopped", file=sys.stderr)
         return EXIT_INTERRUPTED
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -78,7 +78,7 @@ class BaselineEngine:
         """
         await checkpoint()
         question, presentation = asked(request, self.judge_id)
-        own_index = choose_option(question)
+        own_index = choose_option(question, first_shown=presentation.order[0])
         label = presentation.options[shown_index(presentation, own_index)].label
         reasons = _reasons(question, presentation.responses)
         return phrase(request, label, reasons, model=self.judge_id)
@@ -109,8 +109,13 @@ def quality(statistics: TextStatistics) -> float:
     return base * faults
 
 
-def choose_option(question: Question) -> int:
+def choose_option(question: Question, *, first_shown: int = 0) -> int:
     """The option that the baseline selects, in the criterion's own order.
+
+    Args:
+        question: What is asked.
+        first_shown: Which response is shown first. It only counts between two responses that are the same text where no
+            tie is offered: there the one shown first is taken, so that the two orders make a tie.
 
     Raises:
         RejectedRequestError: If more than two responses are compared and there are fewer options than responses.
@@ -121,7 +126,7 @@ def choose_option(question: Question) -> int:
         return _nearest(positions, qualities[0], prefer_high=False)
     if len(qualities) == 2:
         target = min(1.0, max(0.0, 0.5 + DIFFERENCE_GAIN * (qualities[0] - qualities[1])))
-        return _nearest(positions, target, prefer_high=_first_by_hash(*question.responses))
+        return _nearest(positions, target, prefer_high=_first_preferred(*question.responses, first_shown=first_shown))
     candidates = list(positions)[: len(qualities)]
     if len(candidates) < len(qualities):
         raise RejectedRequestError(
@@ -150,10 +155,10 @@ def _nearest(positions: Mapping[int, float], target: float, *, prefer_high: bool
     return (max if prefer_high else min)(tied, key=lambda index: positions[index])
 
 
-def _first_by_hash(first: str, second: str) -> bool:
-    """A coin that two responses toss: it falls the other way when they change places, unless they are the same."""
+def _first_preferred(first: str, second: str, *, first_shown: int) -> bool:
+    """A coin that two responses of equal quality toss: it falls the other way when they change places."""
     if first == second:
-        return _digest(first)[0] % 2 == 0
+        return first_shown == 0
     return _digest(first) > _digest(second)
 
 

@@ -100,7 +100,7 @@ def context_of(
 
 def warn_of_left_out_context(criterion: Criterion, fields: Mapping[str, str] | None) -> None:
     """Warn when the context fields given leave out what the criterion is judged by."""
-    if fields is None:
+    if not fields:  # showing nothing is a decision
         return
     shown = {*fields, *fields.values()}
     left_out = [name for name, field in criterion.context_fields.items() if name not in shown and field not in shown]

@@ -21,6 +21,7 @@ INSTANCE_FIELDS = (
     "compared_to",
     "assessments",
     "positional_bias_assessments",
+    "positional_bias_summaries",
     "option_selection_outputs",
     "positional_bias",
     "positional_bias_selection",
@@ -230,6 +231,7 @@ def _contest_fields(system: str, views: Sequence[_ContestView]) -> dict[str, Any
     }
     if any(other):
         fields["positional_bias_assessments"] = [view.shown.assessment if view else None for view in other]
+        fields["positional_bias_summaries"] = _unless_none(view.shown.summary if view else None for view in other)
         fields["positional_bias_selection"] = [view.selection if view else None for view in other]
     return fields
 

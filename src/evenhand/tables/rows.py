@@ -39,6 +39,8 @@ def read_rows(dataset: object, split: str | None = None) -> list[Row]:
             f"the data set is a {type(dataset).__name__}; give a datasets.Dataset, a DatasetDict with split=…, or a "
             "list of rows; evenhand.tables.read_file reads a file"
         )
+    if hasattr(dataset, "to_dict") and hasattr(dataset, "iterrows"):
+        raise InvalidInputError("the data set is a pandas table; give its rows: table.to_dict('records')")
     if not isinstance(dataset, Iterable):
         raise InvalidInputError(
             f"the data set is {dataset!r}; give a datasets.Dataset, a DatasetDict, or a list of rows"
