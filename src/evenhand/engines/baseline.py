@@ -16,7 +16,7 @@ spaced from 1 down to 0 in the criterion's order, for this choice only; no score
 
 It never reads the criterion's description, so it judges every criterion alike, and it never selects an NA option. It
 chooses in the question's own order, so its position bias is zero; equally good responses are told apart by a hash of
-their texts, so that neither system is preferred, and of two that are the same text the one shown first is taken where no
+their texts, so that neither system is preferred; of two that are the same text, the one shown first is taken where no
 tie is offered. References are those of the question, and the context whose
 name says that it is one ("reference", "ground truth", "gold").
 """
