@@ -4,50 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import permutation_test
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.pairwise import (
     PairComparison,
-    SignFlipTest,
     compare_pairs,
     holm,
     indistinguishable_groups,
-    sign_flip_p_value,
 )
-
-
-class TestSignFlip:
-    def test_by_hand(self):
-        # 2 + 1 - 1 = 2; of the eight sums ±2 ±1 ±1 the absolute values are 4, 2, 2, 0, 0, 2, 2, 4: six are at least 2
-        assert sign_flip_p_value([2, 1, -1]) == (0.75, "exact", 3)
-
-    def test_prompts_without_a_difference_inform_nothing(self):
-        assert sign_flip_p_value([1, 0, 1, 0, 1]) == (0.25, "exact", 3)
-        assert sign_flip_p_value([0.0, 0.0]) == (1.0, "exact", 0)
-
-    @settings(max_examples=30, deadline=None)
-    @given(st.lists(st.integers(-4, 4).filter(bool), min_size=2, max_size=10))
-    def test_exact_is_that_of_scipy(self, differences):
-        oracle = permutation_test(
-            (np.array(differences, dtype=float),), np.sum, permutation_type="samples", n_resamples=np.inf
-        )
-        if sum(differences) != 0:  # scipy doubles the smaller tail, which is more than 1 at the centre
-            assert sign_flip_p_value(differences)[0] == pytest.approx(oracle.pvalue)
-
-    def test_beyond_twelve_it_is_normal_with_the_variance_of_the_flips(self):
-        # 20 for, 10 against: McNemar's z = 10 / sqrt(30) = 1.825742, two-sided p = 0.067889
-        p_value, method, informative = sign_flip_p_value([1] * 20 + [-1] * 10 + [0] * 7)
-        assert (p_value, method, informative) == (pytest.approx(0.067889, abs=1e-6), "normal", 30)
-
-    def test_normal_and_exact_agree_where_they_meet(self):
-        generator = np.random.default_rng(0)
-        for _ in range(20):
-            differences = generator.normal(0.3, 1, 12)
-            exact = sign_flip_p_value(differences)[0]
-            normal = sign_flip_p_value(np.append(differences, 1e-6))
-            assert normal[1] == "normal"
-            assert normal[0] == pytest.approx(exact, abs=0.05)
+from evenhand.statistics.sign_flip import SignFlipTest
 
 
 def test_holm_by_hand():

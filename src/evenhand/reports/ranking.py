@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_share
 from evenhand.statistics.paired_comparisons import Parameter
-from evenhand.statistics.pairwise import SignFlipTest
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.ranks import Rank
+from evenhand.statistics.sign_flip import SignFlipTest
 
 
 def matrix_table(ranking: Ranking) -> TextTable:

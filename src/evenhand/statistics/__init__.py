@@ -24,16 +24,15 @@ from evenhand.statistics.paired_comparisons import (
 )
 from evenhand.statistics.pairwise import (
     PairComparison,
-    SignFlipTest,
     compare_pairs,
     holm,
     indistinguishable_groups,
-    sign_flip_p_value,
 )
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.statistics.ranks import Rank, Ranks, rank_by_win_rate
 from evenhand.statistics.ratings import Ratings, rate
+from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [

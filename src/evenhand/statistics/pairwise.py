@@ -8,33 +8,13 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
+from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.win_rate import win_rate_intervals
 
 FloatArray = npt.NDArray[np.float64]
-
-MOST_EXACT_CLUSTERS = 12
-"""Up to so many informative prompts all sign flips are counted; beyond, their distribution is taken as normal."""
-
-
-@dataclass(frozen=True)
-class SignFlipTest:
-    """A two-sided test that a paired difference is zero.
-
-    Attributes:
-        p_value: Of this test alone.
-        adjusted_p_value: After Holm's correction over all pairs that were tested.
-        method: ``"exact"`` or ``"normal"``.
-        clusters: Prompts whose difference is not zero: only these inform.
-    """
-
-    p_value: float
-    adjusted_p_value: float
-    method: str
-    clusters: int
 
 
 @dataclass(frozen=True)
@@ -58,37 +38,6 @@ class PairComparison:
     win_rate_test: SignFlipTest | None
     difference: Interval | None
     difference_test: SignFlipTest | None
-
-
-def sign_flip_p_value(differences: npt.ArrayLike) -> tuple[float, str, int]:
-    """Test that the sum of independent differences is zero by flipping their signs.
-
-    If the two systems are exchangeable within a prompt, a prompt's difference is as likely to have the one sign as
-    the other. The p-value is the share of the 2^m assignments of signs whose absolute sum is at least the observed
-    one, with m the number of differences that are not zero. For m > 12 the sum is taken as normal with its variance
-    under the flips, the sum of squares; with differences of equal size this is McNemar's test.
-
-    Source: Fisher, The Design of Experiments (1935), section 21; Good, Permutation, Parametric and Bootstrap Tests of
-    Hypotheses (2005), section 3.2.
-
-    Args:
-        differences: Shape (n,): one a prompt.
-
-    Returns:
-        The two-sided p-value (1.0 when every difference is zero), ``"exact"`` or ``"normal"``, and m.
-
-    >>> sign_flip_p_value([1, 1, 1, 0, 1, 1])  # 2 of 2^5 assignments
-    (0.0625, 'exact', 5)
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    size = np.abs(values)
-    size = size[size > 1e-12 * size.max(initial=0.0)]
-    observed = abs(float(values.sum()))
-    if len(size) > MOST_EXACT_CLUSTERS:
-        return float(2 * stats.norm.sf(observed / np.sqrt(np.sum(size**2)))), "normal", len(size)
-    flips = 1 - 2 * ((np.arange(2 ** len(size))[:, None] >> np.arange(len(size))) & 1)
-    as_large = np.abs(flips @ size) >= observed - 1e-9 * size.sum()
-    return float(as_large.mean()), "exact", len(size)
 
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:
