@@ -318,10 +318,19 @@ class TestPairwise:
     def test_grades_of_one_winner_are_averaged(self):
         # A twice: (1 + .75) / 2 = .875, as far from 1 as from .75, which is nearer to the tie
         assert chosen(aggregate(orders(0, 1), GRADED)) == (1, 0.875)
-        assert aggregate(orders(0, 1), GRADED).position_consistent is False
         assert chosen(aggregate(orders(0, 3), GRADED)) == (2, 0.5)
         # averaged: (1 + .25) / 2 = .625, as far from .5 as from .75
         assert chosen(aggregate(orders(0, 3), GRADED, on_position_bias="average")) == (2, 0.625)
+
+    def test_orders_that_differ_in_the_grade_alone_agree(self):
+        # A by much and by little: the same winner, at (1 + .75) / 2
+        for policy in ("tie", "average", "abstain"):
+            verdict = aggregate(orders(0, 1), GRADED, on_position_bias=policy)
+            assert (*chosen(verdict), verdict.position_consistent) == (1, 0.875, True)
+        # a narrow win and a tie name different winners, and so do two narrow wins
+        for second in (2, 3):
+            verdict = aggregate(orders(1, second), GRADED, on_position_bias="abstain")
+            assert (verdict.unscored_reason, verdict.position_consistent) == ("inconsistent", False)
 
     def test_policies_for_two_orders(self):
         assert chosen(aggregate(orders(0, 1), AB, on_position_bias="first")) == (0, 1.0)

@@ -169,6 +169,22 @@ def test_swapping_the_two_responses_mirrors_the_verdict(run):
         assert getattr(there, name) == getattr(back, name)
 
 
+@given(runs(PAIRWISE, max_votes=1), st.data())
+def test_two_orders_agree_exactly_where_their_winners_do(run, data):
+    criterion, _, rule, _ = run
+    options = [data.draw(st.sampled_from(range(len(criterion.options)))) for _ in range(2)]
+    votes = [
+        Vote(judge_id="j", order=order, selected_index=option)
+        for order, option in zip([(0, 1), (1, 0)], options, strict=True)
+    ]
+    first, second = (criterion.options[option].value for option in options)
+    same_winner = (first > 0.5) is (second > 0.5) and (first < 0.5) is (second < 0.5)
+    verdict = verdict_of(criterion, votes, rule, "abstain")
+    assert (verdict.position_consistent, verdict.scored) == (same_winner, same_winner)
+    if same_winner:
+        assert verdict.aggregated_value == pytest.approx((first + second) / 2)
+
+
 @given(runs())
 def test_equal_weights_make_a_weighted_rule_the_unweighted_one(run):
     criterion, votes, _, policy = run

@@ -12,7 +12,7 @@ from evenhand.aggregation.rules import average_of, plurality_choice
 from evenhand.votes import Vote
 
 _NA = -2
-"""Stands for "does not apply" where the selections of several orders are compared."""
+"""Stands for "does not apply" where the answers of several orders are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class JudgeResult:
         choice: The choice; None when the judge is unscored, abstains or says NA.
         na: The judge says that the criterion does not apply.
         abstains: The judge has chosen, but is set aside under ``abstain``: its orders disagree, or only one is scored.
-        consistent: Whether all orders that were answered select the same option; None with fewer than two.
+        consistent: Whether all orders that were answered select the same option (pairwise: take the same side, whatever
+            the grade); None with fewer than two.
         spreads: Per order with repeated draws the spread of the values.
     """
 
@@ -82,7 +83,7 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
         (only,) = results
         return JudgeResult(only.choice, only.na, abstains=False, consistent=None, spreads=spreads)
     choices = [result.choice for result in results if result.choice is not None]
-    answers = [choice.option for choice in choices] + [_NA for result in results if result.na]
+    answers = [_answer(choice, levels) for choice in choices] + [_NA for result in results if result.na]
     consistent = len(set(answers)) == 1 if len(answers) > 1 else None
     if policy == "first":
         first = orders[min(orders)]
@@ -98,6 +99,13 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
 def is_na(vote: Vote, levels: Levels) -> bool:
     """Whether the vote says that the criterion does not apply."""
     return vote.na or (vote.selected_index is not None and levels.na[vote.selected_index])
+
+
+def _answer(choice: Choice, levels: Levels) -> int:
+    """What the answers of several orders are compared by: pairwise the side, whatever the grade, else the option."""
+    if not levels.pairwise:
+        return choice.option
+    return levels.side(levels.number(choice.option) if choice.value is None else choice.value)
 
 
 def _population_deviation(values: Sequence[float]) -> float:

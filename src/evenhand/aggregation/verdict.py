@@ -48,10 +48,12 @@ def aggregate(
       (binary and nominal: the mode of the orders).
     - ``tie`` (pairwise only, its default): orders that name different winners make a tie, ½; orders that agree on the
       winner and differ in the grade are averaged.
-    - ``abstain`` (default for options without values): the judge is set aside unless all orders that answered agree.
+    - ``abstain`` (default for options without values): the judge is set aside unless all orders that answered agree
+      (pairwise: on the winner, whatever the grade); pairwise grades that differ are averaged.
     - ``first``: the given order stands alone (the identity permutation; if it was not asked, the lowest permutation
       that was), even when it is unscored and another is not.
 
+    ``position_consistent`` says whether all orders that answered select the same option (pairwise: the same winner).
     A lone scored order where more were asked is not debiased. ``abstain`` sets it aside; ``average`` and ``tie`` use
     it, and ``position_consistent`` is None.
 
