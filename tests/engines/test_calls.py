@@ -68,6 +68,18 @@ def test_a_reply_with_a_lone_surrogate_is_journaled_and_the_same_both_times(jour
     assert len(engine.asked) == 1
 
 
+def test_without_a_journal_a_run_still_asks_once():
+    engine = ScriptedEngine(good)
+    calls = Calls(engine)
+
+    async def twice():
+        async with calls.running():
+            return [await calls.complete(request()) for _ in range(2)]
+
+    first, second = asyncio.run(twice())
+    assert (len(engine.asked), first.cached, second.cached) == (1, False, True)
+
+
 def test_identical_requests_in_flight_are_sent_once():
     engine = ScriptedEngine(good)
     calls = Calls(engine)

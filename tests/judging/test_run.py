@@ -521,3 +521,36 @@ def test_the_progress_bar_counts(capfd):
     assert "3/3" in shown
     assert "1 unscored, 4 calls" in shown
     assert "tokens" in shown
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_equal_rows_are_asked_once_whatever_the_timing(kept, journal):
+    asked = [
+        Question(id=str(number), criterion=LEVELS, responses=("the same",), instance=number) for number in range(6)
+    ]
+    for concurrency in (1, 8):
+        judge = ScriptedJudge(chooses("Mid"), name=f"judge {concurrency}", concurrency=concurrency)
+        votes = run(asked, [judge], grid=ONCE, journal=journal if kept else None)
+        assert len(judge.requests) == 2  # one assessment, one selection
+        assert sum(vote.usage.calls for [vote] in votes) == 2
+        estimate = estimate_run(asked, [ScriptedJudge(chooses("Mid"))], grid=ONCE)
+        assert (estimate.calls, estimate.cached) == (2, 10)
+
+
+def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
+    def faulty(request):
+        return "answer 0" in request.messages[0]["content"]
+
+    judge = ScriptedJudge(
+        lambda request: KeyError("a fault in the program") if faulty(request) else "an assessment",
+        concurrency=8,
+        delay=lambda request: 0.0 if faulty(request) else 0.2,
+    )
+    with pytest.raises(KeyError, match="a fault in the program"):
+        run(questions(8), [judge], grid=ONCE, journal=journal)
+    assert journal.count() == 7
+
+
+def test_a_dry_run_refuses_weights_that_do_not_fit():
+    with pytest.raises(InvalidInputError, match=r"judge_weights is \[1.0\]"):
+        estimate_run(questions(1), [ScriptedJudge(chooses("Mid"), name=name) for name in "ab"], weights=[1.0])

@@ -39,6 +39,7 @@ class Calls:
         self._turns = None if journal is None else JournalTurns(journal)
         self._budget = budget if budget is not None else Budget()
         self._pending: dict[str, asyncio.Task[Completion]] = {}
+        self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
         self._fatal: FatalEngineError | None = None
         self._answered = 0
         self._cached = 0
@@ -64,13 +65,22 @@ class Calls:
 
     @asynccontextmanager
     async def running(self, *, grace: float = 0.0) -> AsyncIterator[None]:
-        """The engine's own context; at its end, calls whose waiters were cancelled get ``grace`` seconds to finish."""
+        """The engine's own context.
+
+        When it ends by an error, the calls that are under way get ``grace`` seconds to bring their replies, which are
+        journaled; when it is cancelled, none.
+        """
         beating = nullcontext() if self._turns is None or self._identity is None else self._turns.beating()
         async with self.engine.running(), beating:
             try:
                 yield
-            finally:
+            except asyncio.CancelledError:
+                await self._wind_up(0.0)
+                raise
+            except BaseException:
                 await self._wind_up(grace)
+                raise
+            await self._wind_up(grace)
 
     def journaled(self, request: Request) -> Completion | None:
         """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
@@ -109,11 +119,10 @@ class Calls:
                 share.skip()
                 completion = await asyncio.shield(pending)
                 return self._count(completion.model_copy(update={"cached": True}))
-            if self._journal is not None:
-                recorded = self._journal.get(key)
-                if recorded is not None:
-                    share.skip()
-                    return self._count(recorded)
+            recorded = self._replies.get(key) if self._journal is None else self._journal.get(key)
+            if recorded is not None:
+                share.skip()
+                return self._count(recorded)
             if self._fatal is not None:
                 raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
             if share.ready():
@@ -137,7 +146,9 @@ class Calls:
     async def _call(self, key: str, description: str, identity: str, request: Request, share: Share) -> Completion:
         try:
             if self._turns is None:
-                return await self._ask(request, share)
+                completion = await self._ask(request, share)
+                self._replies[key] = completion.model_copy(update={"cached": True})
+                return completion
             recorded = await self._turns.claim(key, self._check_budget)
             if recorded is not None:
                 share.skip()

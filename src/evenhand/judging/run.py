@@ -28,6 +28,7 @@ from evenhand.question import Question
 from evenhand.votes import Completion, Usage, Vote
 
 CHARACTERS_PER_TOKEN = 4
+GRACE_SECONDS = 60.0
 EXPECTED_REPLY_TOKENS = {"assessment": 200, "one_step": 200, "summary": 60, "selection": 8, "reask": 8}
 
 
@@ -167,10 +168,11 @@ def estimate_run(
     grid: Grid | None = None,
     flow: Flow | None = None,
     journal: Journal | None = None,
+    weights: Sequence[float] | None = None,
 ) -> RunEstimate:
     """What :func:`run_votes` would do, without a call."""
     grid, flow = grid or Grid(), flow or Flow()
-    _checked_weights(judges, None)
+    _checked_weights(judges, weights)
     permutations = grid.permutations(questions)
     asked = set[str]()
     counters = [_DryCalls(judge, journal, asked) for judge in judges]
@@ -252,7 +254,7 @@ async def _run_lanes(
 ) -> None:
     async with AsyncExitStack() as stack:
         for lane in lanes:
-            await stack.enter_async_context(lane.calls.running())
+            await stack.enter_async_context(lane.calls.running(grace=GRACE_SECONDS))
         async with asyncio.TaskGroup() as group:
             workers = [min(lane.calls.engine.concurrency, lane.count) for lane in lanes]
             for turn in range(max(workers)):  # in turns: the first questions get their votes from every judge
@@ -303,7 +305,7 @@ class _DryCalls:
     def __init__(self, judge: JudgeEngine, journal: Journal | None, asked: set[str]) -> None:
         self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
         identity = judge.identity()
-        self._once = journal is not None and identity is not None
+        self._once = identity is not None
         self._identity = "" if identity is None else canonical_json(dict(identity))
         self._asked = asked
         self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0

@@ -213,7 +213,9 @@ class RunSettings:
     def estimate(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`run` would do, without a call."""
         with self._opened_journal(judges) as journal:
-            return estimate_run(questions, judges, grid=self.grid, flow=self.flow, journal=journal)
+            return estimate_run(
+                questions, judges, grid=self.grid, flow=self.flow, journal=journal, weights=self.judge_weights
+            )
 
     def _warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
         for judge in judges:
