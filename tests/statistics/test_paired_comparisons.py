@@ -87,8 +87,26 @@ class TestNoFiniteEstimate:
         rows = [(0, 1, 0.5, 2), (2, 3, 0.5, 2), (0, 2, 1, 1), (1, 3, 1, 1)]
         fit = fit_bradley_terry(contests_of(rows, "abcd"))
         assert log_strengths(fit) == [None] * 4
-        assert all("no chain of wins" in s.reason for s in fit.strengths)
+        one_way = "the systems fall into groups between which all wins go one way: no finite strength"
+        assert {s.reason for s in fit.strengths} == {one_way}
         assert fit.log_likelihood is None
+
+    def test_two_camps_that_never_met_leave_nobody_placed(self):
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 2), (0, 1, 0, 1), (2, 3, 1, 1), (2, 3, 0, 1)], "abcde"))
+        never_met = "the systems fall into groups that never met in a scored contest: no finite strength"
+        assert [s.reason for s in fit.strengths] == [never_met] * 4 + ["no scored contest"]
+
+    def test_a_ladder_places_nobody(self):
+        fit = fit_bradley_terry(contests_of([(0, 1, 1, 2), (1, 2, 1, 2)], "abc"))
+        assert "won every contest" in fit.strengths[0].reason
+        assert "all wins go one way" in fit.strengths[1].reason
+
+    def test_a_small_group_is_told_apart_from_the_systems_that_are_placed(self):
+        # a, b and c beat one another in a circle; d and e as well, and meet nobody else
+        rows = [(0, 1, 1, 1), (1, 2, 1, 1), (2, 0, 1, 1), (3, 4, 1, 1), (3, 4, 0, 1)]
+        fit = fit_bradley_terry(contests_of(rows, "abcde"))
+        assert [s.reason for s in fit.strengths[:3]] == [None] * 3
+        assert all("the systems that can be placed" in s.reason for s in fit.strengths[3:])
 
     def test_never_met(self):
         fit = fit_bradley_terry(contests_of([(0, 1, 1, 1), (0, 1, 0, 1)], "abc"))

@@ -48,6 +48,15 @@ def test_a_baseline_design_is_not_balanced():
     assert not rank_systems(contests, resamples=10).balanced
 
 
+def test_an_unscored_contest_is_no_meeting():
+    pairs = {"first": [0, 0, 1], "second": [1, 2, 2]}
+    assert rank_systems(Contests.of("abc", **pairs, score=[1, 0, 1]), resamples=10).balanced
+    assert not rank_systems(Contests.of("abc", **pairs, score=[1, 0, np.nan]), resamples=10).balanced
+    again = {name: [*systems, 1] for name, systems in pairs.items()}
+    again["second"][-1] = 0  # a second meeting of a and b, which nobody could read
+    assert rank_systems(Contests.of("abc", **again, score=[1, 0, 1, np.nan]), resamples=10).balanced
+
+
 @pytest.mark.parametrize("score", [[], [np.nan], [1.0], [0.5]])
 def test_the_smallest_data_have_an_answer_for_everything(score):
     rows = len(score)

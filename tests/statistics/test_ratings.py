@@ -69,7 +69,7 @@ def test_unscored_contests_are_left_out():
 @pytest.mark.parametrize("rating_system", ["bradley_terry", "newman"])
 def test_a_sweep_has_no_rating_instead_of_a_number(rating_system):
     contests = Contests.of("abc", first=[0, 0, 1, 2], second=[1, 2, 2, 1], score=[1, 1, 1, 1])
-    with pytest.raises(EstimationError, match="'a' won every contest: no finite strength"):
+    with pytest.raises(EstimationError, match="'a': won every contest: no finite strength"):
         rate(contests, rating_system)
 
 

@@ -52,8 +52,8 @@ def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
         notes.append(f"No length-controlled winrates: {ranking.length_controlled.reason}.")
     if not ranking.balanced:
         notes.append(
-            "Not every two systems met equally often, so winrates are over opponents of unequal strength: compare the "
-            "strengths."
+            "Not every two systems met in equally many scored contests, so winrates are over opponents of unequal "
+            "strength: compare the strengths."
         )
     return tuple(notes)
 

@@ -18,7 +18,7 @@ def placeable(scored: Contests) -> tuple[npt.NDArray[np.intp], dict[int, str]]:
 
     They are the largest strongly connected component of the graph with an edge from each system to those that it took
     anything from (a win, or a tie). A component of one system has nothing to be compared with; of two equally
-    large ones neither is preferred.
+    large ones neither is preferred, and nobody is placed.
 
     >>> swept = Contests.of("abc", first=[0, 1, 2, 1], second=[1, 2, 1, 0], score=[1, 1, 1, 0])
     >>> placed, reasons = placeable(swept)
@@ -34,21 +34,34 @@ def placeable(scored: Contests) -> tuple[npt.NDArray[np.intp], dict[int, str]]:
     largest = np.flatnonzero(sizes == sizes.max())
     unique = len(largest) == 1 and sizes.max() > 1
     placed = np.flatnonzero(label == largest[0]) if unique else np.empty(0, dtype=np.intp)
+    chain = _NO_CHAIN if unique else _why_in_groups(took)
     reasons = {
-        system: _why_not_placed(float(took[system].sum()), float(took[:, system].sum()))
+        system: _why_not_placed(float(took[system].sum()), float(took[:, system].sum()), chain)
         for system in sorted(set(range(size)) - set(placed.tolist()))
     }
     return placed, reasons
 
 
-def _why_not_placed(taken: float, given: float) -> str:
+_NO_CHAIN = "no chain of wins leads both from and to the systems that can be placed: no finite strength"
+_NEVER_MET = "the systems fall into groups that never met in a scored contest: no finite strength"
+_ONE_WAY = "the systems fall into groups between which all wins go one way: no finite strength"
+
+
+def _why_in_groups(took: FloatArray) -> str:
+    """Why nobody can be placed, where some systems both won and lost."""
+    met = (took + took.T) > 0
+    _, label = connected_components(csr_array(met), directed=False)
+    return _NEVER_MET if len(np.unique(label[met.any(axis=1)])) > 1 else _ONE_WAY
+
+
+def _why_not_placed(taken: float, given: float, chain: str) -> str:
     if taken + given == 0:
         return "no scored contest"
     if given == 0:
         return "won every contest: no finite strength"
     if taken == 0:
         return "lost every contest: no finite strength"
-    return "no chain of wins leads both from and to the systems that can be placed: no finite strength"
+    return chain
 
 
 def strength_design(core: Contests, placed: npt.NDArray[np.intp]) -> FloatArray:

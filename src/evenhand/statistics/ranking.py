@@ -48,8 +48,8 @@ class Ranking:
         cycles: Circular preferences.
         model: The fitted Davidson (and Beaver) model: ties and position advantage.
         length_controlled: None when no lengths were given.
-        balanced: Every system met every other equally often. When not (a baseline, a Swiss design), win rates are over
-            opponents of unequal strength: compare the strengths.
+        balanced: Every system met every other in equally many scored contests. When not (a baseline, a Swiss design,
+            replies that could not be read), win rates are over opponents of unequal strength: compare the strengths.
         level: Of the intervals, and one minus the error rate of the groups.
         resamples: For the expected ranks.
         undefined_resamples: Resamples in which a ranked system had no scored contest: left out.
@@ -143,7 +143,5 @@ def rank_systems(
 
 
 def _balanced(contests: Contests) -> bool:
-    met = np.zeros((len(contests.systems),) * 2, dtype=np.int64)
-    np.add.at(met, (contests.first, contests.second), 1)
-    met = (met + met.T)[np.triu_indices(len(met), 1)]
+    met = contests.meetings.sum(axis=0)[np.triu_indices(len(contests.systems), 1)]
     return bool(met.min() == met.max())

@@ -125,6 +125,6 @@ def _check(scored: Contests, rating_system: RatingSystem) -> None:
     if rating_system in _NEEDS_FINITE_STRENGTHS and reasons:
         system, reason = next(iter(reasons.items()))
         raise EstimationError(
-            f"{rating_system} has no finite estimate: {scored.systems[system]!r} {reason}. "
+            f"{rating_system} has no finite estimate: {scored.systems[system]!r}: {reason}. "
             f"{len(placed)} of {len(scored.systems)} systems can be placed: fit_bradley_terry fits those."
         )
