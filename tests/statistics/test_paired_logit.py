@@ -74,3 +74,11 @@ def test_separation_by_a_single_row_of_many_is_found():
     design = np.hstack([noise, only_one])
     assert why_not_finite(Outcomes.of(design, score, np.arange(rows), ties=False)) == "separated"
     assert why_not_finite(Outcomes.of(noise, score, np.arange(rows), ties=False)) is None
+
+
+def test_a_stop_just_short_of_the_maximum_is_finished():
+    # three of ten, the first of the three seen from the other side: the trust region stopped at a gradient of 1.1e-8
+    design = np.array([[1.0], [-1.0], *[[1.0]] * 8]) * np.sqrt(2)
+    score = np.array([0.0, 0, 0, 0, 1, 1, 0, 0, 0, 0])
+    fit = fit_logit(Outcomes.of(design, score, np.arange(10), ties=False))
+    assert fit.parameters[0] == pytest.approx(np.log(3 / 7) / np.sqrt(2), abs=1e-9)

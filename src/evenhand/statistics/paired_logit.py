@@ -180,7 +180,10 @@ def fit_logit(outcomes: Outcomes) -> LogitFit:
         options={"gtol": GRADIENT_TOLERANCE / 100, "maxiter": 200, "max_trust_radius": 1e6},
     )
     parameters = np.asarray(solution.x, dtype=np.float64)
-    gradient = float(np.abs(solution.jac).max())
+    if not np.abs(solution.jac).max() <= GRADIENT_TOLERANCE / 100:
+        # near the maximum the likelihood changes by less than its rounding, which stops the trust region too early
+        parameters = parameters - np.linalg.solve(_information(outcomes, parameters) / weight, solution.jac)
+    gradient = float(np.abs(negative(parameters)[1]).max())
     if not gradient <= GRADIENT_TOLERANCE:
         raise EstimationError(
             f"The likelihood was not maximised: the gradient is {gradient:.3g} after {solution.nit} steps "
