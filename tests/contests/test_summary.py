@@ -50,6 +50,26 @@ def test_mean_rank():
     # ranks on instance 0: a 1 (1), b 3 (0), c 2 (½); on 1: a 3 (¼), b 2 (½), c 1 (1); on 2: a 1 (¾), b 2 (½), c 3 (0)
     ranks = [one.mean_rank.estimate for one in summarize_contests(three_instances(), "abc").systems]
     assert ranks == pytest.approx([(1 + 3 + 1) / 3, (3 + 2 + 2) / 3, (2 + 1 + 3) / 3])
+    # on instance 3 a beats b and the others' contests are unscored, so that c has no rank there: it does not count
+    partly = [
+        contest(1.0, 1.0, instance=3),
+        held([], instance=3, second="c"),
+        held([], instance=3, first="b", second="c"),
+    ]
+    ranks = [one.mean_rank.estimate for one in summarize_contests([*three_instances(), *partly], "abc").systems]
+    assert ranks == pytest.approx([(1 + 3 + 1) / 3, (3 + 2 + 2) / 3, (2 + 1 + 3) / 3])
+
+
+def test_mean_rank_of_equals_is_the_middle_of_their_ranks():
+    tied = contest(1.0, 0.0)  # a and b tie, both beat c: (1 + 2) / 2 each
+    rest = [contest(1.0, 1.0, second="c"), contest(1.0, 1.0, first="b", second="c")]
+    summary = summarize_contests([tied, *rest], "abc")
+    assert [one.mean_rank.estimate for one in summary.systems] == [1.5, 1.5, 3.0]
+
+
+def test_no_mean_rank_where_no_instance_is_complete():
+    drawn = [contest(1.0, 1.0), contest(1.0, 1.0, instance=1, second="c")]  # never all three on one instance
+    assert [one.mean_rank for one in summarize_contests(drawn, "abc").systems] == [None] * 3
 
 
 def test_reliability():

@@ -231,7 +231,12 @@ def test_global_scores_are_for_every_system_with_intervals():
         instances = [scores[f"{system}_winrate"] for scores in instance_scores(results)]
         # every contest is scored, so that the mean of the instances is the share of all contests
         assert shared[f"{system}_winrate"] == pytest.approx(sum(instances) / 10)
-        ranks = [scores[f"{system}_ranking"] for scores in instance_scores(results)]
+        # equals share the mean of their ranks: 1 + those above + half of the others beside
+        others = [
+            [scores[f"{other}_winrate"] - scores[f"{system}_winrate"] for other in ("a", "a b", "b") if other != system]
+            for scores in instance_scores(results)
+        ]
+        ranks = [1 + sum(0.5 * (gap > -1e-9) + 0.5 * (gap > 1e-9) for gap in gaps) for gaps in others]
         assert shared[f"{system}_mean_rank"] == pytest.approx(sum(ranks) / 10)
     assert (shared["score"], shared["score_name"]) == (shared["a_winrate"], "a_winrate")
     assert (shared["score_ci_low"], shared["score_ci_high"]) == (

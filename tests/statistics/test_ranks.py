@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.ranks import rank_by_win_rate
+from evenhand.statistics.ranks import mean_ranks, rank_by_win_rate
 
 
 def round_robin(*, prompts, scores):
@@ -81,3 +81,30 @@ def test_resamples_without_a_system_are_counted():
     contests = Contests.of("abc", first=[0] * 10 + [0], second=[1] * 10 + [2], score=[1] * 11, cluster=[*range(10), 0])
     ranks = rank_by_win_rate(contests, resamples=1000)
     assert ranks.undefined_resamples / 1000 == pytest.approx(0.349, abs=0.06)
+
+
+def test_mean_ranks_leave_out_prompts_that_are_not_complete_and_systems_that_are_never_scored():
+    # c has no scored contest on the last prompt; d has none at all and ranks nowhere
+    wins = [[2, 1, 0, 0], [1, 1, 1, 0], [0, 1, 0, 0]]
+    meetings = [[2, 2, 2, 0], [2, 2, 2, 0], [1, 1, 0, 0]]
+    # ranks 1, 2, 3 and then thrice (1 + 2 + 3) / 3
+    *ranked, never = mean_ranks(wins, meetings)
+    assert [interval.estimate for interval in ranked] == [1.5, 2.0, 2.5]
+    assert never is None
+    assert all(1 <= interval.low <= interval.high <= 3 for interval in ranked)
+    assert mean_ranks(wins[2:], [[1, 1, 0, 0]])[:2] == mean_ranks([[0, 1]], [[1, 1]])  # two ranked systems
+    assert mean_ranks([[1, 0, 0], [1, 0, 0]], [[1, 1, 0], [1, 0, 1]]) == (None,) * 3
+    assert mean_ranks([[1.0]], [[1]]) == (None,)
+
+
+def test_a_ranking_has_the_same_mean_ranks():
+    generator = np.random.default_rng(5)
+    contests = Contests.of(
+        "abc",
+        first=[0, 0, 1] * 12,
+        second=[1, 2, 2] * 12,
+        score=generator.choice([0, 0.5, 1.0, np.nan], 36),
+        cluster=np.repeat(np.arange(12), 3),
+    )
+    expected = mean_ranks(contests.wins.sum(axis=2), contests.meetings.sum(axis=2))
+    assert tuple(rank.mean_rank for rank in rank_by_win_rate(contests, resamples=10).ranks) == expected

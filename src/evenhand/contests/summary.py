@@ -10,10 +10,10 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.contests.contest import Contest, side_of
-from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, rankings, tallies
+from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, tallies
 from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY
-from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics import Interval, mean_ranks, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import Usage
@@ -28,7 +28,8 @@ class SystemSummary:
         winrate: The share of its battles won, over the scored contests; None without one.
         winrate_if_unscored_0: The winrate if it had lost every unscored contest.
         winrate_if_unscored_1: The winrate if it had won every unscored contest.
-        mean_rank: The mean of its ranks on the instances, 1 the best, equals sharing the better rank.
+        mean_rank: The mean of its ranks on the instances on which every system has a scored contest, 1 the best, equals
+            sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); None without such an instance.
         contests: Its contests.
         ties: The scored ones without a winner.
         unscored: Those without a score.
@@ -172,9 +173,7 @@ def _system_summaries(
     wins = np.array([[one[system].wins for system in systems] for one in found], dtype=float).reshape(shape)
     battles = np.array([[one[system].battles for system in systems] for one in found], dtype=float).reshape(shape)
     rates = win_rate_intervals(wins, battles, level=level)
-    ranks = [rankings({system: one[system].winrate for system in systems}) for one in found]
-    table = [[_number(rank[system]) for system in systems] for rank in ranks]
-    mean_ranks = mean_intervals(np.array(table, dtype=float).reshape(shape), level=level, bounds=(1.0, len(systems)))
+    ranks = mean_ranks(wins, battles, level=level)
     held, ties, unscored = (Counter[str]() for _ in range(3))
     for contest in (contest for row in rows for contest in row):
         sides = (contest.first, contest.second)
@@ -191,7 +190,7 @@ def _system_summaries(
                 winrate=rates[column],
                 winrate_if_unscored_0=Tally(won, fought).winrate,
                 winrate_if_unscored_1=Tally(won + at_stake, fought).winrate,
-                mean_rank=mean_ranks[column],
+                mean_rank=ranks[column],
                 contests=held[system],
                 ties=ties[system],
                 unscored=unscored[system],
@@ -235,7 +234,3 @@ def _read(contest: Contest) -> list[float]:
 def _counts(reasons: Iterable[str | None]) -> Mapping[str, int]:
     found = Counter(reason for reason in reasons if reason is not None)
     return MappingProxyType(dict(sorted(found.items())))
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)

@@ -30,7 +30,7 @@ from evenhand.statistics.pairwise import (
 )
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.statistics.ranks import Rank, Ranks, rank_by_win_rate
+from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_win_rate
 from evenhand.statistics.ratings import Ratings, rate
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
@@ -70,6 +70,7 @@ __all__ = [
     "krippendorff_alpha",
     "length_controlled_win_rates",
     "mean_intervals",
+    "mean_ranks",
     "percent_agreement",
     "position_bias",
     "proportion_interval",

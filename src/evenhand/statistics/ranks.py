@@ -29,8 +29,7 @@ class Rank:
         expected: Mean rank over the resamples, equals sharing theirs; None without a rank, or without a resample in
             which every ranked system is scored.
         first: Share of the resamples in which no system has a higher win rate; None as ``expected``.
-        mean_rank: Mean over prompts of the rank within the prompt, equals sharing theirs, over the prompts on which
-            every ranked system was scored; None when there is no such prompt.
+        mean_rank: See :func:`mean_ranks`.
     """
 
     system: str
@@ -103,7 +102,7 @@ def rank_by_win_rate(
     drawn = np.concatenate([_rates(drawn @ scores, drawn @ counts) for drawn in draws])
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
     observed = rankdata(-_rates(scores.sum(axis=0), counts.sum(axis=0)), method="min")
-    within = _ranks_within_prompts(scores, counts, level)
+    within = mean_ranks(scores, counts, level=level)
     if comparisons is None:
         comparisons = compare_pairs(contests, level=level)
     better, worse = _significantly(comparisons, level)
@@ -120,6 +119,44 @@ def rank_by_win_rate(
             mean_rank=within[position],
         )
     return Ranks(tuple(found.values()), level, resamples, resamples - len(drawn), seed)
+
+
+def mean_ranks(wins: npt.ArrayLike, meetings: npt.ArrayLike, *, level: float = 0.95) -> tuple[Interval | None, ...]:
+    """The mean over prompts of every system's rank within the prompt, 1 the best.
+
+    Equals share the mean of the ranks that they take up (mid-ranks), so that on every prompt the ranks of k systems
+    sum to k(k + 1)/2. Only complete prompts count, those on which every ranked system has a scored contest: a rank
+    among fewer systems would be a better one for the same win rate. Ranked are the systems with a scored contest on any
+    prompt.
+
+    Source: mid-ranks as in Kendall, The treatment of ties in ranking problems, Biometrika 33 (1945).
+
+    Args:
+        wins: Shape (n prompts, k): of every system, on every prompt.
+        meetings: The same shape: the scored contests that these are of.
+        level: Of the intervals over the prompts, which lie between 1 and the number of ranked systems.
+
+    Returns:
+        One interval a system; None for a system without a scored contest, and for all when fewer than two are ranked
+        or no prompt is complete.
+
+    >>> first, second, third = mean_ranks([[2, 0.5, 0.5], [1, 2, 0], [1, 0, 0]], [[2, 2, 2], [2, 2, 2], [1, 1, 0]])
+    >>> first.estimate, second.estimate, third.estimate  # (1 + 2)/2, (2.5 + 1)/2, (2.5 + 3)/2; the third is incomplete
+    (1.5, 1.75, 2.75)
+    """
+    scores, counts = np.asarray(wins, dtype=np.float64), np.asarray(meetings, dtype=np.float64)
+    found: list[Interval | None] = [None] * int(scores.shape[1])
+    ranked = np.flatnonzero(counts.sum(axis=0))
+    scores, counts = scores[:, ranked], counts[:, ranked]
+    complete = (counts > 0).all(axis=1)
+    if len(ranked) < 2 or not complete.any():
+        return tuple(found)
+    ranks: FloatArray = rankdata(-_rates(scores[complete], counts[complete]), axis=1)
+    for system, interval in zip(
+        ranked.tolist(), mean_intervals(ranks, level=level, bounds=(1.0, float(len(ranked)))), strict=True
+    ):
+        found[system] = interval
+    return tuple(found)
 
 
 def _significantly(comparisons: Sequence[PairComparison], level: float) -> tuple[Counter[str], Counter[str]]:
@@ -141,11 +178,3 @@ def _rates(scores: FloatArray, counts: FloatArray) -> FloatArray:
     rates = np.divide(scores, counts, out=np.full(np.shape(scores), np.nan), where=counts > 0)
     rounded: FloatArray = np.round(rates, 12)
     return rounded
-
-
-def _ranks_within_prompts(scores: FloatArray, counts: FloatArray, level: float) -> tuple[Interval | None, ...]:
-    complete = (counts > 0).all(axis=1)
-    if scores.shape[1] < 2 or not complete.any():
-        return (None,) * int(scores.shape[1])
-    ranks: FloatArray = rankdata(-_rates(scores[complete], counts[complete]), axis=1)
-    return mean_intervals(ranks, level=level, bounds=(1.0, float(scores.shape[1])))
