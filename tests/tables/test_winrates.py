@@ -296,6 +296,25 @@ class TestPosition:
         assert "of 9 in which it keeps to one place, that is the first in 100%" in text
         assert "(exact p = 0.004)" in text
 
+    def test_an_interval_that_says_nothing_is_withheld_with_the_reason(self):
+        # Every contest is a tie: at equal length too the winrate is one half, with nothing to say how surely.
+        lengths = {"a": [5, 9, 2], "b": [7, 3, 8], "c": [4, 6, 9]}
+        texts = {name: ["x" * length for length in own] for name, own in lengths.items()}
+        rows = [
+            {"question": f"question {place}", **{name: own[place] for name, own in texts.items()}} for place in range(3)
+        ]
+        engine = SimulatedEngine(quality=lambda *_: 0.0, position_preference=ALWAYS)
+        uneven = compare(rows, engine=engine)
+        controlled = uneven.ranking.length_controlled
+        assert (controlled.reason, controlled.win_rates) == ("the data leave their intervals open", (None,) * 3)
+        assert [row[3:5] for row in uneven.text_tables()[0].rows] == [("–", "–")] * 3
+        assert "No length-controlled winrates: the data leave their intervals open." in flat(uneven)
+
+    def test_strengths_from_more_orders_than_the_winrates_are_noted(self, table):
+        note = "strengths come from the votes in all orders"
+        assert note in flat(table.resummarize(on_position_bias="first"))
+        assert note not in flat(table)
+
     def test_other_rules_need_no_call(self, table):
         first = table.resummarize(on_position_bias="first")
         # Pairs are shown as (a, b), (a, c), (b, c): a wins all, b one of two, c none.

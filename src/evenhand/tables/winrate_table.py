@@ -106,7 +106,8 @@ class WinrateTable:
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
         )
-        return replace(ranking, systems=tuple(_with_strength_or_reason(entry) for entry in ranking.systems))
+        ranking = replace(ranking, systems=tuple(_with_strength_or_reason(entry) for entry in ranking.systems))
+        return _without_open_length_control(ranking)
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
@@ -292,3 +293,17 @@ def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
     else:
         return entry
     return replace(entry, strength=Strength(entry.system, None, None, reason))
+
+
+def _without_open_length_control(ranking: Ranking) -> Ranking:
+    """As above: winrates at equal length of which all that is known is that they lie between 0 and 1."""
+    controlled = ranking.length_controlled
+    known = [] if controlled is None else [rate for rate in controlled.win_rates if rate is not None]
+    if controlled is None or not known or any(rate.low > 0 or rate.high < 1 for rate in known):
+        return ranking
+    missing = (None,) * len(controlled.win_rates)
+    return replace(
+        ranking,
+        systems=tuple(replace(entry, length_controlled_win_rate=None) for entry in ranking.systems),
+        length_controlled=replace(controlled, win_rates=missing, reason="the data leave their intervals open"),
+    )
