@@ -344,6 +344,14 @@ class TestPosition:
         assert "show pairs in both orders" in flat(table)
 
 
+def test_what_made_a_table_cannot_be_changed_afterwards():
+    table = compare(systems=("a", "b"))
+    with pytest.raises(TypeError, match="cannot be changed"):
+        table.parameters["seed"] = 1
+    with pytest.raises(TypeError, match="cannot be changed"):
+        table.parameters["judges"].append("another")
+
+
 class TestFiles:
     def test_a_saved_table_comes_back_whole(self, tmp_path):
         rows = [{**row, "gold": "a"} for row in ROWS]

@@ -15,6 +15,7 @@ from evenhand.reports import TextTable, format_count, format_interval, format_sh
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.votes import Verdict
@@ -58,6 +59,9 @@ class JudgementTable:
     criteria: tuple[Criterion, ...]
     systems: tuple[str, ...]
     parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
 
     @cached_property
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:

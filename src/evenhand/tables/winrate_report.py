@@ -125,8 +125,8 @@ def _order_notes(table: WinrateTable) -> list[str]:
         note += f"{format_share(position.first_shown_preference)} (exact p {_equals(format_p_value(position.p_value))})"
     if table.parameters["on_position_bias"] == "first":
         note += (
-            ". Winrates, ranks and tests take the first order alone (on_position_bias='first'); strengths come from the "
-            "votes in all orders, less what the position does"
+            ". Winrates, ranks and tests take the first order alone (on_position_bias='first'); strengths come from "
+            "the votes in all orders, less what the position does"
         )
     return [note + "."]
 

@@ -24,6 +24,7 @@ from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.tables.winrate_report import system_record, winrate_tables
@@ -80,6 +81,9 @@ class WinrateTable:
     criterion: Criterion
     systems: tuple[str, ...]
     parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
 
     @cached_property
     def summary(self) -> ContestSummary:
