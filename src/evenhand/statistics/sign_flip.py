@@ -57,7 +57,7 @@ def sign_flip_p_value(differences: npt.ArrayLike) -> tuple[float, SignFlipMethod
     * ``"bound"``: without a common unit, or with one too small, the differences are rounded to a fine grid and the
       sum is asked to reach the observed one less all that rounding can have moved it: at most 0.02 of its standard
       deviation, and never a p-value below the exact one.
-    * ``"normal"``: where neither can be had within 10^7 cells (from about 300 prompts without a unit, and 3,000
+    * ``"normal"``: where neither can be had within 10^7 cells (from about 250 prompts without a unit, and 3,000
       differences of one size), the normal tail with the variance under the flips, the sum of squares, corrected for
       continuity by the unit, or without one by the largest difference.
 
