@@ -144,7 +144,9 @@ def recorded_bodies(count: int) -> list[Body]:
         return [seen["body"] for seen in server.requests()]
 
 
-def measure(count: int, latency: float, in_flight: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
+def measure(
+    count: int, latency: float, in_flight: int, rounds: int, only: Sequence[str]
+) -> dict[str, list[tuple[float, float]]]:
     """Rival -> calls per second and CPU milliseconds a call, one pair a round; the rivals take turns."""
     bodies = recorded_bodies(count)
     results: dict[str, list[tuple[float, float]]] = {}
@@ -159,6 +161,8 @@ def measure(count: int, latency: float, in_flight: int, rounds: int) -> dict[str
         }
         for _ in range(rounds):
             for name, run in rivals.items():
+                if only and name not in only:
+                    continue
                 before = server.stats()["finished"]
                 wall, cpu = run()
                 made = server.stats()["finished"] - before
@@ -169,19 +173,24 @@ def measure(count: int, latency: float, in_flight: int, rounds: int) -> dict[str
 
 def print_table(results: dict[str, list[tuple[float, float]]], ideal: float) -> None:
     """Medians over the rounds; ratios are taken within a round."""
-    unitxt = [rate for rate, _ in results["unitxt LLMJudgeDirect"]]
     print("| | assessments/s | × unitxt | × its bare loop | CPU ms a call | of in-flight / latency |")
     print("|---|---|---|---|---|---|")
     for name, pairs in results.items():
         rates = [rate for rate, _ in pairs]
-        bare = results["bare litellm loop" if "litellm" in name else "bare aiohttp loop"]
-        beside_unitxt = median(rate / other for rate, other in zip(rates, unitxt, strict=True))
-        beside_bare = median(rate / other for rate, (other, _) in zip(rates, bare, strict=True))
+        beside_unitxt = ratio(rates, results.get("unitxt LLMJudgeDirect"))
+        beside_bare = ratio(rates, results.get("bare litellm loop" if "litellm" in name else "bare aiohttp loop"))
         of_ideal = f"{median(rates) / ideal:.0%}" if ideal else "–"
         print(
-            f"| {name} | {median(rates) / CALLS_PER_ASSESSMENT:.0f} | {beside_unitxt:.1f} | {beside_bare:.2f} "
+            f"| {name} | {median(rates) / CALLS_PER_ASSESSMENT:.0f} | {beside_unitxt} | {beside_bare} "
             f"| {median(cpu for _, cpu in pairs):.2f} | {of_ideal} |"
         )
+
+
+def ratio(rates: Sequence[float], others: Sequence[tuple[float, float]] | None) -> str:
+    """The median of the ratios within the rounds; a dash without the rival."""
+    if others is None:
+        return "–"
+    return f"{median(rate / other for rate, (other, _) in zip(rates, others, strict=True)):.2f}"
 
 
 def main() -> None:
@@ -191,13 +200,14 @@ def main() -> None:
     parser.add_argument("--latencies", type=float, nargs="+", default=[0.0, 0.5])
     parser.add_argument("--in-flight", type=int, nargs="+", default=[64, 256])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", default=[], metavar="RIVAL", help="names of rivals; all by default")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     datasets.disable_progress_bars()
     run_warm_up()
     for in_flight in options.in_flight:
         for latency in options.latencies:
-            results = measure(options.assessments, latency, in_flight, options.rounds)
+            results = measure(options.assessments, latency, in_flight, options.rounds, options.only)
             title = f"{options.assessments} assessments, latency {latency * 1000:.0f} ms, {in_flight} in flight"
             print(f"\n{title}, median of {options.rounds} rounds\n")
             print_table(results, in_flight / latency if latency else 0.0)
