@@ -26,15 +26,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
 
 from anyio.lowlevel import checkpoint
 
 from evenhand.criteria import Criterion
 from evenhand.engines.base import Request
-from evenhand.engines.phrasing import asked, nothing_to_hold, phrase, shown_index
+from evenhand.engines.phrasing import FreeEngine, asked, phrase, shown_index
 from evenhand.engines.text_statistics import TextStatistics, text_statistics
 from evenhand.errors import RejectedRequestError
 from evenhand.question import Question, response_letter
@@ -50,26 +48,13 @@ _REFERENCE_NAME = re.compile(r"reference|ground[ _-]?truth|\bgold(?:en)?\b")
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineEngine:
+class BaselineEngine(FreeEngine):
     """A judge that counts words. Deterministic, free, and the same in every order."""
 
     @property
     def judge_id(self) -> str:
         """``baseline-text-statistics``: what it is, wherever its verdicts are shown."""
         return BASELINE_ID
-
-    @property
-    def concurrency(self) -> int:
-        """It answers at once, so that few requests need to wait."""
-        return 8
-
-    def identity(self) -> Mapping[str, Any] | None:
-        """None: its replies cost nothing."""
-        return None
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Nothing is held."""
-        return nothing_to_hold()
 
     async def complete(self, request: Request) -> Completion:
         """The reply to one request.

@@ -1,10 +1,11 @@
-"""How a judge without a model words its choice, at each stage of the flow."""
+"""What judges without a model share: how they run, and how they word a choice at each stage of the flow."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from evenhand.engines.base import Request
 from evenhand.errors import RejectedRequestError
@@ -54,7 +55,21 @@ def phrase(request: Request, label: str, reasons: str, *, model: str) -> Complet
     return Completion(text=text, finish_reason="stop", model=model)
 
 
-@asynccontextmanager
-async def nothing_to_hold() -> AsyncIterator[None]:
-    """The ``running`` context of an engine that needs neither connections nor threads."""
-    yield
+class FreeEngine:
+    """A judge whose replies cost nothing and need neither connections nor threads."""
+
+    __slots__ = ()
+
+    @property
+    def concurrency(self) -> int:
+        """It answers at once, so that few requests need to wait."""
+        return 8
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """None: its replies cost nothing."""
+        return None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Nothing is held."""
+        yield

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
-from evenhand.engines.phrasing import nothing_to_hold
+from evenhand.engines.phrasing import FreeEngine
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.votes import Completion
 
@@ -39,7 +39,7 @@ def replay_key(request: Request) -> str:
     return request_key(_NO_IDENTITY, describe_request(request))
 
 
-class ReplayEngine:
+class ReplayEngine(FreeEngine):
     """A judge that answers from a recording, and refuses what was not recorded.
 
     Attributes:
@@ -64,19 +64,6 @@ class ReplayEngine:
     def judge_id(self) -> str:
         """``replay-`` and the file's name, unless another name was given."""
         return self._judge_id
-
-    @property
-    def concurrency(self) -> int:
-        """It answers at once, so that few requests need to wait."""
-        return 8
-
-    def identity(self) -> Mapping[str, Any] | None:
-        """None: its replies cost nothing."""
-        return None
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Nothing is held."""
-        return nothing_to_hold()
 
     async def complete(self, request: Request) -> Completion:
         """The recorded reply: the one to exactly this request, or the one to its last message.

@@ -29,10 +29,9 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +40,7 @@ from scipy.special import expit, ndtr
 
 from evenhand.engines.base import Request
 from evenhand.engines.baseline import option_positions
-from evenhand.engines.phrasing import asked, nothing_to_hold, phrase
+from evenhand.engines.phrasing import FreeEngine, asked, phrase
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, TokenLogprob
@@ -99,7 +98,7 @@ def quality_from_context(name: str) -> QualityRule:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedEngine:
+class SimulatedEngine(FreeEngine):
     """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free.
 
     Attributes:
@@ -157,19 +156,6 @@ class SimulatedEngine:
     def judge_id(self) -> str:
         """``simulated``, with the seed, unless a name was given."""
         return self.name if self.name is not None else f"simulated-{self.seed}"
-
-    @property
-    def concurrency(self) -> int:
-        """It answers at once, so that few requests need to wait."""
-        return 8
-
-    def identity(self) -> Mapping[str, Any] | None:
-        """None: its replies cost nothing."""
-        return None
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Nothing is held."""
-        return nothing_to_hold()
 
     async def complete(self, request: Request) -> Completion:
         """The reply to one request.

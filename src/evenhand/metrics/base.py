@@ -24,7 +24,7 @@ from evenhand.unitxt_bases import (
     MapReduceMetric,
     Maybe,
 )
-from evenhand.votes import Vote
+from evenhand.votes import Usage, Vote
 
 NO_ENGINE = (
     "the metric has no inference_engine, and a judge has no default. Give one in three ways: a catalog id, as in "
@@ -251,14 +251,26 @@ class JudgeMetric(MapReduceMetric):
                 annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
         return annotated
 
-    def interval_scores(self, name: str, interval: Union[Interval, None]) -> dict[str, float]:
-        """A score and its interval under unitxt's names; NaN where it is undefined."""
-        if interval is None:
-            return {name: math.nan}
-        scores = {name: interval.estimate}
-        if self.return_confidence_interval:
-            scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
-        return scores
+
+def interval_scores(name: str, interval: Union[Interval, None], *, with_intervals: bool) -> dict[str, float]:
+    """A score and its interval under unitxt's names; NaN where it is undefined."""
+    if interval is None:
+        return {name: math.nan}
+    scores = {name: interval.estimate}
+    if with_intervals:
+        scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
+    return scores
+
+
+def usage_scores(usage: Usage) -> dict[str, float]:
+    """What the calls consumed, by score name; the cost only where a price is known."""
+    scores: dict[str, float] = {
+        "calls": usage.calls,
+        "cached_calls": usage.cached,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+    return scores if usage.cost is None else {**scores, "cost": usage.cost}
 
 
 def score_name_of(names: Iterable[str], default: str) -> str:

@@ -10,7 +10,7 @@ from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
-from evenhand.metrics.base import JudgeMetric, draw_key_of, score_name_of
+from evenhand.metrics.base import JudgeMetric, draw_key_of, interval_scores, score_name_of, usage_scores
 from evenhand.question import Question
 from evenhand.scoring import summarize
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
@@ -108,26 +108,19 @@ class DirectJudge(JudgeMetric):
         """The global scores: the mean score and every measure of how far it can be trusted."""
         main, evaluator = intermediates[0].score_name, intermediates[0].evaluator
         summary = summarize([intermediate.verdict for intermediate in intermediates], level=self.confidence_level)
-        scores: dict[str, Any] = self.interval_scores(main, summary.score)
-        scores |= self.interval_scores(f"{main}_using_{evaluator}", summary.score)
+        shown = self.return_confidence_interval
+        scores: dict[str, Any] = interval_scores(main, summary.score, with_intervals=shown)
+        scores |= interval_scores(f"{main}_using_{evaluator}", summary.score, with_intervals=shown)
         for name in ("positional_bias", "parse_rate", "agreement", "spread"):
             interval = getattr(summary, name)
             if interval is not None:
-                scores |= self.interval_scores(f"{main}_{name}", interval)
+                scores |= interval_scores(f"{main}_{name}", interval, with_intervals=shown)
         for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
             value = getattr(summary, name)
             scores[f"{main}_{name}"] = math.nan if value is None else value
         for reason, count in summary.unscored_votes.items():
             scores[f"{main}_unscored_votes_{reason}"] = count
-        usage = summary.usage
-        scores |= {
-            f"{main}_calls": usage.calls,
-            f"{main}_cached_calls": usage.cached,
-            f"{main}_prompt_tokens": usage.prompt_tokens,
-            f"{main}_completion_tokens": usage.completion_tokens,
-        }
-        if usage.cost is not None:
-            scores[f"{main}_cost"] = usage.cost
+        scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}
         return {**scores, "score_name": main}
 
     def _criterion(self, artifact: Criteria) -> Criterion:

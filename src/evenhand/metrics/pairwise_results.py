@@ -8,7 +8,7 @@ from evenhand.aggregation import aggregate
 from evenhand.contests import Contest, ContestSummary, Reduction, rankings, winrates
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.statistics import Interval
+from evenhand.metrics.base import interval_scores, usage_scores
 from evenhand.votes import UnscoredReason, Vote
 
 INSTANCE_FIELDS = (
@@ -143,14 +143,13 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
             "num_unscored": one.unscored,
         }
         for name in SYSTEM_INTERVALS:
-            scores |= _bounded(f"{one.system}_{name}", getattr(one, name), with_intervals=with_intervals)
+            scores |= interval_scores(f"{one.system}_{name}", getattr(one, name), with_intervals=with_intervals)
         scores |= {f"{one.system}_{name}": math.nan if value is None else value for name, value in numbers.items()}
     shared_intervals = {name: getattr(summary, name) for name in SHARED_INTERVALS}
     shared_intervals |= {name: getattr(summary.position, name, None) for name in POSITION_INTERVALS}
     for name, interval in shared_intervals.items():
         if interval is not None:
-            scores |= _bounded(name, interval, with_intervals=with_intervals)
-    usage = summary.usage
+            scores |= interval_scores(name, interval, with_intervals=with_intervals)
     shared = {
         "num_contests": summary.contests,
         "num_ties": summary.ties,
@@ -159,11 +158,7 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
         "num_lone": summary.position.n_lone if summary.position else 0,
         "first_shown_preference_p_value": summary.position.p_value if summary.position else None,
         "reasks": summary.reasks,
-        "calls": usage.calls,
-        "cached_calls": usage.cached,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost": usage.cost,
+        **usage_scores(summary.usage),
     }
     scores |= {name: value for name, value in shared.items() if value is not None}
     for what in ("contests", "votes"):
@@ -244,15 +239,6 @@ def _prompts(views: Sequence[_ContestView]) -> dict[str, Any]:
         return {}
     opponents = [view.contest.second for view in views]
     return {"compared_to": opponents, **{name: [prompts.get(name) for prompts in found] for name in names}}
-
-
-def _bounded(name: str, interval: Union[Interval, None], *, with_intervals: bool) -> dict[str, float]:
-    if interval is None:
-        return {name: math.nan}
-    scores = {name: interval.estimate}
-    if with_intervals:
-        scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
-    return scores
 
 
 def _unless_none(values: Iterable[Any]) -> list[Any]:
