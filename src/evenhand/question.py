@@ -1,9 +1,10 @@
 """One question to a judge: choose one option about one subject. Every mode of evenhand asks nothing else.
 
 A question about one response shows the criterion's options in some order. A comparison shows the responses in some
-order, as A, B, …, and the options follow the places. Either way an ``order`` is a permutation: place ``i`` shows item
-``order[i]`` of the question's own order, and :meth:`Question.present` says what the judge sees and how a choice is
-read back.
+order, as A, B, … (or, where the best of several is chosen, as 1, 2, …), and the options follow the places. An item of
+a checklist that is asked in one call with the others shows all items in some order. Either way an ``order`` is a
+permutation: place ``i`` shows item ``order[i]`` of the question's own order, and :meth:`Question.present` says what the
+judge sees and how a choice is read back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Literal
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 
-Mode = Literal["assess", "compare"]
+Mode = Literal["assess", "compare", "choose", "check"]
 
 GRADED_LEVELS = (
     ("{a} is much better", 1.0),
@@ -29,6 +30,21 @@ GRADED_LEVELS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """One judged case that a judge is shown before its own.
+
+    Attributes:
+        response: What was judged.
+        label: The label of the option that it was given.
+        context: What was shown beside it: name -> text.
+    """
+
+    response: str
+    label: str
+    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
 class Presentation:
     """What one order shows, and how a choice in it is read back.
 
@@ -37,17 +53,24 @@ class Presentation:
         options: The options as shown.
         responses: The responses as shown.
         to_own: Index of a shown option -> its index in the criterion's own order.
+        coded: The judge names an option by a short code instead of its label, so that one token tells them apart.
     """
 
     order: tuple[int, ...]
     options: tuple[Option, ...]
     responses: tuple[str, ...]
     to_own: tuple[int, ...]
+    coded: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels as shown."""
         return tuple(option.label for option in self.options)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What the judge names the options by: their labels, or their codes."""
+        return option_codes(len(self.options)) if self.coded else self.labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +80,21 @@ class Question:
     Attributes:
         id: Names the question within a run, and nothing else.
         criterion: Its options are the answers.
-        responses: One for an assessment; two or more for a comparison, in their own order.
+        responses: One for an assessment or a check, two for a comparison, two or more for a choice, in their own order.
         context: What the judge is shown beside the responses: name -> text.
         references: Known good answers. An engine may look at them (the baseline does); the prompt shows them only
             when they are part of ``context``.
-        mode: ``assess`` (the order permutes the options) or ``compare`` (the order permutes the responses).
+        mode: ``assess`` (the order permutes the options), ``compare`` (the order permutes the responses), ``choose``
+            (likewise, and the options name the places by number), or ``check`` (an item of a sheet, whose order
+            permutes the items).
         instance: The row of the data that the question belongs to; all questions of a row are one cluster.
         draw_key: Names the instance in seeded draws, whatever its row number in this part of the data; the row number
             when empty.
         data_classification: The data classification policy of the instance, which the engine must allow.
+        sheet: Names the questions about one response that are asked together, in one call; alone when empty.
+        sheet_size: How many they are.
+        examples: Judged cases that are shown first.
+        guidelines: What the judge is told about judging, beside the criterion.
     """
 
     id: str
@@ -77,24 +106,49 @@ class Question:
     instance: int = 0
     draw_key: str = ""
     data_classification: tuple[str, ...] | None = None
+    sheet: str = ""
+    sheet_size: int = 0
+    examples: tuple[Example, ...] = ()
+    guidelines: str = ""
 
     def __post_init__(self) -> None:
-        if self.mode == "assess" and len(self.responses) != 1:
+        if self.mode == "compare" and len(self.responses) != 2:
+            raise InvalidInputError(
+                f"question {self.id!r} compares {len(self.responses)} response(s); a comparison is of exactly two"
+            )
+        if self.mode == "choose" and len(self.responses) < 2:
+            raise InvalidInputError(
+                f"question {self.id!r} chooses from {len(self.responses)} response(s); a choice needs at least two"
+            )
+        if not self.compares and len(self.responses) != 1:
             raise InvalidInputError(
                 f"question {self.id!r} assesses {len(self.responses)} responses; an assessment is of exactly one"
             )
-        if self.mode == "compare" and len(self.responses) < 2:
-            raise InvalidInputError(
-                f"question {self.id!r} compares {len(self.responses)} response(s); a comparison needs at least two"
-            )
+        if self.mode == "check" and (not self.sheet or self.sheet_size < 1):
+            raise InvalidInputError(f"question {self.id!r} is an item of a sheet, but names none or no size of it")
+
+    @property
+    def compares(self) -> bool:
+        """Whether the order permutes responses, and the options name their places."""
+        return self.mode in {"compare", "choose"}
 
     @property
     def places(self) -> int:
         """How many items an order permutes."""
-        return len(self.criterion.options) if self.mode == "assess" else len(self.responses)
+        if self.mode == "check":
+            return self.sheet_size
+        return len(self.responses) if self.compares else len(self.criterion.options)
 
-    def present(self, order: tuple[int, ...]) -> Presentation:
+    def place_name(self, place: int) -> str:
+        """What the response at a place is called: a letter in a comparison, a number where the best is chosen."""
+        return str(place + 1) if self.mode == "choose" else response_letter(place)
+
+    def present(self, order: tuple[int, ...], *, coded: bool = False) -> Presentation:
         """What the judge sees under this order.
+
+        Args:
+            order: The permutation.
+            coded: Let the judge name the options by short codes.
 
         Raises:
             InvalidInputError: If ``order`` is not a permutation of the question's places.
@@ -105,14 +159,16 @@ class Question:
             )
         options = self.criterion.options
         if self.mode == "assess":
-            return Presentation(order, tuple(options[index] for index in order), self.responses, order)
+            return Presentation(order, tuple(options[index] for index in order), self.responses, order, coded)
+        if self.mode == "check":
+            return Presentation(order, options, self.responses, tuple(range(len(options))), coded)
         responses = tuple(self.responses[index] for index in order)
-        if len(self.responses) == 2:
+        if self.mode == "compare":
             swapped = order != (0, 1)
             to_own = tuple(_swapped_index(options, index) if swapped else index for index in range(len(options)))
         else:
             to_own = tuple(order) + tuple(range(len(order), len(options)))
-        return Presentation(order, options, responses, to_own)
+        return Presentation(order, options, responses, to_own, coded)
 
 
 def _swapped_index(options: tuple[Option, ...], index: int) -> int:
@@ -140,6 +196,22 @@ def response_letter(place: int) -> str:
 def response_label(place: int) -> str:
     """The label of the option that chooses the response shown at a place: ``Response A`` for 0."""
     return f"Response {response_letter(place)}"
+
+
+def option_codes(count: int) -> tuple[str, ...]:
+    """Names of one character for so many options: digits from 1, or letters where there are more than nine.
+
+    Raises:
+        InvalidInputError: If there are more options than letters.
+
+    >>> option_codes(3), option_codes(10)[-1]
+    (('1', '2', '3'), 'J')
+    """
+    if count > len(string.ascii_uppercase):
+        raise InvalidInputError(
+            f"{count} options cannot be told apart by one letter; at most {len(string.ascii_uppercase)} can"
+        )
+    return tuple("123456789"[:count] if count <= 9 else string.ascii_uppercase[:count])
 
 
 def comparison_criterion(
@@ -184,14 +256,28 @@ def comparison_criterion(
 
 
 def choice_criterion(
-    name: str, description: str, candidates: int, *, context_fields: Mapping[str, str] | None = None
+    name: str,
+    description: str,
+    candidates: int,
+    *,
+    context_fields: Mapping[str, str] | None = None,
+    prediction_field: str | None = None,
 ) -> Criterion:
-    """The criterion of a best-of-N question: one nominal option a candidate."""
-    options = tuple(Option(label=response_label(place)) for place in range(candidates))
+    """The criterion of a best-of-N question: one nominal option a place, named ``Option 1`` to ``Option N``.
+
+    Args:
+        name: Names the scores.
+        description: What makes a candidate the best.
+        candidates: N.
+        context_fields: As in :class:`~evenhand.criteria.Criterion`.
+        prediction_field: As in :class:`~evenhand.criteria.Criterion`.
+    """
+    options = tuple(Option(label=f"Option {place + 1}") for place in range(candidates))
     return Criterion(
         name=name,
         description=description,
         options=options,
         scale="nominal",
         context_fields=dict(context_fields or {}),
+        prediction_field=prediction_field,
     )

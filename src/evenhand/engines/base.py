@@ -10,7 +10,22 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion, Message
 
-Stage = Literal["assessment", "selection", "reask", "summary", "one_step"]
+Stage = Literal["assessment", "selection", "reask", "summary", "one_step", "verdict", "sheet", "sheet_reask"]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetItem:
+    """One question of a sheet as it is shown.
+
+    Attributes:
+        number: What the prompt and the reply call it, from 1.
+        question: What is asked.
+        presentation: The question as shown.
+    """
+
+    number: int
+    question: Question
+    presentation: Presentation
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +37,15 @@ class Request:
 
     Attributes:
         messages: The conversation so far; the last message is the user's.
-        options: The labels as shown, where the reply must name one.
+        options: What the reply must name one of: the labels as shown, or their codes.
         response_schema: A JSON schema that the reply should satisfy, where the engine can enforce one.
         logprobs: How many of the likeliest tokens to return at each place; 0 for none.
         sample: Which of the repeated draws of this request, from 0.
         stage: The stage of the flow that asks.
-        question: The question that is asked.
-        presentation: The question as shown in this order.
+        question: The question that is asked; None for a sheet.
+        presentation: The question as shown in this order; None for a sheet.
+        items: The questions of a sheet that the reply must answer, in the order shown.
+        reasoning: Whether the reply should give its reasons, where the stage leaves that open.
     """
 
     messages: tuple[Message, ...]
@@ -39,6 +56,8 @@ class Request:
     stage: Stage = "selection"
     question: Question | None = None
     presentation: Presentation | None = None
+    items: tuple[SheetItem, ...] = ()
+    reasoning: bool = True
 
 
 @runtime_checkable
