@@ -1,0 +1,92 @@
+"""The mean value and the most probable option of a distribution, worked by hand, and what must always hold."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.aggregation.expected import expected_value, most_probable_option
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import InvalidInputError
+
+MASSES = st.floats(0, 1)
+VALUES = st.none() | st.floats(0, 1)
+
+
+def criterion_of(values, weight=1.0):
+    options = tuple(Option(label=f"o{place}", value=value, na=value is None) for place, value in enumerate(values))
+    return Criterion(name="c", description="", options=options, weight=weight)
+
+
+def test_the_mean_of_a_whole_distribution():
+    # 0.1 * 0 + 0.3 * 0.5 + 0.6 * 1
+    assert expected_value([0.1, 0.3, 0.6], [0.0, 0.5, 1.0]) == pytest.approx(0.75)
+
+
+def test_mass_that_names_no_option_is_left_out_of_the_divisor():
+    # The sum is 0.2 * 0.5 + 0.4 * 1, the covered mass 0.6.
+    assert expected_value([0.0, 0.2, 0.4], [0.0, 0.5, 1.0]) == pytest.approx(0.5 / 0.6)
+
+
+def test_na_counts_in_neither_sum_and_covers_nothing():
+    assert expected_value([0.3, 0.3, 0.4], [0.0, 1.0, None]) == pytest.approx(0.5)
+    assert expected_value([0.2, 0.2, 0.6], [0.0, 1.0, None]) is None
+
+
+def test_the_least_mass_is_enough_and_less_is_not():
+    assert expected_value([0.25, 0.25], [0.0, 1.0]) == 0.5
+    assert expected_value([0.25, 0.24], [0.0, 1.0]) is None
+    assert expected_value([0.1] * 5, [1.0] * 5) == 1.0  # a sum of 0.5 up to rounding
+    assert expected_value([0.01, 0.03], [0.0, 1.0], min_mass=0.0) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("masses", "values"), [([], []), ([0.0, 0.0], [0.0, 1.0]), ([1.0], [None])])
+def test_nothing_covered_is_none_even_without_a_least_mass(masses, values):
+    assert expected_value(masses, values, min_mass=0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("masses", "values", "min_mass", "message"),
+    [
+        ([0.5], [0.0, 1.0], 0.5, "1 probabilities and 2 values"),
+        ([-0.1, 1.0], [0.0, 1.0], 0.5, "exponentiate log-probabilities"),
+        ([float("nan"), 1.0], [0.0, 1.0], 0.5, "finite"),
+        ([0.5, 0.5], [0.0, float("nan")], 0.5, "not all finite"),
+        ([0.5, 0.5], [0.0, 1.0], 1.5, "min_mass is 1.5"),
+    ],
+)
+def test_what_cannot_be_a_distribution_is_refused(masses, values, min_mass, message):
+    with pytest.raises(InvalidInputError, match=message):
+        expected_value(masses, values, min_mass=min_mass)
+
+
+@given(st.lists(st.tuples(MASSES, VALUES), min_size=1, max_size=6), st.floats(0.01, 1))
+def test_the_mean_lies_within_the_values_and_scaling_the_masses_changes_nothing(pairs, factor):
+    masses, values = [mass for mass, _ in pairs], [value for _, value in pairs]
+    mean = expected_value(masses, values, min_mass=0.0)
+    if mean is not None:
+        possible = [value for mass, value in pairs if mass > 0 and value is not None]
+        assert min(possible) <= mean <= max(possible)
+        if min(mass for mass, value in pairs if mass > 0 and value is not None) > 1e-100:
+            scaled = expected_value([factor * mass for mass in masses], values, min_mass=0.0)
+            assert scaled == pytest.approx(mean, abs=1e-9)
+
+
+def test_the_most_probable_option_is_not_an_na_option():
+    assert most_probable_option([0.1, 0.3, 0.6], criterion_of([0.0, 1.0, None])) == 1
+
+
+def test_equal_masses_go_to_the_option_that_scores_worst():
+    assert most_probable_option([0.4, 0.2, 0.4], criterion_of([0.0, 0.5, 1.0])) == 0
+    assert most_probable_option([0.4, 0.2, 0.4], criterion_of([0.0, 0.5, 1.0], weight=-1.0)) == 2
+    assert most_probable_option([0.3, 0.1 + 0.2, 0.4 - 0.1], criterion_of([0.5, 0.0, 1.0])) == 1  # equal up to rounding
+
+
+def test_without_mass_on_an_option_there_is_no_most_probable_one():
+    assert most_probable_option([0.0, 0.0, 1.0], criterion_of([0.0, 1.0, None])) is None
+
+
+def test_the_masses_must_be_those_of_the_options():
+    with pytest.raises(InvalidInputError, match="2 probabilities for the 3 options"):
+        most_probable_option([0.5, 0.5], criterion_of([0.0, 0.5, 1.0]))
+    with pytest.raises(InvalidInputError, match="finite"):
+        most_probable_option([0.5, -0.5], criterion_of([0.0, 1.0]))
