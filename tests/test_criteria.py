@@ -14,6 +14,7 @@ from evenhand.criteria import (
     Option,
     Rubric,
     fold_label,
+    with_na_option,
     yes_no_criterion,
 )
 from evenhand.errors import InvalidCriterionError
@@ -51,6 +52,11 @@ def criterion(*options, **more):
             r"names more than once: \['tone'\]",
         ),
         (lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD, weight=0),)), "has the weight 0; one must count"),
+        (
+            lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD),), na_partial=1.5),
+            r"'all' has the na_partial 1.5; it lies in \[0, 1\]",
+        ),
+        (lambda: ChecklistItem(question=" ", name="a"), "item 'a' has the question ' '; give it a yes/no question"),
         (lambda: Checklist(name="list", items=()), "the checklist 'list' is empty"),
         (
             lambda: Checklist(name="list", items=(ChecklistItem(name="a", question="?"),) * 2),
@@ -63,10 +69,93 @@ def test_a_contradiction_is_refused_by_name(make, message):
         make()
 
 
-@pytest.mark.parametrize("weight", [0, -1, math.inf, math.nan])
-def test_a_checklist_item_has_a_positive_weight(weight):
-    with pytest.raises(ValidationError, match="weight"):
+@pytest.mark.parametrize("weight", [-1, 100.5, math.inf, math.nan])
+def test_a_checklist_item_weighs_from_0_to_100(weight):
+    with pytest.raises(InvalidCriterionError, match=r"the checklist item 'a' has the weight .*; it lies in \[0, 100\]"):
         ChecklistItem(name="a", question="?", weight=weight)
+    assert [ChecklistItem(question="?", weight=ends).weight for ends in (0, 100)] == [0.0, 100.0]
+
+
+def test_the_items_of_a_checklist_may_all_weigh_nothing():
+    assert Checklist(name="list", items=(ChecklistItem(question="?", weight=0),)).items[0].weight == 0
+
+
+def test_an_item_without_a_name_is_called_by_its_number():
+    items = (ChecklistItem(question="a?"), ChecklistItem(question="b?", name="b"), ChecklistItem(question="c?"))
+    checklist = Checklist(name="list", items=items)
+    assert [item.name for item in checklist.items] == ["1", "b", "3"]
+    assert Checklist.model_validate_json(checklist.model_dump_json()) == checklist
+    with pytest.raises(InvalidCriterionError, match=r"names more than once: \['2'\]"):
+        Checklist(name="list", items=(ChecklistItem(question="a?", name="2"), ChecklistItem(question="b?")))
+
+
+def checklist_of(prerequisites):
+    items = tuple(
+        ChecklistItem(name=name, question=f"{name}?", prerequisites=tuple(needed))
+        for name, needed in prerequisites.items()
+    )
+    return Checklist(name="list", items=items)
+
+
+def test_prerequisites_name_other_items():
+    assert checklist_of({"a": "", "b": "a", "c": "ab"}).items[2].prerequisites == ("a", "b")
+    with pytest.raises(
+        InvalidCriterionError, match="the item 'b' of the checklist 'list' has the prerequisite 'z', which is no item's"
+    ):
+        checklist_of({"a": "", "b": "z"})
+
+
+@pytest.mark.parametrize(
+    ("prerequisites", "circles"),
+    [
+        ({"a": "a"}, {"'a' -> 'a'"}),
+        ({"a": "b", "b": "a"}, {"'a' -> 'b' -> 'a'", "'b' -> 'a' -> 'b'"}),
+        (
+            {"a": "b", "b": "c", "c": "d", "d": "b"},
+            {"'b' -> 'c' -> 'd' -> 'b'", "'c' -> 'd' -> 'b' -> 'c'", "'d' -> 'b' -> 'c' -> 'd'"},
+        ),
+    ],
+)
+def test_prerequisites_do_not_go_in_circles(prerequisites, circles):
+    with pytest.raises(
+        InvalidCriterionError, match="the prerequisites of the checklist 'list' go in a circle"
+    ) as caught:
+        checklist_of(prerequisites)
+    assert str(caught.value).split(": ")[1].split(";")[0] in circles
+
+
+@given(st.lists(st.sets(st.integers(0, 9), max_size=3), min_size=1, max_size=10))
+def test_only_circles_are_refused(edges):
+    graph = {
+        str(node): {str(target) for target in targets if target < len(edges)} for node, targets in enumerate(edges)
+    }
+    reached = graph
+    for _ in graph:  # as many steps as there are items reach all that can be reached
+        reached = {name: needed | {far for near in needed for far in reached[near]} for name, needed in reached.items()}
+    if any(name in needed for name, needed in reached.items()):
+        with pytest.raises(InvalidCriterionError, match="go in a circle"):
+            checklist_of(graph)
+    else:
+        assert len(checklist_of(graph).items) == len(edges)
+
+
+@pytest.mark.parametrize(
+    ("labels", "added"),
+    [
+        (("Good", "Bad"), "N/A"),
+        (("n/a", "Bad"), "Not applicable"),
+        (("N/A", "not  applicable", "DOES NOT APPLY"), "N/A (2)"),
+        (("N/A", "Not applicable", "Does not apply", "N/A (2)"), "N/A (3)"),
+    ],
+)
+def test_an_na_option_can_be_offered(labels, added):
+    plain = criterion(*(Option(label=label, value=index / 10) for index, label in enumerate(labels)))
+    offered = with_na_option(plain)
+    assert offered.labels == (*labels, added)
+    assert offered.na_index == len(labels)
+    assert offered.options[-1].description
+    assert with_na_option(offered) is offered
+    assert Criterion.model_validate(offered.model_dump()) == offered
 
 
 def test_an_unknown_field_is_refused():

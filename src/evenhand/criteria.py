@@ -7,15 +7,20 @@ in evenhand: ``"Very  good"`` and ``"very good"`` are one label.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import count
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from evenhand.errors import InvalidCriterionError, did_you_mean
 
 Scale = Literal["binary", "ordinal", "nominal", "pairwise"]
 NaStrategy = Literal["skip", "zero", "partial", "fail"]
+MOST_ITEM_WEIGHT = 100
+NA_LABELS = ("N/A", "Not applicable", "Does not apply")
+"""What an NA option that is added may be called, the first choice first."""
 
 
 def fold_label(label: str) -> str:
@@ -76,6 +81,7 @@ class Criterion(FrozenModel):
         weight: What the criterion counts in a rubric; negative for a fault.
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: Name shown to the judge -> name of the field that holds the context.
+        section: The part of a rubric that it belongs to; empty for none.
     """
 
     name: str
@@ -85,6 +91,7 @@ class Criterion(FrozenModel):
     weight: float = 1.0
     prediction_field: str | None = None
     context_fields: dict[str, str] = Field(default_factory=dict)
+    section: str = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -160,6 +167,26 @@ def yes_no_criterion(name: str, description: str, *, weight: float = 1.0, na: bo
     return Criterion(name=name, description=description, options=options, scale="binary", weight=weight)
 
 
+def with_na_option(criterion: Criterion) -> Criterion:
+    """The criterion with an option that says that it does not apply; the criterion itself when it has one.
+
+    >>> with_na_option(yes_no_criterion("cites", "Does the response cite a source?")).labels
+    ('Yes', 'No', 'N/A')
+    """
+    if criterion.na_index is not None:
+        return criterion
+    taken = {fold_label(label) for label in criterion.labels}
+    label = next(label for label in _na_labels() if fold_label(label) not in taken)
+    added = Option(label=label, na=True, description="There is nothing here that the criterion could judge.")
+    return criterion.model_copy(update={"options": (*criterion.options, added)})
+
+
+def _na_labels() -> Iterator[str]:
+    yield from NA_LABELS
+    for number in count(2):
+        yield f"{NA_LABELS[0]} ({number})"
+
+
 def _check_names(kind: str, name: str, names: Sequence[str]) -> None:
     if not names:
         raise InvalidCriterionError(f"the {kind} {name!r} is empty; give it at least one")
@@ -183,10 +210,14 @@ class Rubric(FrozenModel):
     criteria: tuple[Criterion, ...]
     description: str = ""
     na_strategy: NaStrategy = "skip"
-    na_partial: Annotated[float, Field(ge=0, le=1)] = 0.5
+    na_partial: float = 0.5
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if not 0 <= self.na_partial <= 1:
+            raise InvalidCriterionError(
+                f"the rubric {self.name!r} has the na_partial {self.na_partial!r}; it lies in [0, 1]"
+            )
         _check_names("rubric", self.name, [criterion.name for criterion in self.criteria])
         if all(criterion.weight == 0 for criterion in self.criteria):
             raise InvalidCriterionError(f"every criterion of the rubric {self.name!r} has the weight 0; one must count")
@@ -194,13 +225,36 @@ class Rubric(FrozenModel):
 
 
 class ChecklistItem(FrozenModel):
-    """One yes/no question of a checklist; ``weight`` is positive, ``na`` offers N/A as an answer."""
+    """One yes/no question of a checklist.
 
-    name: str
+    Attributes:
+        question: A yes is what is wished for.
+        name: Names the item's scores. An item without a name is called by its number in the checklist: ``"1"``.
+        weight: What it counts, in [0, 100]; an item of weight 0 is asked and reported, and does not count.
+        category: Groups items in reports; empty for none.
+        na: N/A is offered as an answer.
+        prerequisites: Names of the items of the same checklist without which this one cannot be met.
+    """
+
     question: str
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    name: str = ""
+    weight: float = 1.0
     category: str = ""
     na: bool = False
+    prerequisites: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        known_as = self.name or self.question
+        if not self.question.strip():
+            raise InvalidCriterionError(
+                f"the checklist item {known_as!r} has the question {self.question!r}; give it a yes/no question"
+            )
+        if not 0 <= self.weight <= MOST_ITEM_WEIGHT:
+            raise InvalidCriterionError(
+                f"the checklist item {known_as!r} has the weight {self.weight!r}; it lies in [0, {MOST_ITEM_WEIGHT}]"
+            )
+        return self
 
     def as_criterion(self) -> Criterion:
         """The item as a binary criterion."""
@@ -208,7 +262,16 @@ class ChecklistItem(FrozenModel):
 
 
 class Checklist(FrozenModel):
-    """A list of yes/no questions about one response."""
+    """A list of yes/no questions about one response.
+
+    Attributes:
+        name: Names the score.
+        items: With different names; those without one are given their number, counted from 1. All weights may be 0,
+            which leaves the weighted score undefined.
+        description: What the checklist is for.
+        prediction_field: The field that holds the response when predictions are not given.
+        context_fields: Name shown to the judge -> name of the field that holds the context.
+    """
 
     name: str
     items: tuple[ChecklistItem, ...]
@@ -216,7 +279,31 @@ class Checklist(FrozenModel):
     prediction_field: str | None = None
     context_fields: dict[str, str] = Field(default_factory=dict)
 
+    @field_validator("items")
+    @classmethod
+    def _named(cls, items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
+        return tuple(
+            item if item.name.strip() else item.model_copy(update={"name": str(number)})
+            for number, item in enumerate(items, start=1)
+        )
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _check_names("checklist", self.name, [item.name for item in self.items])
+        names = [item.name for item in self.items]
+        _check_names("checklist", self.name, names)
+        for item in self.items:
+            for needed in item.prerequisites:
+                if needed not in names:
+                    raise InvalidCriterionError(
+                        f"the item {item.name!r} of the checklist {self.name!r} has the prerequisite {needed!r}, which "
+                        f"is no item's name; name other items of the checklist. {did_you_mean(needed, names)}"
+                    )
+        try:
+            TopologicalSorter({item.name: item.prerequisites for item in self.items}).prepare()
+        except CycleError as error:
+            circle = " -> ".join(map(repr, reversed(error.args[1])))
+            raise InvalidCriterionError(
+                f"the prerequisites of the checklist {self.name!r} go in a circle: {circle}; "
+                "an item may only depend on items that do not depend on it"
+            ) from error
         return self
