@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement
+from evenhand.statistics.classification import ValueErrors, accuracy, confusion_matrix, value_errors
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.cycles import CycleRate, cycle_rate
 from evenhand.statistics.disagreement import Agreement
@@ -28,6 +29,7 @@ from evenhand.statistics.pairwise import (
     holm,
     indistinguishable_groups,
 )
+from evenhand.statistics.panel import EffectiveJudges, draw_stability, effective_judges, greatest_unseen_share
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_win_rate
@@ -41,6 +43,7 @@ __all__ = [
     "Agreement",
     "Contests",
     "CycleRate",
+    "EffectiveJudges",
     "GradeScore",
     "Interval",
     "LengthControlled",
@@ -55,15 +58,21 @@ __all__ = [
     "SignFlipTest",
     "Strength",
     "SystemRanking",
+    "ValueErrors",
     "WinRate",
+    "accuracy",
     "cluster_resamples",
     "cohen_kappa",
     "compare_pairs",
+    "confusion_matrix",
     "cycle_rate",
+    "draw_stability",
+    "effective_judges",
     "fit_bradley_terry",
     "fit_davidson",
     "fleiss_kappa",
     "grade_score",
+    "greatest_unseen_share",
     "gwet_ac",
     "holm",
     "indistinguishable_groups",
@@ -79,6 +88,7 @@ __all__ = [
     "rate",
     "ratio_intervals",
     "sign_flip_p_value",
+    "value_errors",
     "win_rate_intervals",
     "win_rates",
 ]
