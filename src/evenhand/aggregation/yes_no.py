@@ -1,4 +1,4 @@
-"""How sure a yes or no is, from the log-probabilities of the first token of the answer."""
+"""How sure a yes or no is, from the log-probabilities of the token of the answer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.errors import InvalidInputError
+from evenhand.tokens import spoken_word
 
 Answer = Literal["yes", "no", "na"]
 ConfidenceLevel = Literal["no_10", "no_30", "unsure", "yes_70", "yes_90"]
 
 _LEVELS: tuple[tuple[float, ConfidenceLevel], ...] = ((0.2, "no_10"), (0.4, "no_30"), (0.6, "unsure"), (0.8, "yes_70"))
-_SURROUNDINGS = " \t\r\n\u0120\u010a\u2581\"'`*_.,:;!()[]{}<>"
-"""What may stand around a word within a token: white space and its marks in vocabularies (Ġ, Ċ, ▁), quotes,
-Markdown, punctuation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def yes_no_confidence(top_logprobs: Iterable[tuple[str, float]]) -> YesNoProbabi
     for token, logprob in top_logprobs:
         if math.isnan(logprob) or logprob > 1e-6:
             raise InvalidInputError(f"the token {token!r} has the log-probability {logprob!r}; it must be <= 0")
-        word = token.strip(_SURROUNDINGS).casefold()
+        word = spoken_word(token)
         if word in masses:
             masses[word].append(math.exp(logprob))
     return yes_no_probability(math.fsum(masses["yes"]), math.fsum(masses["no"]))

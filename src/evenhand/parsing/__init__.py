@@ -13,5 +13,6 @@ writes every mention of a label as one private character, so that the rules read
 
 from evenhand.parsing.match import Kind, Match, Reason
 from evenhand.parsing.reading import match_closest_option
+from evenhand.parsing.token_probabilities import option_probabilities
 
-__all__ = ["Kind", "Match", "Reason", "match_closest_option"]
+__all__ = ["Kind", "Match", "Reason", "match_closest_option", "option_probabilities"]

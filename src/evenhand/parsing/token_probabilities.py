@@ -1,0 +1,204 @@
+"""How probable each answer was at the token with which a judge gave its verdict."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from evenhand.tokens import spoken_word
+from evenhand.votes import TokenLogprob
+
+Span = tuple[int, int]
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>|\\x([0-9A-Fa-f]{2})")
+_BYTES_TOKEN = re.compile(r"(?:<0x[0-9A-Fa-f]{2}>)+|bytes:(?:\\x[0-9A-Fa-f]{2})+")
+_MARKED_SPACE = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
+_ABOVE_ONE = 1e-6
+_TRUTH = {"true": "yes", "false": "no"}
+
+
+def option_probabilities(
+    logprobs: Sequence[TokenLogprob],
+    answers: Sequence[str],
+    chosen: int | None,
+    *,
+    text: str,
+    span: Span | None = None,
+) -> tuple[float, ...] | None:
+    """The probability mass of each answer at the token of the verdict.
+
+    That token is, in the stretch of the reply that ``span`` names, the first one whose word is the chosen answer.
+    Without a span it is the last such token of the whole reply, since the verdict comes after the reasons. Where
+    nothing was chosen it is the first token that names an answer itself or among its alternatives.
+
+    The mass of an answer is summed over every surface form among the likeliest tokens there (see
+    :func:`~evenhand.tokens.spoken_word`); the generated token counts once, whether the server lists it or not. An
+    answer is only read where one token is the whole of it: a token that merely begins an answer ("Part" of "Partly
+    met") counts for none, and where the chosen answer itself took several tokens there is no result. Codes of one
+    character avoid that.
+
+    Args:
+        logprobs: Per generated token.
+        answers: What the judge names the options by, as shown.
+        chosen: The index of the answer that was read from the reply.
+        text: The reply. Its tokens may be written as the vocabulary writes them, be bytes of characters, and have
+            hidden thinking before or special tokens around them.
+        span: Character offsets of the verdict in ``text``.
+
+    Returns:
+        One mass an answer, not normalised: their sum is the covered mass, at most 1. None where no such token can be
+        found, or two answers cannot be told apart by one word.
+
+    >>> from math import log
+    >>> top = (("Yes", log(0.5)), (" yes", log(0.25)), ("No", log(0.125)))
+    >>> masses = option_probabilities([TokenLogprob(token="Yes", logprob=log(0.5), top=top)], ["yes", "no"], 0,
+    ...                               text="Yes")
+    >>> [round(mass, 9) for mass in masses]
+    [0.75, 0.125]
+    """
+    words = _words(answers, by_truth=span is not None)
+    if words is None:
+        return None
+    places = range(len(logprobs)) if span is None else _tokens_at(logprobs, text, span)
+    place = _verdict_token(logprobs, places, words, chosen, last=span is None)
+    return None if place is None else _masses(logprobs[place], words, len(answers))
+
+
+def _words(answers: Sequence[str], *, by_truth: bool) -> Mapping[str, int] | None:
+    """Word -> the answer that it names; None if a word names two answers, or an answer has none."""
+    words = {spoken_word(answer): index for index, answer in enumerate(answers)}
+    if len(words) < len(answers) or "" in words:
+        return None
+    if by_truth:
+        words |= {truth: words[word] for truth, word in _TRUTH.items() if word in words and truth not in words}
+    return words
+
+
+def _verdict_token(
+    logprobs: Sequence[TokenLogprob], places: Sequence[int], words: Mapping[str, int], chosen: int | None, *, last: bool
+) -> int | None:
+    if chosen is not None:
+        naming = [place for place in places if words.get(spoken_word(logprobs[place].token)) == chosen]
+        if last:  # among prose an "a" is no A
+            naming = [place for place in naming if not _is_article(logprobs[place].token)]
+        return naming[-1 if last else 0] if naming else None
+    for place in places:
+        if any(spoken_word(token) in words for token, _ in _candidates(logprobs[place])):
+            return place
+    return None
+
+
+def _is_article(token: str) -> bool:
+    word = spoken_word(token)
+    return len(word) == 1 and word.isalpha() and word in token
+
+
+def _candidates(entry: TokenLogprob) -> Iterator[tuple[str, float]]:
+    """The likeliest tokens at a place, each once, the generated one among them."""
+    yield from dict.fromkeys(entry.top)
+    if entry.token not in {token for token, _ in entry.top}:
+        yield entry.token, entry.logprob
+
+
+def _masses(entry: TokenLogprob, words: Mapping[str, int], count: int) -> tuple[float, ...] | None:
+    terms: list[list[float]] = [[] for _ in range(count)]
+    for token, logprob in _candidates(entry):
+        index = words.get(spoken_word(token))
+        if index is not None and logprob <= _ABOVE_ONE:  # what is no log-probability (NaN, 0.5) counts for nothing
+            terms[index].append(math.exp(min(0.0, logprob)))
+    masses = [math.fsum(parts) for parts in terms]
+    covered = math.fsum(masses)
+    if covered <= 0:
+        return None
+    return tuple(mass / max(1.0, covered) for mass in masses)
+
+
+def _tokens_at(logprobs: Sequence[TokenLogprob], text: str, span: Span) -> list[int]:
+    """The tokens that cover a stretch of the text."""
+    start, end = span
+    return [
+        place
+        for place, extent in enumerate(_extents([entry.token for entry in logprobs], text))
+        if extent is not None and extent[0] < end and start < extent[1]
+    ]
+
+
+def _extents(tokens: Sequence[str], text: str) -> list[Span | None]:
+    """Where each token stands in the text, by character; None where that cannot be told."""
+    sought = text.strip()
+    if not sought:
+        return [None] * len(tokens)
+    shift = text.index(sought)
+    for pieces in (
+        [_plain_bytes(token) for token in tokens],
+        [_plain_bytes(token.translate(_MARKED_SPACE)) for token in tokens],
+        [_byte_level(token) for token in tokens],
+    ):
+        start = b"".join(pieces).rfind(_encoded(sought))
+        if start >= 0:
+            return _by_character(pieces, start, sought, shift)
+    return _one_after_another(tokens, text)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _plain_bytes(token: str) -> bytes:
+    r"""The bytes of a token; parts of a character come as ``<0xE2>`` or ``bytes:\xe2``."""
+    if _BYTES_TOKEN.fullmatch(token):
+        return bytes(int(found.group(1) or found.group(2), 16) for found in _BYTE.finditer(token))
+    return _encoded(token)
+
+
+def _byte_level(token: str) -> bytes:
+    """The bytes of a token written in the alphabet of byte-level vocabularies, one character a byte."""
+    return b"".join(_BYTE_ALPHABET.get(character, _encoded(character)) for character in token)
+
+
+def _byte_alphabet() -> Mapping[str, bytes]:
+    """Printable bytes stand for themselves; the others, in order, for the characters from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in set(printable)]
+    return {chr(byte): bytes([byte]) for byte in printable} | {
+        chr(0x100 + place): bytes([byte]) for place, byte in enumerate(others)
+    }
+
+
+_BYTE_ALPHABET = _byte_alphabet()
+
+
+def _by_character(pieces: Sequence[bytes], start: int, sought: str, shift: int) -> list[Span | None]:
+    """Extents in characters from the bytes of the tokens, of which those from ``start`` on are the text."""
+    bounds = [0, *accumulate(len(_encoded(character)) for character in sought)]
+    character_at = {byte: place for place, byte in enumerate(bounds)}
+    ends = list(accumulate(len(piece) for piece in pieces))
+    extents: list[Span | None] = []
+    for piece, end in zip(pieces, ends, strict=True):
+        first, last = max(0, end - len(piece) - start), min(bounds[-1], end - start)
+        if first >= last:
+            extents.append(None)
+            continue
+        while first not in character_at:  # within a character: all of it
+            first -= 1
+        while last not in character_at:
+            last += 1
+        extents.append((shift + character_at[first], shift + character_at[last]))
+    return extents
+
+
+def _one_after_another(tokens: Sequence[str], text: str, *, window: int = 32) -> list[Span | None]:
+    """Extents of the tokens that stand in the text in this order; None for the others (halves of characters, marks)."""
+    extents: list[Span | None] = []
+    cursor = 0
+    for token in tokens:
+        core = token.translate(_MARKED_SPACE).replace("\ufffd", "").strip()
+        found = text.find(core, cursor, cursor + window + len(core)) if core else -1
+        if found < 0:
+            extents.append(None)
+            continue
+        cursor = found + len(core)
+        extents.append((found, cursor))
+    return extents
