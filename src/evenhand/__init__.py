@@ -43,7 +43,7 @@ _HOMES = {
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",
     "WinrateTable": "evenhand.tables",
-    "aggregate": "evenhand.aggregation",
+    "aggregate": "evenhand.recorded",
     "catalog_path": "evenhand.registration",
     "evaluation_module": "evenhand.hugging_face",
     "judge": "evenhand.tables",
@@ -54,13 +54,13 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from evenhand.aggregation import aggregate
     from evenhand.artifacts import load
     from evenhand.criteria import Criterion, Option, Rubric
     from evenhand.errors import EvenhandError
     from evenhand.hugging_face import evaluation_module
     from evenhand.parsing import match_closest_option
     from evenhand.question import Question
+    from evenhand.recorded import aggregate
     from evenhand.registration import catalog_path, register
     from evenhand.tables import JudgementTable, WinrateTable, judge, winrates
     from evenhand.votes import Completion, Match, Verdict, Vote

@@ -1,0 +1,42 @@
+"""Votes that were recorded elsewhere: read, aggregated and compared with the truth, without a call.
+
+Read :func:`aggregate` first; :mod:`evenhand.recorded.reading` says what may stand for a vote.
+"""
+
+from evenhand.recorded.aggregating import aggregate
+from evenhand.recorded.levels import Scale, Undefined, defined
+from evenhand.recorded.reading import (
+    YES_OR_NO,
+    RecordedVote,
+    RecordedVotes,
+    VoteReader,
+    is_abstention,
+    judge_weights,
+    named_votes,
+)
+from evenhand.recorded.summary import (
+    NO_VERDICT,
+    Comparison,
+    VoteSummary,
+    adjacent_accuracy,
+    summarize_votes,
+)
+
+__all__ = [
+    "NO_VERDICT",
+    "YES_OR_NO",
+    "Comparison",
+    "RecordedVote",
+    "RecordedVotes",
+    "Scale",
+    "Undefined",
+    "VoteReader",
+    "VoteSummary",
+    "adjacent_accuracy",
+    "aggregate",
+    "defined",
+    "is_abstention",
+    "judge_weights",
+    "named_votes",
+    "summarize_votes",
+]
