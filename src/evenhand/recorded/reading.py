@@ -93,7 +93,7 @@ class VoteReader:
 
         Args:
             vote: As it was recorded.
-            who: Whose vote it is, for the message.
+            who: The beginning of a message about it: whose vote it is, and a verb.
 
         Raises:
             InvalidInputError: If the vote is no label, no index and no abstention.
@@ -121,7 +121,7 @@ class VoteReader:
 
     def _vote(self, judge: str, recorded: object, where: str) -> Vote:
         order = tuple(range(len(self.criterion.options)))
-        index = self.index_of(recorded, f"{where}: the judge {judge!r}")
+        index = self.index_of(recorded, f"{where}: the judge {judge!r} voted")
         if index is None:
             return Vote(judge_id=judge, order=order, unscored_reason="empty")
         option = self.criterion.options[index]
@@ -161,7 +161,7 @@ class VoteReader:
         last = len(self.criterion.options) - 1
         index = "(they are numbers, so a number is a label, not an index)" if self.numerals else f"an index 0 … {last}"
         return (
-            f"{who} voted {vote!r}, which is no option of {self.criterion.name!r}. "
+            f"{who} {vote!r}, which is no option of {self.criterion.name!r}. "
             f"{did_you_mean(vote, self.criterion.labels)[:-1]}{' ' if self.numerals else ', '}{index}, or None for an "
             "abstention"
         )

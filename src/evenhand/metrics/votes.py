@@ -1,0 +1,252 @@
+"""Votes that were recorded elsewhere, aggregated and compared with the ground truth, without a call."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union, cast
+
+from evenhand.aggregation import RULES, aggregate, check_rule, check_weights
+from evenhand.artifacts import load_criteria_artifact, load_criterion
+from evenhand.criteria import Criterion, Scale
+from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.metrics.base import interval_scores, score_name_of
+from evenhand.recorded import (
+    NO_VERDICT,
+    YES_OR_NO,
+    Comparison,
+    Undefined,
+    VoteReader,
+    is_abstention,
+    judge_weights,
+    summarize_votes,
+)
+from evenhand.statistics import Agreement, Interval
+from evenhand.unitxt_bases import Criteria, EmptyPrediction, EvaluationInput, MapReduceMetric, Maybe
+from evenhand.votes import Verdict
+
+SCALES = ("binary", "ordinal", "nominal")
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedVotes:
+    """What one instance maps to.
+
+    Attributes:
+        score_name: The main score's name in this evaluation.
+        criterion: The criterion.
+        verdict: The verdict with all votes.
+        reference: The option that is right; None where it is not known.
+    """
+
+    score_name: str
+    criterion: Criterion
+    verdict: Verdict
+    reference: Union[int, None]
+
+
+class VoteAggregation(MapReduceMetric):
+    """Reduces recorded votes to a verdict an instance, and the verdicts to scores. It makes no calls.
+
+    A prediction is the votes on one instance: a list with one a judge, or a dict judge -> vote; each vote is a label,
+    an index, or None for an abstention, which is missing and no level. References are ground-truth labels or indices,
+    where there are any. ``prediction_field`` and ``reference_field`` read them from the task data instead.
+
+    Attributes:
+        scale: ``binary``, ``ordinal`` or ``nominal``; the criterion's must be the same.
+        rule: The panel rule; the scale's default when None.
+        criteria: What was voted on: an artifact, its catalog id, or a frozen criterion. Binary votes are yes (or True,
+            or 1) and no (False, 0) without it.
+        judge_weights: For the weighted rules: a list with one weight a judge, or a dict judge -> weight.
+        resamples: Draws for the intervals of alpha and kappa.
+        seed: Of the draws.
+    """
+
+    main_score: str = "votes"
+    prediction_type: Any = Any
+    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
+
+    scale: str = "binary"
+    rule: Maybe[str] = None
+    criteria: Maybe[Criteria] = None
+    judge_weights: Maybe[Union[List[float], Dict[str, float]]] = None
+    resamples: int = 1000
+    seed: int = 0
+
+    def prepare(self) -> None:
+        """Make a frozen criterion an artifact, which unitxt can copy and write."""
+        super().prepare()
+        given: object = self.criteria
+        if isinstance(given, Criterion):
+            self.criteria = load_criteria_artifact(given)
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it."""
+        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
+            return {**data, "criteria": self.criteria.to_dict()}
+        return data
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there are votes."""
+        super().verify()
+        if self.scale not in SCALES:
+            raise UnknownRuleError(f"scale is {self.scale!r}. {did_you_mean(self.scale, SCALES)}")
+        rule = check_rule(self.rule, cast(Scale, self.scale))
+        weights = self.judge_weights
+        if isinstance(weights, dict):
+            check_weights(weights, rule)
+        elif weights is not None:
+            check_weights({f"judge_{place}": weight for place, weight in enumerate(weights)}, rule)
+        if self.criteria is not None:
+            self.criterion()
+
+    def criterion(self) -> Criterion:
+        """What was voted on.
+
+        Raises:
+            InvalidCriterionError: If there is none, or its scale is another one.
+        """
+        if self.criteria is None:
+            if self.scale == "binary":
+                return YES_OR_NO
+            raise InvalidCriterionError(
+                f"{self.scale} votes need criteria, which say what the options are: as in metrics.evenhand.votes."
+                f"{self.scale}.{RULES[cast(Scale, self.scale)][0]}[criteria=criteria.evenhand.direct.relevance]"
+            )
+        criterion = load_criterion(self.criteria)
+        if criterion.scale != self.scale:
+            raise InvalidCriterionError(
+                f"the criterion {criterion.name!r} is {criterion.scale}, and the metric aggregates {self.scale} votes: "
+                f"take metrics.evenhand.votes.{criterion.scale}.{RULES[criterion.scale][0]}, or another criterion"
+            )
+        return criterion
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
+        """Aggregate the votes on all instances."""
+        criterion = self.criterion()
+        reader = VoteReader.of(criterion)
+        name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
+        return [
+            AggregatedVotes(
+                score_name=name,
+                criterion=criterion,
+                verdict=self._verdict(prediction, reader, f"instance {row}"),
+                reference=_reference(references, reader, f"instance {row}"),
+            )
+            for row, (prediction, references, _) in enumerate(evaluation_inputs_stream)
+        ]
+
+    def reduce_one(self, intermidate: AggregatedVotes) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance."""
+        verdict, main, right = intermidate.verdict, intermidate.score_name, intermidate.reference
+        judged = verdict.selected_index
+        results = {
+            "selected_option": verdict.selected_label,
+            "value": verdict.value,
+            "aggregated_value": verdict.aggregated_value,
+            "agreement": verdict.agreement,
+            "na": verdict.na,
+            "unscored_reason": verdict.unscored_reason,
+            "num_votes": len(verdict.votes),
+            "num_abstentions": sum(vote.selected_index is None for vote in verdict.votes),
+            "reference": None if right is None else intermidate.criterion.options[right].label,
+            "match": None if right is None or judged is None else judged == right,
+        }
+        named = {f"{main}_{name}": value for name, value in results.items() if value is not None}
+        score = math.nan if verdict.aggregated_value is None else verdict.aggregated_value
+        return {main: score, **named, "score_name": main}
+
+    def reduce(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
+        """The global scores: the aggregated score, how far the judges agree, and how often they are right."""
+        main, criterion = intermediates[0].score_name, intermediates[0].criterion
+        summary = summarize_votes(
+            [intermediate.verdict for intermediate in intermediates],
+            criterion,
+            [intermediate.reference for intermediate in intermediates],
+            level=self.confidence_level,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        found = summary.scores
+        scores: Dict[str, Any] = self._shown(main, found.score)
+        scores |= self._shown(f"{main}_agreement", found.agreement)
+        scores |= self._shown(f"{main}_krippendorff_alpha", summary.krippendorff_alpha)
+        for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1"):
+            value = getattr(found, name)
+            scores[f"{main}_{name}"] = math.nan if value is None else value
+        for name in ("num_votes", "num_abstentions", "num_na_votes"):
+            scores[f"{main}_{name}"] = getattr(summary, name)
+        if summary.comparison is not None:
+            scores |= self._comparison_scores(main, summary.comparison)
+        return {**scores, "score_name": main}
+
+    def reduce_and_bootstrap(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
+        """The global scores; they bring their own intervals."""
+        if not intermediates:
+            raise InvalidInputError("there are no recorded votes to aggregate: the data set is empty")
+        return self.reduce(intermediates)
+
+    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
+        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
+        main = scores["score_name"]
+        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
+        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
+        for bound in ("ci_low", "ci_high"):
+            if f"{main}_{bound}" in scores:
+                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
+        return annotated
+
+    def _verdict(self, prediction: Any, reader: VoteReader, where: str) -> Verdict:
+        if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):
+            raise InvalidInputError(
+                f"{where} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
+                "data field that holds them: prediction_field=…"
+            )
+        if prediction is None:
+            return NO_VERDICT
+        votes = reader.votes(prediction, where)
+        if not votes:
+            return NO_VERDICT
+        weights = judge_weights(self.judge_weights, votes, where)
+        return aggregate(votes, reader.criterion, self.rule, weights=weights)
+
+    def _comparison_scores(self, main: str, comparison: Comparison) -> Dict[str, Any]:
+        """What is known from the references."""
+        scores: Dict[str, Any] = {}
+        for name in ("num_references", "num_compared", "accuracy_if_unscored_0", "accuracy_if_unscored_1"):
+            scores[f"{main}_{name}"] = getattr(comparison, name)
+        for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
+            if getattr(comparison, name) is not None:
+                scores |= self._shown(f"{main}_{name}", getattr(comparison, name))
+        errors = comparison.errors
+        for short, name in (("rmse", "root_mean_square"), ("mae", "mean_absolute"), ("bias", "bias")):
+            scores |= self._shown(f"{main}_{short}", errors if isinstance(errors, Undefined) else getattr(errors, name))
+        rows = zip(comparison.labels, comparison.confusion_matrix, strict=True)
+        return {
+            **scores,
+            f"{main}_confusion_matrix": {
+                label: dict(zip(comparison.labels, counts, strict=True)) for label, counts in rows
+            },
+        }
+
+    def _shown(self, name: str, found: Union[Interval, Agreement, Undefined, None]) -> Dict[str, float]:
+        """A score with its interval; NaN where it is undefined."""
+        interval = found.interval if isinstance(found, Agreement) else found
+        return interval_scores(
+            name, interval if isinstance(interval, Interval) else None, with_intervals=self.return_confidence_interval
+        )
+
+
+def _reference(references: Sequence[Any], reader: VoteReader, where: str) -> Union[int, None]:
+    """The option that is right, where one is given.
+
+    Raises:
+        InvalidInputError: If references contradict each other, or one is no option.
+    """
+    given = [reference for reference in references or () if not is_abstention(reference)]
+    found = {reader.index_of(reference, f"{where}: the reference is") for reference in given}
+    if len(found) > 1:
+        raise InvalidInputError(
+            f"{where} has the references {given!r}, which name different options; give the one that is right "
+            "(evenhand.agreement compares judges with several people)"
+        )
+    return found.pop() if found else None
