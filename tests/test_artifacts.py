@@ -10,13 +10,14 @@ from evenhand.artifacts import (
     UndefinedScoreWarning,
     artifact_from_criterion,
     criterion_from_artifact,
-    load,
+    load_any_criterion,
     load_comparison,
     load_criteria_artifact,
     load_criterion,
 )
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.loading import load
 from evenhand.question import comparison_criterion
 from evenhand.registration import register
 from evenhand.tables import judge
@@ -32,6 +33,7 @@ TONE = Criterion(
     ),
     scale="nominal",
     weight=2.0,
+    section="manners",
     prediction_field="reply",
     context_fields={"request": "question"},
 )
@@ -144,7 +146,7 @@ def test_a_faulty_criterion_is_refused_in_one_line(reference, message):
         ("criteria.evenhand.direct.relevance[name=x", "is not of the form id[name=value,…]"),
         ("criteria.evenhand.direct.relevance]", "is not of the form id[name=value,…]"),
         ("criteria.evenhand.direct.relevance[name]", "is not of the form id[name=value,…]"),
-        ("", "no local catalog holds the criterion ''"),
+        ("", "no local catalog holds the entry ''"),
         ("metrics.accuracy", "has the type 'accuracy_fast', which is not a criterion"),
         ({"__type__": ["criteria"], "name": "a", "description": "b"}, "has the type ['criteria']"),
         ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "contains an artifact of the type 'accuracy_fast'"),
@@ -164,7 +166,7 @@ def test_what_is_no_criterion_is_refused_in_one_line(reference, message):
     ("content", "message"),
     [
         (b'{"name": "\xff"}', "is not UTF-8 text (byte 10)"),
-        (b"[1, 2]", "is a JSON list; it must be an object"),
+        (b"[1, 2]", "is a list; a criterion is an object"),
         (b'{\n"name": }', "is not JSON (line 2"),
         (b"[" * 100_000, "is nested too deeply"),
         (None, "cannot be read (Is a directory)"),
@@ -177,7 +179,7 @@ def test_a_file_that_holds_no_criterion(content, message, tmp_path):
     else:
         path.write_bytes(content)
     with pytest.raises(ArtifactError) as caught:
-        load(path)
+        load_any_criterion(path)
     assert str(caught.value).startswith(f"the criterion file {str(path)!r}") or "nested too deeply" in str(caught.value)
     assert message in str(caught.value)
 
@@ -186,7 +188,7 @@ def test_a_path_need_not_end_in_json(tmp_path):
     path = tmp_path / "tone.criterion"
     path.write_text(json.dumps(PLAIN), encoding="utf-8")
     assert load(str(path)).name == "tone"
-    with pytest.raises(ArtifactError, match=r"the criterion file '.*' cannot be read \(Is a directory\)"):
+    with pytest.raises(ArtifactError, match=r"the file '.*' cannot be read \(Is a directory\)"):
         load(str(tmp_path))
 
 

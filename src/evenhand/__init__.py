@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "Checklist",
+    "ChecklistItem",
     "Completion",
     "Criterion",
     "EvenhandError",
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Checklist": "evenhand.criteria",
+    "ChecklistItem": "evenhand.criteria",
     "Completion": "evenhand.votes",
     "Criterion": "evenhand.criteria",
     "EvenhandError": "evenhand.errors",
@@ -47,17 +51,17 @@ _HOMES = {
     "catalog_path": "evenhand.registration",
     "evaluation_module": "evenhand.hugging_face",
     "judge": "evenhand.tables",
-    "load": "evenhand.artifacts",
+    "load": "evenhand.loading",
     "match_closest_option": "evenhand.parsing",
     "register": "evenhand.registration",
     "winrates": "evenhand.tables",
 }
 
 if TYPE_CHECKING:
-    from evenhand.artifacts import load
-    from evenhand.criteria import Criterion, Option, Rubric
+    from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric
     from evenhand.errors import EvenhandError
     from evenhand.hugging_face import evaluation_module
+    from evenhand.loading import load
     from evenhand.parsing import match_closest_option
     from evenhand.question import Question
     from evenhand.recorded import aggregate

@@ -5,16 +5,17 @@ cannot say: the scale, the weight, and which options mean that the criterion doe
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import Any, Dict, List, Union, cast
 
 from pydantic import ValidationError
 
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option, Scale, fold_label
-from evenhand.criterion_json import read_reference, shown, validation_message
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
+from evenhand.criterion_json import read_reference
+from evenhand.documents import context_mapping, validation_message
+from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 from evenhand.question import comparison_criterion
+from evenhand.references import shown
 from evenhand.unitxt_bases import (
     Artifact,
     Criteria,
@@ -23,6 +24,20 @@ from evenhand.unitxt_bases import (
     fetch_artifact,
     own_words,
 )
+
+__all__ = [
+    "EvenhandCriterion",
+    "UndefinedScoreWarning",
+    "artifact_from_criterion",
+    "comparison_from_artifact",
+    "context_mapping",
+    "criterion_from_artifact",
+    "load_any_criterion",
+    "load_comparison",
+    "load_criteria_artifact",
+    "load_criterion",
+    "warn_without_values",
+]
 
 SCALES = ("binary", "ordinal", "nominal")
 
@@ -38,11 +53,13 @@ class EvenhandCriterion(CriteriaWithOptions):
         scale: ``binary``, ``ordinal`` or ``nominal``.
         weight: What it counts in a rubric; negative for a fault.
         na_options: Names of the options that say that the criterion does not apply; they have no value.
+        section: The part of a rubric that it belongs to; empty for none.
     """
 
     scale: str = "ordinal"
     weight: float = 1.0
     na_options: List[str] = []
+    section: str = ""
 
     def verify(self) -> None:
         """Check that the artifact is a valid :class:`~evenhand.criteria.Criterion`."""
@@ -60,7 +77,7 @@ def criterion_from_artifact(artifact: CriteriaWithOptions) -> Criterion:
         InvalidCriterionError: If the artifact contradicts itself.
     """
     criterion = _frozen(artifact)
-    _warn_without_values(criterion)
+    warn_without_values(criterion)
     return criterion if criterion.has_values else _without_values(criterion)
 
 
@@ -96,30 +113,12 @@ def artifact_from_criterion(criterion: Criterion) -> Criteria:
         options=[CriteriaOption(name=option.label, description=option.description) for option in criterion.options],
         option_map={option.label: option.value for option in criterion.options if option.value is not None} or None,
         na_options=[option.label for option in criterion.options if option.na],
+        section=criterion.section,
     )
 
 
-def context_mapping(fields: Union[str, Sequence[str], Mapping[str, str], None]) -> dict[str, str]:
-    """Context fields in any of unitxt's forms, as name shown -> field read.
-
-    >>> context_mapping(["question", "context"])
-    {'question': 'question', 'context': 'context'}
-    """
-    if not fields:
-        return {}
-    if isinstance(fields, str):
-        return {fields: fields}
-    if isinstance(fields, Mapping):
-        return dict(fields)
-    if not isinstance(fields, Sequence):
-        raise InvalidInputError(
-            f"context_fields is {fields!r}; give a field name, a list of them, or a mapping name shown -> field"
-        )
-    return {field: field for field in fields}
-
-
 def load_criterion(reference: object) -> Criterion:
-    """A criterion with options from a catalog id, a JSON file, a dict, a JSON text, an artifact or a frozen value.
+    """A criterion with options from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
 
     Raises:
         ArtifactError: If there is no such artifact, or it is not a criterion with options.
@@ -133,12 +132,12 @@ def load_criterion(reference: object) -> Criterion:
             f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
             "assessment needs one with options, such as 'criteria.evenhand.direct.relevance'"
         )
-    _warn_without_values(found)
+    warn_without_values(found)
     return found
 
 
-def load(reference: object) -> Criterion:
-    """The criterion that a catalog id, a JSON file, a dict, a JSON text or an artifact stands for.
+def load_any_criterion(reference: object) -> Criterion:
+    """The criterion that a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact stands for.
 
     Without options it is the criterion of a comparison.
 
@@ -148,13 +147,13 @@ def load(reference: object) -> Criterion:
     """
     found = _resolve(reference)
     if isinstance(found, Criterion):
-        _warn_without_values(found)
+        warn_without_values(found)
         return found
     return criterion_from_artifact(found) if isinstance(found, CriteriaWithOptions) else comparison_from_artifact(found)
 
 
 def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
-    """The pairwise criterion from a catalog id, a JSON file, a dict, a JSON text, an artifact or a frozen value.
+    """The pairwise criterion from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
 
     Raises:
         ArtifactError: If there is no such artifact, or it is not a criterion.
@@ -227,6 +226,7 @@ def _frozen(artifact: CriteriaWithOptions) -> Criterion:
             weight=getattr(artifact, "weight", 1.0),
             prediction_field=artifact.prediction_field,
             context_fields=context_mapping(artifact.context_fields),
+            section=getattr(artifact, "section", ""),
         )
     except ValidationError as error:
         raise InvalidCriterionError(
@@ -239,7 +239,8 @@ def _without_values(criterion: Criterion) -> Criterion:
     return criterion.model_copy(update={"options": options})
 
 
-def _warn_without_values(criterion: Criterion) -> None:
+def warn_without_values(criterion: Criterion, *, stacklevel: int = 3) -> None:
+    """Warn (:class:`UndefinedScoreWarning`) if an option that is not NA has no value."""
     unvalued = [option.label for option in criterion.options if not option.na and option.value is None]
     if unvalued:
         warnings.warn(
@@ -247,7 +248,7 @@ def _warn_without_values(criterion: Criterion) -> None:
             "selected, and every score is missing. Give each option a value in [0, 1] (in unitxt's form: an "
             "option_map)",
             UndefinedScoreWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from evenhand.documents import read_document
 from evenhand.errors import ArtifactError
 from evenhand.unitxt_bases import (
     Artifact,
@@ -39,6 +40,11 @@ def catalog_entries() -> dict[str, Path]:
     """The ids of everything in evenhand's own catalog, sorted, and their files."""
     root = catalog_path()
     return {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
+
+
+def entry_ids(prefix: str) -> list[str]:
+    """The ids of evenhand's own entries below a prefix such as ``rubrics``, sorted."""
+    return sorted(identifier for identifier in catalog_entries() if identifier.startswith(f"{prefix}.evenhand."))
 
 
 def criteria_ids(mode: str | None = None) -> list[str]:
@@ -77,27 +83,7 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
     Raises:
         ArtifactError: If it cannot be read, or is something else.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ArtifactError(f"{what} cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise ArtifactError(f"{what} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
-    return parse_object(text, what)
-
-
-def parse_object(text: str, what: str) -> dict[str, Any]:
-    """The JSON object that a text is.
-
-    Raises:
-        ArtifactError: If it is something else.
-    """
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
-    except RecursionError as error:
-        raise ArtifactError(f"{what} is nested too deeply to be read") from error
+    value = read_document(path, what)
     if not isinstance(value, dict):
         raise ArtifactError(f"{what} is a JSON {type(value).__name__}; it must be an object")
     return value

@@ -1,8 +1,8 @@
 """The JSON object that a reference to a criterion stands for: read and checked, with nothing built.
 
-A criterion is written in one of two ways: as unitxt's artifacts are, with ``__type__``, options that have a ``name``,
-and their values in ``option_map``; or as evenhand's :class:`~evenhand.criteria.Criterion` is, without ``__type__``,
-with the ``label`` and the ``value`` in each option.
+A criterion is written in one of three ways: as unitxt's artifacts are, with ``__type__``, options that have a ``name``,
+and their values in ``option_map``; as evenhand's :class:`~evenhand.criteria.Criterion` is, without ``__type__``,
+with the ``label`` and the ``value`` in each option; or, with a ``requirement``, as it would stand in a rubric.
 
 Data rows may name their criterion, so a reference is not trusted to be harmless: what is not a criterion, or contains
 another artifact or the id of one, is refused here, before unitxt could build it.
@@ -10,21 +10,19 @@ another artifact or the id of one, is refused here, before unitxt could build it
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from evenhand.catalogs import criteria_ids, local_entry, parse_object, read_object
 from evenhand.criteria import Criterion
+from evenhand.documents import read_criterion, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
+from evenhand.references import resolve
 
 _BARE_FIELDS = frozenset({"name", "description", "prediction_field", "context_fields", "data_classification_policy"})
 _OPTION_FIELDS = _BARE_FIELDS | {"options", "option_map"}
-_OWN_FIELDS = frozenset({"scale", "weight", "na_options"})
+_OWN_FIELDS = frozenset({"scale", "weight", "na_options", "section"})
 FIELDS: Mapping[str, frozenset[str]] = {
     "criteria": _BARE_FIELDS,
     "criteria_with_options": _OPTION_FIELDS,
@@ -33,87 +31,31 @@ FIELDS: Mapping[str, frozenset[str]] = {
 """The types that are criteria, and their fields."""
 
 OPTION_TYPE = "criteria_option"
-_SHOWN_CHARACTERS = 200
 
 
 def read_reference(reference: object) -> Criterion | dict[str, Any]:
     """The frozen criterion, or the checked description of an artifact with its ``__type__``, that a reference gives.
 
     Args:
-        reference: A catalog id, the path of a JSON file, a dict, or a JSON text.
+        reference: A catalog id, the path of a JSON or YAML file, a dict, or a JSON text.
 
     Raises:
         ArtifactError: If there is no such thing, or it is not a criterion.
         InvalidCriterionError: If it is a criterion with a field that is wrong.
     """
-    what, found = _object_of(reference)
+    referent = resolve(reference, "criterion")
+    what, found = referent.what, referent.data
+    if not isinstance(found, dict):
+        raise ArtifactError(
+            f"{what} is a {type(found).__name__}; a criterion is an object with a name and a description"
+        )
     if "__type__" not in found:
+        if {"requirement", "scale_type"} & found.keys():
+            return read_criterion(found, what)
         if not _written_as_unitxt_does(found):
             return _frozen(found, what)
         found = {"__type__": _implied_type(found), **found}
     return _checked(found, what)
-
-
-def validation_message(error: ValidationError, fields: Mapping[str, object] | None = None) -> str:
-    """What pydantic found wrong, in one line."""
-    parts = []
-    for fault in error.errors(include_url=False):
-        place = ".".join(map(str, fault["loc"]))
-        if fault["type"] == "extra_forbidden":
-            known = did_you_mean(fault["loc"][-1], fields) if fields and len(fault["loc"]) == 1 else ""
-            parts.append(f"there is no field {place!r}. {known}".strip())
-        else:
-            parts.append(f"{place}: {fault['msg']}")
-    return "; ".join(parts)
-
-
-def shown(reference: object) -> str:
-    """A reference as messages show it."""
-    text = repr(reference)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
-
-
-def _object_of(reference: object) -> tuple[str, dict[str, Any]]:
-    """What messages call the reference, and its JSON object."""
-    if isinstance(reference, Mapping):
-        try:
-            return shown(reference), json.loads(json.dumps(dict(reference)))
-        except (TypeError, ValueError) as error:
-            raise ArtifactError(f"{shown(reference)} holds what JSON cannot say: {error}") from error
-    if isinstance(reference, str) and reference.lstrip().startswith("{"):
-        return shown(reference), parse_object(reference, "the JSON text")
-    if isinstance(reference, Path) or (isinstance(reference, str) and _names_a_file(reference)):
-        path = Path(reference).expanduser()
-        what = f"the criterion file {str(path)!r}"
-        return what, read_object(path, what)
-    if not isinstance(reference, str):
-        raise ArtifactError(
-            f"{shown(reference)} is a {type(reference).__name__}; give a catalog id such as "
-            "'criteria.evenhand.direct.relevance', the path of a JSON file, a dict, or a criterion"
-        )
-    return shown(reference), _catalog_object(reference)
-
-
-def _names_a_file(reference: str) -> bool:
-    """Whether a text is a path and no catalog id, which has neither a slash nor an ending."""
-    return (
-        reference.strip().endswith(".json")
-        or "/" in reference.partition("[")[0]
-        or os.sep in reference.partition("[")[0]
-    )
-
-
-def _catalog_object(identifier: str) -> dict[str, Any]:
-    try:
-        path, overrides = local_entry(identifier)
-    except LookupError as error:
-        raise ArtifactError(
-            f"no local catalog holds the criterion {identifier!r}. {did_you_mean(identifier, criteria_ids())}"
-        ) from error
-    entry = read_object(path, f"the catalog entry {str(path)!r}")
-    if entry.get("__type__") == "artifact_link":
-        entry = _catalog_object(str(entry.get("to")))
-    return {**entry, **overrides}
 
 
 def _written_as_unitxt_does(found: Mapping[str, Any]) -> bool:
