@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from evenhand.criteria import Criterion, Option
+from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.errors import InvalidInputError
 
 Mode = Literal["assess", "compare", "choose", "check"]
@@ -143,6 +143,14 @@ class Question:
         """What the response at a place is called: a letter in a comparison, a number where the best is chosen."""
         return str(place + 1) if self.mode == "choose" else response_letter(place)
 
+    @property
+    def place_labels(self) -> tuple[str, ...]:
+        """The labels of the options that choose the response at each place."""
+        return tuple(
+            f"Option {place + 1}" if self.mode == "choose" else response_label(place)
+            for place in range(len(self.responses))
+        )
+
     def present(self, order: tuple[int, ...], *, coded: bool = False) -> Presentation:
         """What the judge sees under this order.
 
@@ -196,6 +204,20 @@ def response_letter(place: int) -> str:
 def response_label(place: int) -> str:
     """The label of the option that chooses the response shown at a place: ``Response A`` for 0."""
     return f"Response {response_letter(place)}"
+
+
+PLAIN_ANSWERS = frozenset({"yes", "no", "true", "false", *string.ascii_lowercase})
+
+
+def has_plain_answers(criterion: Criterion) -> bool:
+    """Whether each label that is not NA is a word that vocabularies hold as one token: yes, no, a letter, a digit.
+
+    >>> from evenhand.criteria import yes_no_criterion
+    >>> has_plain_answers(yes_no_criterion("met", "Is it met?"))
+    True
+    """
+    labels = [fold_label(option.label) for option in criterion.options if not option.na]
+    return all(label in PLAIN_ANSWERS or (label.isascii() and label.isdigit() and len(label) == 1) for label in labels)
 
 
 def option_codes(count: int) -> tuple[str, ...]:

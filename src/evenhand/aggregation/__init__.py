@@ -15,6 +15,8 @@ from evenhand.aggregation.checklist_score import (
     verdict_answer,
     verdict_confidence,
 )
+from evenhand.aggregation.collapse import SELECTED, Scoring
+from evenhand.aggregation.early_stop import check_confidence, draws_are_settled, posterior_of_lead
 from evenhand.aggregation.length_penalty import LengthPenalty
 from evenhand.aggregation.levels import worst_option
 from evenhand.aggregation.reasons import REASONS_BY_SEVERITY
@@ -28,6 +30,7 @@ from evenhand.aggregation.rules import (
     check_weights,
 )
 from evenhand.aggregation.verdict import aggregate
+from evenhand.aggregation.vote_rules import Aggregation, ScoringName, VoteRules
 from evenhand.aggregation.yes_no import (
     Answer,
     ConfidenceLevel,
@@ -42,6 +45,8 @@ __all__ = [
     "ON_POSITION_BIAS",
     "REASONS_BY_SEVERITY",
     "RULES",
+    "SELECTED",
+    "Aggregation",
     "AggregationWarning",
     "Answer",
     "ChecklistScore",
@@ -50,9 +55,13 @@ __all__ = [
     "LengthPenalty",
     "PrimaryScore",
     "RubricScore",
+    "Scoring",
+    "ScoringName",
+    "VoteRules",
     "YesNoProbability",
     "aggregate",
     "category_pass_rates",
+    "check_confidence",
     "check_on_position_bias",
     "check_primary_score",
     "check_rule",
@@ -60,6 +69,8 @@ __all__ = [
     "checklist_scores",
     "confidence_level",
     "confident_answer",
+    "draws_are_settled",
+    "posterior_of_lead",
     "rubric_score",
     "score_answers",
     "summarize_checklists",

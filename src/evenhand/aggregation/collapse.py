@@ -7,9 +7,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evenhand.aggregation.expected import expected_value
 from evenhand.aggregation.levels import Choice, Levels
 from evenhand.aggregation.rules import average_of, plurality_choice
 from evenhand.votes import Vote
+
+MIN_MASS = 0.5
+"""Probabilities that cover less than this say too little to be used."""
 
 _NA = -2
 """Stands for "does not apply" where the answers of several orders are compared."""
@@ -50,17 +54,40 @@ class JudgeResult:
     spreads: tuple[float, ...]
 
 
-def collapse_samples(votes: Sequence[Vote], levels: Levels) -> OrderResult:
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What a vote is worth.
+
+    Attributes:
+        expected: A vote counts the mean value of the options under its probabilities, instead of the value of the
+            option that it selects. A vote without probabilities counts its selection.
+        min_mass: Probabilities that cover less than this of all replies are not used.
+    """
+
+    expected: bool = False
+    min_mass: float = MIN_MASS
+
+
+SELECTED = Scoring()
+
+
+def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = SELECTED) -> OrderResult:
     """One judge's draws in one order (section "samples" of :func:`~evenhand.aggregation.aggregate`)."""
-    indices: list[int] = []
+    scored: list[tuple[Vote, int]] = []
     na = False
     for vote in votes:
         if is_na(vote, levels):
             na = True
         elif vote.selected_index is not None:
-            indices.append(vote.selected_index)
-    if not indices:
+            scored.append((vote, vote.selected_index))
+    if not scored:
         return OrderResult(None, na, None)
+    if scoring.expected and levels.has_values:
+        numbers = [_expected(vote, index, levels, scoring.min_mass) for vote, index in scored]
+        mean = average_of(numbers)
+        spread = _population_deviation(numbers) if len(numbers) > 1 else None
+        return OrderResult(Choice(levels.snap(mean), mean), na=False, spread=spread)
+    indices = [index for _, index in scored]
     spread = None
     if len(indices) > 1 and levels.has_values:
         spread = _population_deviation([levels.number(index) for index in indices])
@@ -99,6 +126,15 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
 def is_na(vote: Vote, levels: Levels) -> bool:
     """Whether the vote says that the criterion does not apply."""
     return vote.na or (vote.selected_index is not None and levels.na[vote.selected_index])
+
+
+def _expected(vote: Vote, index: int, levels: Levels, min_mass: float) -> float:
+    """The mean value of the options under the vote's probabilities; without them the value of its selection."""
+    if vote.probabilities is None:
+        return levels.number(index)
+    values = [None if na else value for value, na in zip(levels.values, levels.na, strict=True)]
+    expected = expected_value(vote.probabilities, values, min_mass=min_mass)
+    return levels.number(index) if expected is None else expected
 
 
 def _answer(choice: Choice, levels: Levels) -> int:

@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from evenhand.aggregation.collapse import JudgeResult, collapse_orders, collapse_samples, is_na
+from evenhand.aggregation.collapse import (
+    SELECTED,
+    JudgeResult,
+    Scoring,
+    collapse_orders,
+    collapse_samples,
+    is_na,
+)
 from evenhand.aggregation.levels import TOLERANCE, UNNAMED_TIE, Choice, Levels
 from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.aggregation.rules import (
@@ -32,6 +39,7 @@ def aggregate(
     *,
     weights: Mapping[str, float] | None = None,
     on_position_bias: str | None = None,
+    scoring: Scoring = SELECTED,
 ) -> Verdict:
     """Collapse all votes on one question to one verdict, from the inside out.
 
@@ -40,7 +48,9 @@ def aggregate(
     ones).
 
     **samples** of one judge in one order. Ordinal and graded pairwise: the median of the values, snapped to an option.
-    Binary and nominal: the mode. Pairwise: the side drawn most often, no single winner being a tie.
+    Binary and nominal: the mode. Pairwise: the side drawn most often, no single winner being a tie. Under
+    ``Scoring(expected=True)``, on every scale: the mean over the draws of the value expected under each vote's
+    probabilities, snapped to an option.
 
     **orders** of one judge. One order asked: it stands. Otherwise ``on_position_bias`` decides:
 
@@ -82,6 +92,7 @@ def aggregate(
         weights: judge_id -> weight, for every judge that voted; None for each vote's own ``weight``. Unequal weights
             under a rule that ignores them are an error (a vote's own weight is not).
         on_position_bias: What to do when a judge's orders disagree; None for the default.
+        scoring: Whether a vote counts the option that it selects, or the expected value of its probabilities.
 
     Raises:
         InvalidInputError: If there are no votes, a vote does not fit the criterion, or a weight is missing, negative
@@ -100,12 +111,14 @@ def aggregate(
         >>> verdict.aggregated_value, verdict.selected_label, verdict.position_consistent
         (0.75, 'Fair', False)
     """
-    verdict = _collapse(votes, criterion, rule, weights, on_position_bias)
+    verdict = _collapse(votes, criterion, rule, weights, on_position_bias, scoring)
     unscored = [vote for vote in votes if vote.selected_index is None and not vote.na]
     if not unscored or not criterion.has_values:
         return verdict
     filled = [_filled(votes, criterion, best=best) for best in (False, True)]
-    low, high = (_collapse(each, criterion, rule, weights, on_position_bias).aggregated_value for each in filled)
+    low, high = (
+        _collapse(each, criterion, rule, weights, on_position_bias, scoring).aggregated_value for each in filled
+    )
     if low is None or high is None:  # an inconsistent verdict abstains whatever the missing votes are
         return verdict
     return verdict.model_copy(update={"bounds": (min(low, high), max(low, high))})
@@ -130,6 +143,7 @@ def _collapse(
     rule: str | None,
     weights: Mapping[str, float] | None,
     on_position_bias: str | None,
+    scoring: Scoring,
 ) -> Verdict:
     if not votes:
         raise InvalidInputError(
@@ -142,7 +156,7 @@ def _collapse(
     judge_weights = _judge_weights(grid, weights, rule)
     results = {
         judge: collapse_orders(
-            {order: collapse_samples(draws, levels) for order, draws in orders.items()}, policy, levels
+            {order: collapse_samples(draws, levels, scoring) for order, draws in orders.items()}, policy, levels
         )
         for judge, orders in grid.items()
     }

@@ -59,18 +59,27 @@ def add_run_options(verb: argparse.ArgumentParser) -> None:
     """The options of a run, under the names that the Python functions give them."""
     group = verb.add_argument_group("how to judge")
     switch = argparse.BooleanOptionalAction
-    group.add_argument("--flow", default="two_step", help="two_step (default) or one_step")
+    group.add_argument("--flow", default="two_step", help="two_step (default), one_step or verdict_only")
+    group.add_argument("--prompt", help="the name of one of evenhand's prompts, or a file with your own")
     group.add_argument("--orders", default="given", help="given (default), reversed, both, cyclic or shuffled")
     group.add_argument("--shuffles", type=int, default=1, help="permutations that 'shuffled' draws (default: 1)")
     group.add_argument(
         "--check-positional-bias", default="true", metavar="true|false|SHARE", help="recheck (default: true)"
     )
     group.add_argument("--samples", type=int, default=1, help="draws of each prompt (default: 1)")
+    group.add_argument("--stop-early", action=switch, default=False, help="no draw that is not needed (default: no)")
+    group.add_argument(
+        "--confidence", default="0.95", metavar="SHARE|none", help="from which --stop-early stops too (default: 0.95)"
+    )
     group.add_argument("--max-reasks", type=int, default=1, help="for a reply that names no option (default: 1)")
     group.add_argument("--generate-summaries", action=switch, default=False, help="of each assessment (default: no)")
     group.add_argument("--include-prompts-in-result", action=switch, default=True, help="keep prompts (default: yes)")
-    group.add_argument("--aggregation", help="the panel rule (default: the scale's)")
+    group.add_argument(
+        "--aggregation", nargs="+", metavar="RULE|SCALE=RULE", help="the panel rule (default: the scale's)"
+    )
     group.add_argument("--on-position-bias", help="average, tie, abstain or first (default: the scale's)")
+    group.add_argument("--scoring", default="selected", help="selected (default) or expected (log-probabilities)")
+    group.add_argument("--min-mass", type=float, default=0.5, help="that log-probabilities must cover (default: 0.5)")
     group.add_argument("--judge-weights", type=float, nargs="+", metavar="WEIGHT", help="one a judge")
     group.add_argument("--max-failure-rate", type=float, default=0.2, help="failed votes tolerated (default: 0.2)")
     group.add_argument("--max-calls", type=int, help="calls to launch at most")
@@ -89,10 +98,15 @@ def run_options(options: argparse.Namespace) -> dict[str, Any]:
         "shuffles": options.shuffles,
         "check_positional_bias": _bias_check(options.check_positional_bias),
         "samples": options.samples,
+        "stop_early": options.stop_early,
+        "confidence": _confidence(options.confidence),
+        "prompt": _prompt(options.prompt),
         "max_reasks": options.max_reasks,
         "generate_summaries": options.generate_summaries,
         "include_prompts_in_result": options.include_prompts_in_result,
-        "aggregation": options.aggregation,
+        "aggregation": _aggregation(options.aggregation),
+        "scoring": options.scoring,
+        "min_mass": options.min_mass,
         "on_position_bias": options.on_position_bias,
         "judge_weights": options.judge_weights,
         "max_failure_rate": options.max_failure_rate,
@@ -114,6 +128,39 @@ def _bias_check(text: str) -> bool | float:
         raise InvalidInputError(
             f"--check-positional-bias is {text!r}; accepted: 'true', 'false', or a share such as 0.2"
         ) from error
+
+
+def _confidence(text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidInputError(f"--confidence is {text!r}; accepted: a number such as 0.95, or 'none'") from error
+
+
+def _aggregation(given: Sequence[str] | None) -> str | dict[str, str] | None:
+    """One rule for all scales, or SCALE=RULE texts."""
+    if given is None:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    rules = {}
+    for text in given:
+        scale, equals, rule = text.partition("=")
+        if not equals:
+            raise InvalidInputError(
+                f"--aggregation is {text!r} beside others; accepted: one rule, or SCALE=RULE as ordinal=median"
+            )
+        rules[scale] = rule
+    return rules
+
+
+def _prompt(given: str | None) -> str | None:
+    """The name of a prompt, or the text of a file."""
+    if given is None or not Path(given).is_file():
+        return given
+    return Path(given).read_text(encoding="utf-8")
 
 
 def print_estimate(estimate: RunEstimate) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.aggregation import aggregate
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, FrozenModel
 from evenhand.errors import InvalidInputError
 from evenhand.votes import Verdict, Vote
 
 TOLERANCE = 1e-9
+DEFAULT_RULES = VoteRules()
 
 
 class Showing(FrozenModel):
@@ -105,21 +106,19 @@ def resolve(
     contest: Contest,
     votes: Sequence[Vote],
     criterion: Criterion,
-    *,
-    rule: str | None = None,
-    on_position_bias: str | None = None,
+    rules: VoteRules = DEFAULT_RULES,
 ) -> Contest:
     """The contest with its verdict and showings, from the votes; see :func:`evenhand.aggregation.aggregate`.
 
-    Stored votes can be resolved again under another rule or policy, without a call::
+    Stored votes can be resolved again under other rules, without a call::
 
-        resolve(contest, contest.verdict.votes, criterion, on_position_bias="abstain")
+        resolve(contest, contest.verdict.votes, criterion, VoteRules(on_position_bias="abstain"))
 
     A contest without votes, because a response was missing, stays as it is.
     """
     if not votes:
         return contest
-    verdict = aggregate(votes, criterion, rule, on_position_bias=on_position_bias)
+    verdict = rules.aggregate(votes, criterion)
     groups: dict[tuple[str, tuple[int, ...]], list[Vote]] = {}
     for vote in votes:
         groups.setdefault((vote.judge_id, vote.order), []).append(vote)
@@ -127,7 +126,9 @@ def resolve(
         Showing(
             judge_id=judge,
             shown_first=contest.first if order[0] == 0 else contest.second,
-            value=draws[0].value if len(draws) == 1 else aggregate(draws, criterion, rule).aggregated_value,
+            value=draws[0].value
+            if len(draws) == 1 and rules.scoring == "selected"
+            else rules.aggregate(draws, criterion).aggregated_value,
         )
         for (judge, order), draws in groups.items()
     )

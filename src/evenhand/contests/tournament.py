@@ -185,8 +185,7 @@ def hold_tournament(
                     unresolved,
                     cast.get((place, pair), ()),
                     rows[place].criterion,
-                    rule=settings.aggregation,
-                    on_position_bias=settings.on_position_bias,
+                    settings.rules,
                 )
             )
     return tuple(sorted(contests, key=entered.position))

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from evenhand.aggregation import check_confidence
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Question
 
@@ -31,6 +32,9 @@ class Grid:
         samples: Draws of the same prompt.
         shuffles: How many permutations ``shuffled`` draws, without repetition.
         seed: Of the sample of instances and of the shuffles.
+        stop_early: Draw one sample after the other, and no more once the draws of a judge in an order are settled
+            (:func:`~evenhand.aggregation.draws_are_settled`).
+        confidence: From which posterior of the leading option on they are; None when only what cannot change counts.
     """
 
     orders: Orders = "given"
@@ -38,6 +42,8 @@ class Grid:
     samples: int = 1
     shuffles: int = 1
     seed: int = 0
+    stop_early: bool = False
+    confidence: float | None = 0.95
 
     def __post_init__(self) -> None:
         if self.orders not in get_args(Orders):
@@ -48,6 +54,9 @@ class Grid:
                 f"check_positional_bias is {self.check_positional_bias!r}; accepted: True, False, or a share "
                 "between 0 and 1"
             )
+        if not isinstance(self.stop_early, bool):
+            raise InvalidInputError(f"stop_early is {self.stop_early!r}; accepted: True or False")
+        check_confidence(self.confidence)
         for name, least in (("samples", 1), ("shuffles", 1), ("seed", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -82,7 +91,8 @@ class Grid:
         return tuple(dict.fromkeys([*shown, *(order[::-1] for order in shown)]))
 
     def _shuffles(self, question: Question) -> tuple[Permutation, ...]:
-        lot = self._draw("shuffle", _draw_key(question), question.criterion.name, *question.responses)
+        shuffled = question.sheet if question.mode == "check" else question.criterion.name
+        lot = self._draw("shuffle", _draw_key(question), shuffled, *question.responses)
         random = np.random.default_rng(int(lot * 2**64))
         wanted = min(self.shuffles, math.factorial(question.places))
         drawn: dict[Permutation, None] = {}

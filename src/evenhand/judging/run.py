@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -18,11 +19,13 @@ from dataclasses import dataclass, field
 from anyio.from_thread import start_blocking_portal
 from tqdm.auto import tqdm
 
-from evenhand.engines.base import JudgeEngine, PricedEngine, Request
+from evenhand.aggregation import draws_are_settled
+from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
+from evenhand.judging.conversation import Caller
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Permutation
 from evenhand.question import Question
@@ -30,7 +33,18 @@ from evenhand.votes import Completion, Usage, Vote
 
 CHARACTERS_PER_TOKEN = 4
 GRACE_SECONDS = 60.0
-EXPECTED_REPLY_TOKENS = {"assessment": 200, "one_step": 200, "summary": 60, "selection": 8, "reask": 8}
+EXPECTED_REPLY_TOKENS: Mapping[Stage, int] = {
+    "assessment": 200,
+    "one_step": 200,
+    "summary": 60,
+    "selection": 8,
+    "reask": 8,
+    "verdict": 8,
+    "sheet": 0,  # by item
+    "sheet_reask": 0,
+}
+EXPECTED_ITEM_TOKENS = {True: 60, False: 15}
+"""Of one entry of a sheet, with reasons and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,8 @@ class RunEstimate:
         cached: Calls that the journal already answers, or will by the time that they are made: equal requests are sent
             once.
         prompt_tokens: Estimated at four characters a token.
-        completion_tokens: Estimated at 200 tokens an assessment, 60 a summary and 8 a selection.
+        completion_tokens: Estimated at 200 tokens an assessment, 60 a summary, 8 a selection, and for an entry of a
+            sheet 60 with reasons and 15 without.
         cost: US dollars for the calls of the engines that know their price; None when none does.
     """
 
@@ -83,13 +98,57 @@ class RunEstimate:
     cost: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What is asked in one call: one question, or those of a sheet; and the orders in which it is shown.
+
+    Attributes:
+        rows: The indices of the questions.
+        questions: The questions.
+        orders: Per order the permutation of each question. Where questions have different numbers of permutations,
+            those that have fewer begin again: their votes are further draws in that order.
+        offsets: Per order and question the number of draws in that order before.
+    """
+
+    rows: tuple[int, ...]
+    questions: tuple[Question, ...]
+    orders: tuple[tuple[Permutation, ...], ...]
+    offsets: tuple[tuple[int, ...], ...]
+
+    async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
+        """One vote a question."""
+        shown = self.orders[order]
+        if self.together:
+            votes = await flow.ask_sheet(self.questions, shown, sample, caller, weight=weight)
+            return [
+                vote.model_copy(update={"sample": sample + offset}) if offset else vote
+                for vote, offset in zip(votes, self.offsets[order], strict=True)
+            ]
+        return [await flow.ask(self.questions[0], shown[0], sample, caller, weight=weight)]
+
+    @property
+    def together(self) -> bool:
+        """Whether one reply answers several questions."""
+        return bool(self.questions[0].sheet)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Draws of one sheet in one order: one draw, or all of them where the later ones may not be needed."""
+
+    sheet: _Sheet
+    order: int
+    samples: range
+    places: range
+
+
 @dataclass(slots=True)
 class _Lane:
     """One judge's share of the queue."""
 
     calls: Calls
     weight: float
-    tasks: Iterator[tuple[int, int, Question, Permutation, int]]
+    tasks: Iterator[_Task]
     count: int
 
 
@@ -101,9 +160,10 @@ class _Progress:
     usage: Usage = field(default_factory=Usage)
     unscored: int = 0
 
-    def add(self, vote: Vote) -> None:
-        self.usage += vote.usage
-        self.unscored += vote.unscored_reason is not None
+    def add(self, votes: Sequence[Vote]) -> None:
+        for vote in votes:
+            self.usage += vote.usage
+            self.unscored += vote.unscored_reason is not None
         if self.bar.disable:
             return
         cost = "" if self.usage.cost is None else f", ${self.usage.cost:.4f}"
@@ -111,7 +171,26 @@ class _Progress:
         self.bar.set_postfix_str(
             f"{self.unscored} unscored, {self.usage.calls} calls, {tokens} tokens{cost}", refresh=False
         )
-        self.bar.update()
+        self.bar.update(len(votes))
+
+    def skip(self, votes: int) -> None:
+        """Count draws that are not needed as done."""
+        self.bar.update(votes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the workers of one run share.
+
+    Attributes:
+        votes: Per question a place for each vote: by judge, order and sample.
+    """
+
+    flow: Flow
+    grid: Grid
+    budget: Budget
+    progress: _Progress
+    votes: list[list[Vote | None]]
 
 
 def run_votes(
@@ -125,6 +204,8 @@ def run_votes(
     weights: Sequence[float] | None = None,
 ) -> list[tuple[Vote, ...]]:
     """Every vote of the grid: a tuple a question, ordered by judge, order and sample.
+
+    Questions of one instance that name the same sheet are asked in one call.
 
     Args:
         questions: What is asked.
@@ -142,21 +223,24 @@ def run_votes(
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
     weights = _checked_weights(judges, weights)
-    permutations = grid.permutations(questions)
+    sheets = _sheets(questions, grid)
     budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
-    width = [len(orders) * grid.samples for orders in permutations]
-    votes: list[list[Vote | None]] = [[None] * (count * len(judges)) for count in width]
+    votes: list[list[Vote | None]] = [[] for _ in questions]
+    for sheet in sheets:
+        for row in sheet.rows:
+            votes[row] = [None] * (len(sheet.orders) * grid.samples * len(judges))
     lanes = [
         _Lane(
             calls=Calls(judge, journal, budget),
             weight=weight,
-            tasks=_tasks(questions, permutations, grid.samples, place),
-            count=sum(width),
+            tasks=_tasks(sheets, grid, place),
+            count=sum(len(sheet.orders) for sheet in sheets) * (1 if grid.stop_early else grid.samples),
         )
         for place, (judge, weight) in enumerate(zip(judges, weights, strict=True))
     ]
-    with tqdm(total=sum(width) * len(judges), unit="vote", disable=not limits.progress, desc="judging") as bar:
-        _drive(lanes, flow, votes, _Progress(bar), budget)
+    total = sum(len(row) for row in votes)
+    with tqdm(total=total, unit="vote", disable=not limits.progress, desc="judging") as bar:
+        _drive(lanes, _Run(flow, grid, budget, _Progress(bar), votes))
     complete = [tuple(vote for vote in row if vote is not None) for row in votes]
     _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
@@ -174,20 +258,21 @@ def estimate_run(
     """What :func:`run_votes` would do, without a call."""
     grid, flow = grid or Grid(), flow or Flow()
     _checked_weights(judges, weights)
-    permutations = grid.permutations(questions)
+    sheets = _sheets(questions, grid)
     asked = set[str]()
     counters = [_DryCalls(judge, journal, asked) for judge in judges]
 
     async def count() -> None:
         for place, counter in enumerate(counters):
-            for _, _, question, order, sample in _tasks(questions, permutations, grid.samples, place):
-                await flow.ask(question, order, sample, counter)
+            for task in _tasks(sheets, grid, place):
+                for sample in task.samples:
+                    await task.sheet.ask(flow, task.order, sample, counter)
 
     with start_blocking_portal() as portal:
         portal.call(count)
     costs = [counter.cost for counter in counters if counter.cost is not None]
     return RunEstimate(
-        votes=sum(len(orders) for orders in permutations) * grid.samples * len(judges),
+        votes=sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples * len(judges),
         calls=sum(counter.calls for counter in counters),
         cached=sum(counter.cached for counter in counters),
         prompt_tokens=sum(counter.prompt_tokens for counter in counters),
@@ -213,31 +298,57 @@ def _checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | N
     return weights
 
 
-def _tasks(
-    questions: Sequence[Question], permutations: Sequence[tuple[Permutation, ...]], samples: int, judge: int
-) -> Iterator[tuple[int, int, Question, Permutation, int]]:
-    """The row and place of each vote of one judge, with what it asks."""
-    for row, (question, orders) in enumerate(zip(questions, permutations, strict=True)):
-        place = judge * len(orders) * samples
-        for order in orders:
-            for sample in range(samples):
-                yield row, place, question, order, sample
-                place += 1
+def _sheets(questions: Sequence[Question], grid: Grid) -> list[_Sheet]:
+    """What is asked in one call each, in the order of the questions.
+
+    Raises:
+        InvalidInputError: If the questions of a sheet are not about the same response.
+    """
+    together: dict[object, list[int]] = {}
+    for row, question in enumerate(questions):
+        together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
+    permutations = grid.permutations(questions)
+    sheets = []
+    for rows in together.values():
+        asked = tuple(questions[row] for row in rows)
+        if any(question.responses != asked[0].responses for question in asked):
+            raise InvalidInputError(f"the sheet {asked[0].sheet!r} asks about different responses; give each its own")
+        width = max(len(permutations[row]) for row in rows)
+        orders = tuple(
+            tuple(permutations[row][place % len(permutations[row])] for row in rows) for place in range(width)
+        )
+        offsets = tuple(
+            tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width)
+        )
+        sheets.append(_Sheet(tuple(rows), asked, orders, offsets))
+    return sheets
 
 
-def _drive(
-    lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress, budget: Budget
-) -> None:
+def _tasks(sheets: Sequence[_Sheet], grid: Grid, judge: int) -> Iterator[_Task]:
+    """What one judge is asked, with the places of the votes among those on a question."""
+    draws = range(grid.samples)
+    for sheet in sheets:
+        place = judge * len(sheet.orders) * grid.samples
+        for order in range(len(sheet.orders)):
+            if grid.stop_early:
+                yield _Task(sheet, order, draws, range(place, place + grid.samples))
+            else:
+                for sample in draws:
+                    yield _Task(sheet, order, range(sample, sample + 1), range(place + sample, place + sample + 1))
+            place += grid.samples
+
+
+def _drive(lanes: Sequence[_Lane], run: _Run) -> None:
     """Run all lanes on an event loop in another thread, until they are done or the user interrupts."""
     with _heap_at_rest(), start_blocking_portal() as portal:
-        running = portal.start_task_soon(_run_lanes, lanes, flow, votes, progress, budget)
+        running = portal.start_task_soon(_run_lanes, lanes, run)
         try:
             _await_end(running)
         except KeyboardInterrupt:
             for lane in lanes:
                 lane.tasks = iter(())
-            portal.start_task_soon(budget.stop)
-            progress.bar.write(
+            portal.start_task_soon(run.budget.stop)
+            run.progress.bar.write(
                 "interrupted: waiting for the replies that are on their way; interrupt again not to wait"
             )
             _await_end(running)
@@ -263,9 +374,7 @@ def _await_end(running: Future[None]) -> None:
         running.result()
 
 
-async def _run_lanes(
-    lanes: Sequence[_Lane], flow: Flow, votes: list[list[Vote | None]], progress: _Progress, budget: Budget
-) -> None:
+async def _run_lanes(lanes: Sequence[_Lane], run: _Run) -> None:
     async with AsyncExitStack() as stack:
         for lane in lanes:
             await stack.enter_async_context(lane.calls.running(grace=GRACE_SECONDS))
@@ -274,20 +383,39 @@ async def _run_lanes(
             for turn in range(max(workers)):  # in turns: the first questions get their votes from every judge
                 for lane, count in zip(lanes, workers, strict=True):
                     if turn < count:
-                        group.create_task(_work(lane, flow, votes, progress, budget))
+                        group.create_task(_work(lane, run))
 
 
-async def _work(lane: _Lane, flow: Flow, votes: list[list[Vote | None]], progress: _Progress, budget: Budget) -> None:
-    expected = flow.expected_calls if lane.calls.budgeted else 0
+async def _work(lane: _Lane, run: _Run) -> None:
     while (task := next(lane.tasks, None)) is not None:
-        row, place, question, order, sample = task
-        share = budget.share(expected, (row, place))
-        try:
-            vote = await flow.ask(question, order, sample, lane.calls.within(share), weight=lane.weight)
-        finally:
-            share.close()
-        votes[row][place] = vote
-        progress.add(vote)
+        sheet = task.sheet
+        expected = run.flow.expected_calls(sheet=sheet.together) if lane.calls.budgeted else 0
+        for drawn, (sample, place) in enumerate(zip(task.samples, task.places, strict=True), start=1):
+            share = run.budget.share(expected, (sheet.rows[0], place))
+            try:
+                cast = await sheet.ask(run.flow, task.order, sample, lane.calls.within(share), lane.weight)
+            finally:
+                share.close()
+            for row, vote in zip(sheet.rows, cast, strict=True):
+                run.votes[row][place] = vote
+            run.progress.add(cast)
+            left = len(task.samples) - drawn
+            if left and _settled(task, run, place, left):
+                run.progress.skip(left * len(sheet.rows))
+                break
+
+
+def _settled(task: _Task, run: _Run, place: int, left: int) -> bool:
+    """Whether the draws left could not change, or are unlikely to change, what is said on any question."""
+    return all(
+        draws_are_settled(
+            [vote for vote in run.votes[row][task.places[0] : place + 1] if vote is not None],
+            question.criterion,
+            left,
+            confidence=run.grid.confidence,
+        )
+        for row, question in zip(task.sheet.rows, task.sheet.questions, strict=True)
+    )
 
 
 def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float, *, journaled: bool) -> None:
@@ -340,7 +468,7 @@ class _DryCalls:
             self.cached += 1
             return known
         key = request_key(self._identity, describe_request(request))
-        expected = Completion(text=request.options[0] if request.options else _expected_assessment(key))
+        expected = Completion(text=_expected_text(request, key))
         if self._once and key in self._asked:
             self.cached += 1
             return expected
@@ -348,9 +476,13 @@ class _DryCalls:
         self.calls += 1
         self.prompt_tokens += sum(len(message["content"]) for message in request.messages) // CHARACTERS_PER_TOKEN
         self.completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
+        self.completion_tokens += len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
         return expected
 
 
-def _expected_assessment(key: str) -> str:
-    """A text as long as an assessment is expected to be, another for every request."""
-    return key.ljust(EXPECTED_REPLY_TOKENS["assessment"] * CHARACTERS_PER_TOKEN)
+def _expected_text(request: Request, key: str) -> str:
+    """A reply that can be read; an assessment is as long as expected, and another for every request."""
+    if request.items:
+        answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
+        return json.dumps({"answers": answers})
+    return request.options[0] if request.options else key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])

@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypedDict, cast
 
-from evenhand.aggregation import check_on_position_bias, check_rule, check_weights
+from evenhand.aggregation import Aggregation, ScoringName, VoteRules
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.flow import Flow, FlowName
+from evenhand.judging.flow import TOP_LOGPROBS, Flow, FlowName
 from evenhand.judging.grid import Grid, Orders
 from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
 from evenhand.question import Question
@@ -28,6 +28,10 @@ class AlikeDrawsWarning(UserWarning):
     """Repeated draws are asked of a judge at temperature 0, which tends to give the same reply again."""
 
 
+class NoLogprobsWarning(UserWarning):
+    """Log-probabilities were asked for and a judge gave none, so its votes count what they select."""
+
+
 class RunOptions(TypedDict, total=False):
     """How a run judges; every option has a default.
 
@@ -36,13 +40,21 @@ class RunOptions(TypedDict, total=False):
             seeded sample of the instances so; False none.
         orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
         shuffles: How many permutations ``shuffled`` draws.
-        samples: Draws of each prompt.
-        flow: ``two_step`` (assessment, then selection) or ``one_step`` (one structured reply; half the calls).
+        samples: Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.
+        stop_early: Make no further draw once the remaining ones cannot change what the judge comes to.
+        confidence: With ``stop_early``, stop too once the posterior of the leading option reaches this (0.95); None to
+            stop only when the outcome is certain.
+        flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
+            ``verdict_only`` (no reasons).
         max_reasks: How often a judge whose reply names no option is asked again (1).
         generate_summaries: Ask for a summary of each assessment.
         include_prompts_in_result: Keep the prompts in the votes.
-        aggregation: The rule by which a panel's votes become one; the scale's default when None.
+        prompt: The name of one of our prompts, or a text of your own, instead of the mode's.
+        aggregation: The rule by which a panel's votes become one, or scale -> rule; the scale's default when None.
         on_position_bias: What a disagreement between orders counts; the scale's default when None.
+        scoring: ``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under
+            the log-probabilities of the verdict, which are asked for then.
+        min_mass: Log-probabilities that cover less than this share of the replies are not used (0.5).
         judge_weights: One positive weight a judge, in the order of the panel.
         max_failure_rate: The share of votes that may fail (0.2) before the run ends in an error.
         max_calls: Calls to launch at most.
@@ -57,12 +69,17 @@ class RunOptions(TypedDict, total=False):
     orders: str
     shuffles: int
     samples: int
+    stop_early: bool
+    confidence: float | None
     flow: str
     max_reasks: int
     generate_summaries: bool
     include_prompts_in_result: bool
-    aggregation: str | None
+    prompt: str | None
+    aggregation: Aggregation
     on_position_bias: str | None
+    scoring: str
+    min_mass: float
     judge_weights: Sequence[float] | None
     max_failure_rate: float
     max_calls: int | None
@@ -78,12 +95,17 @@ DEFAULTS: RunOptions = {
     "orders": "given",
     "shuffles": 1,
     "samples": 1,
+    "stop_early": False,
+    "confidence": 0.95,
     "flow": "two_step",
     "max_reasks": 1,
     "generate_summaries": False,
     "include_prompts_in_result": True,
+    "prompt": None,
     "aggregation": None,
     "on_position_bias": None,
+    "scoring": "selected",
+    "min_mass": 0.5,
     "judge_weights": None,
     "max_failure_rate": 0.2,
     "max_calls": None,
@@ -99,6 +121,8 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "max_reasks": ((Integral,), "a whole number"),
     "generate_summaries": ((bool,), "True or False"),
     "include_prompts_in_result": ((bool,), "True or False"),
+    "confidence": ((Real, NoneType), "a number such as 0.95, or None"),
+    "prompt": ((str, NoneType), "the name of a prompt, the text of one, or None"),
     "judge_weights": ((list, tuple, NoneType), "a list with one number a judge, or None"),
     "max_failure_rate": ((Real,), "a number between 0 and 1"),
     "max_calls": ((Integral, NoneType), "a whole number, or None for no limit"),
@@ -128,8 +152,7 @@ class RunSettings:
         grid: Orders and samples.
         flow: How a judge is asked.
         limits: Budget, tolerated failures, progress bar.
-        aggregation: The panel rule, or None for the scale's default.
-        on_position_bias: The policy on disagreeing orders, or None for the scale's default.
+        rules: How votes become verdicts.
         judge_weights: One a judge, or None for equal weights.
         level: Of the intervals.
         seed: Of everything random.
@@ -139,8 +162,7 @@ class RunSettings:
     grid: Grid
     flow: Flow
     limits: Limits
-    aggregation: str | None
-    on_position_bias: str | None
+    rules: VoteRules
     judge_weights: tuple[float, ...] | None
     level: float
     seed: int
@@ -162,10 +184,19 @@ class RunSettings:
         given = cast(RunOptions, {**DEFAULTS, **options})
         _check_kinds(given)
         weights = given["judge_weights"]
+        rules = VoteRules(
+            aggregation=given["aggregation"],
+            on_position_bias=given["on_position_bias"],
+            scoring=cast(ScoringName, given["scoring"]),
+            min_mass=given["min_mass"],
+        )
         for scale in scales:
-            rule = check_rule(given["aggregation"], scale)
-            check_weights({str(place): weight for place, weight in enumerate(weights or ())}, rule)
-            check_on_position_bias(given["on_position_bias"], scale, has_values=has_values)
+            rules.check(scale, has_values=has_values, weights=weights)
+        expected = rules.scoring == "expected"
+        if expected and given["stop_early"]:
+            raise InvalidInputError(
+                "stop_early does not go with scoring='expected': every further draw changes a mean; drop one of the two"
+            )
         check_level(given["level"])
         return cls(
             grid=Grid(
@@ -174,6 +205,8 @@ class RunSettings:
                 samples=given["samples"],
                 shuffles=given["shuffles"],
                 seed=given["seed"],
+                stop_early=given["stop_early"],
+                confidence=given["confidence"],
             ),
             flow=Flow(
                 name=cast(FlowName, given["flow"]),
@@ -181,6 +214,9 @@ class RunSettings:
                 generate_summaries=given["generate_summaries"],
                 include_prompts=given["include_prompts_in_result"],
                 seed=given["seed"],
+                logprobs=TOP_LOGPROBS if expected else 0,
+                coded=expected,
+                prompt=given["prompt"],
             ),
             limits=Limits(
                 max_calls=given["max_calls"],
@@ -188,19 +224,23 @@ class RunSettings:
                 max_failure_rate=given["max_failure_rate"],
                 progress=given["progress"],
             ),
-            aggregation=given["aggregation"],
-            on_position_bias=given["on_position_bias"],
+            rules=rules,
             judge_weights=None if weights is None else tuple(weights),
             level=given["level"],
             seed=given["seed"],
             journal=given["journal"],
         )
 
+    def asking(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a flow
+        """The same settings with another flow: see the fields of :class:`~evenhand.judging.flow.Flow`."""
+        return replace(self, flow=replace(self.flow, **changes))
+
     def run(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> list[tuple[Vote, ...]]:
         """The votes on each question; see :func:`evenhand.judging.run.run_votes`."""
+        self._check_prompt(questions)
         self._warn_of_alike_draws(judges)
         with self._opened_journal(judges) as journal:
-            return run_votes(
+            votes = run_votes(
                 questions,
                 judges,
                 grid=self.grid,
@@ -209,13 +249,21 @@ class RunSettings:
                 journal=journal,
                 weights=self.judge_weights,
             )
+        if self.flow.logprobs:
+            _warn_of_missing_logprobs(votes)
+        return votes
 
     def estimate(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`run` would do, without a call."""
+        self._check_prompt(questions)
         with self._opened_journal(judges) as journal:
             return estimate_run(
                 questions, judges, grid=self.grid, flow=self.flow, journal=journal, weights=self.judge_weights
             )
+
+    def _check_prompt(self, questions: Sequence[Question]) -> None:
+        for sheet in {bool(question.sheet) for question in questions}:
+            self.flow.check_prompt(sheet=sheet)
 
     def _warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
         for judge in judges:
@@ -244,9 +292,23 @@ class RunSettings:
         return {
             "grid": asdict(self.grid),
             "flow": asdict(self.flow),
-            "aggregation": self.aggregation,
-            "on_position_bias": self.on_position_bias,
+            **self.rules.parameters(),
             "judge_weights": None if self.judge_weights is None else list(self.judge_weights),
             "level": self.level,
             "seed": self.seed,
         }
+
+
+def _warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
+    replied: dict[str, list[bool]] = {}
+    for vote in (vote for cast in votes for vote in cast if vote.selected_index is not None):
+        replied.setdefault(vote.judge_id, []).append(vote.probabilities is not None)
+    without = [judge_id for judge_id, given in replied.items() if not any(given)]
+    if without:
+        warnings.warn(
+            f"the judges {without!r} gave no log-probabilities that can be read, so their votes count what they "
+            "select, and repeated draws (samples > 1) the share of them: use a model and server that give top_logprobs "
+            "for probabilities",
+            NoLogprobsWarning,
+            stacklevel=4,
+        )

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Dict, List, Union
 
+from evenhand.aggregation import VoteRules
 from evenhand.artifacts import context_mapping, load_criteria_artifact
 from evenhand.criteria import Criterion, Scale
 from evenhand.engines.base import JudgeEngine
@@ -52,12 +53,21 @@ class JudgeMetric(MapReduceMetric):
         check_positional_bias: True shows every instance in both orders; a share shows a seeded sample so; False none.
         orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
         shuffles: How many permutations ``shuffled`` draws.
-        samples: Draws of each prompt.
-        flow: ``two_step`` (assessment, then selection) or ``one_step`` (one structured reply; half the calls).
+        samples: Draws of each prompt; more than 1 need an engine with a temperature.
+        stop_early: Make no further draw once the remaining ones cannot change what the judge comes to.
+        confidence: With ``stop_early``, stop too once the posterior of the leading option reaches this; None to stop
+            only when the outcome is certain.
+        flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
+            ``verdict_only`` (no reasons).
         max_reasks: How often a judge whose reply names no option is asked again.
         generate_summaries: Ask for a summary of each assessment.
-        aggregation: The rule by which a panel's votes become one; the scale's default when None.
+        prompt: The name of one of our prompts, or a text of your own, instead of the mode's.
+        guidelines: What the judge is told about judging, beside the criterion.
+        aggregation: The rule by which a panel's votes become one, or scale -> rule; the scale's default when None.
         on_position_bias: What a disagreement between orders counts; the scale's default when None.
+        scoring: ``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under
+            the log-probabilities of the verdict.
+        min_mass: Log-probabilities that cover less than this share of the replies are not used.
         judge_weights: One weight a judge, in the order of the panel.
         evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
         include_prompts_in_result: Keep the prompts in the instance scores.
@@ -81,11 +91,17 @@ class JudgeMetric(MapReduceMetric):
     orders: str = "given"
     shuffles: int = 1
     samples: int = 1
+    stop_early: bool = False
+    confidence: Maybe[float] = 0.95
     flow: str = "two_step"
     max_reasks: int = 1
     generate_summaries: bool = False
-    aggregation: Maybe[str] = None
+    prompt: Maybe[str] = None
+    guidelines: str = ""
+    aggregation: Maybe[Union[str, Dict[str, str]]] = None
     on_position_bias: Maybe[str] = None
+    scoring: str = "selected"
+    min_mass: float = 0.5
     judge_weights: Maybe[List[float]] = None
     evaluator_name: Maybe[str] = None
     include_prompts_in_result: bool = True
@@ -126,12 +142,17 @@ class JudgeMetric(MapReduceMetric):
                 "orders": self.orders,
                 "shuffles": self.shuffles,
                 "samples": self.samples,
+                "stop_early": self.stop_early,
+                "confidence": self.confidence,
                 "flow": self.flow,
                 "max_reasks": self.max_reasks,
                 "generate_summaries": self.generate_summaries,
                 "include_prompts_in_result": self.include_prompts_in_result,
+                "prompt": self.prompt,
                 "aggregation": self.aggregation,
                 "on_position_bias": self.on_position_bias,
+                "scoring": self.scoring,
+                "min_mass": self.min_mass,
                 "judge_weights": self.judge_weights,
                 "max_failure_rate": self.max_failure_rate,
                 "max_calls": self.max_calls,
@@ -144,6 +165,10 @@ class JudgeMetric(MapReduceMetric):
             scales,
             has_values=has_values,
         )
+
+    def rules(self) -> VoteRules:
+        """How votes become verdicts."""
+        return self.settings().rules
 
     def engines(self) -> list[Any]:
         """The engines of the panel.

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.aggregation import aggregate
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
@@ -142,11 +141,12 @@ class DirectJudge(JudgeMetric):
             references=texts_of(given[1]),
             instance=row,
             draw_key=draw_key_of(given),
+            guidelines=self.guidelines,
             data_classification=getattr(given, "data_classification", None),
         )
 
     def _aggregate(self, votes: Sequence[Vote], criterion: Criterion) -> Verdict:
-        return aggregate(votes, criterion, self.aggregation, on_position_bias=self.on_position_bias)
+        return self.rules().aggregate(votes, criterion)
 
     def _order_result(self, assessment: DirectAssessment, order: tuple[int, ...]) -> dict[str, Any]:
         """What the judges said under one order."""

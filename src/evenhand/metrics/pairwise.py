@@ -117,7 +117,7 @@ class PairwiseJudge(JudgeMetric):
             intermidate.contests,
             intermidate.systems,
             intermidate.criterion,
-            rule=self.aggregation,
+            rule=self.rules().panel_rule("pairwise"),
             reduction=check_reduction(self.reduction, graded=self.graded),
         )
         return {**results, "criteria": intermidate.criteria_json, "score_name": _main_score(intermidate)}

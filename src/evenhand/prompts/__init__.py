@@ -1,56 +1,91 @@
 """The prompts: one Markdown (Jinja) file a stage, rendered in one pass.
 
 Data are never parsed as templates, so braces in an answer stay braces. Every data slot stands between tags that carry
-a nonce, which the data cannot know (:func:`nonce_for`).
+a nonce, which the data cannot know (:func:`nonce_for`). A user's own prompt (:func:`render_own_prompt`) replaces what
+the judge is told, not the tags around the data and not the form of the reply.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateSyntaxError, meta, nodes
+from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateSyntaxError, meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from evenhand.errors import InvalidPromptError, did_you_mean
 
 PromptName = Literal[
     "direct_assessment",
     "direct_one_step",
+    "direct_verdict",
     "comparison_assessment",
     "comparison_one_step",
+    "comparison_verdict",
+    "best_of_assessment",
+    "best_of_verdict",
+    "best_of_select",
+    "best_of_evaluate_first",
+    "best_of_avoid_order_bias",
+    "best_of_grade",
+    "checklist_item",
+    "checklist_item_reasoned",
+    "checklist_sheet",
+    "rubric_sheet",
+    "sheet_reask",
     "selection",
     "reask",
     "summary",
 ]
 
+_SHARED = frozenset({"context", "guidelines", "nonce"})
+_CRITERION = frozenset({"criterion_name", "criterion_description"})
+_DIRECT = _SHARED | _CRITERION | {"response", "options", "codes", "examples"}
+_COMPARISON = _SHARED | _CRITERION | {"responses", "lettered_responses"}
+_SHEET = _SHARED | {"response", "items", "reasoning"}
+
 PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
-    "direct_assessment": frozenset(
-        {"criterion_name", "criterion_description", "context", "responses", "options", "nonce"}
-    ),
-    "direct_one_step": frozenset(
-        {"criterion_name", "criterion_description", "context", "responses", "options", "nonce"}
-    ),
-    "comparison_assessment": frozenset(
-        {"criterion_name", "criterion_description", "context", "responses", "lettered_responses", "nonce"}
-    ),
-    "comparison_one_step": frozenset(
-        {"criterion_name", "criterion_description", "context", "responses", "lettered_responses", "options", "nonce"}
-    ),
-    "selection": frozenset({"criterion_name", "options"}),
-    "reask": frozenset({"options"}),
+    "direct_assessment": _DIRECT,
+    "direct_one_step": _DIRECT,
+    "direct_verdict": _DIRECT,
+    "comparison_assessment": _COMPARISON,
+    "comparison_one_step": _COMPARISON | {"options", "codes"},
+    "comparison_verdict": _COMPARISON | {"options", "codes"},
+    "best_of_assessment": _COMPARISON,
+    "best_of_verdict": _COMPARISON | {"options"},
+    "best_of_select": _COMPARISON | {"options"},
+    "best_of_evaluate_first": _COMPARISON | {"options"},
+    "best_of_avoid_order_bias": _COMPARISON | {"options"},
+    "best_of_grade": _COMPARISON | {"options"},
+    "checklist_item": _DIRECT - {"criterion_name"},
+    "checklist_item_reasoned": _DIRECT - {"criterion_name"},
+    "checklist_sheet": _SHEET,
+    "rubric_sheet": _SHEET,
+    "sheet_reask": frozenset({"items", "reasoning"}),
+    "selection": frozenset({"criterion_name", "options", "codes"}),
+    "reask": frozenset({"options", "codes"}),
     "summary": frozenset({"assessment", "nonce"}),
 }
 """What each template is filled with; a template that names anything else, or leaves one out, is refused."""
+
+OwnStage = Literal["assessment", "one_step", "verdict", "sheet"]
+
+OWN_PLACEHOLDERS: dict[str, frozenset[str]] = {
+    "question": frozenset({"response", "context", "guidelines", "criterion_name", "criterion_description", "options"}),
+    "sheet": frozenset({"response", "context", "guidelines", "items"}),
+}
+"""What a user's own prompt may name: for one question, and for a sheet of them."""
 
 
 def _read_source(name: str) -> str:
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-_ENVIRONMENT = Environment(
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
     loader=FunctionLoader(_read_source),
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -62,7 +97,11 @@ _ENVIRONMENT = Environment(
 
 def undeclared_placeholders(name: str) -> frozenset[str]:
     """The placeholders that a template and the parts that it includes name."""
-    tree = _ENVIRONMENT.parse(_read_source(name))
+    return _placeholders_in(_read_source(name))
+
+
+def _placeholders_in(source: str) -> frozenset[str]:
+    tree = _ENVIRONMENT.parse(source)
     found = set(meta.find_undeclared_variables(tree))
     for include in tree.find_all(nodes.Include):
         if isinstance(include.template, nodes.Const):
@@ -105,6 +144,67 @@ def render_prompt(name: PromptName, **values: object) -> str:
             f"the prompt {name!r} was given {sorted(values)!r}; it takes {sorted(PLACEHOLDERS[name])!r}"
         )
     return template.render(values).strip()
+
+
+def fill_prompt(name: PromptName, values: Mapping[str, object]) -> str:
+    """The text of a prompt, filled with those of the values that it takes."""
+    return render_prompt(name, **{placeholder: values[placeholder] for placeholder in PLACEHOLDERS[name]})
+
+
+def is_prompt_name(prompt: str) -> bool:
+    """Whether a prompt is one of ours, and no text of the user's own."""
+    return prompt in get_args(PromptName)
+
+
+def check_own_prompt(text: str, *, sheet: bool) -> None:
+    """Check a user's own prompt before anything is asked.
+
+    Raises:
+        InvalidPromptError: If it is no template, names what it is not filled with, or leaves out what is judged.
+    """
+    accepted = OWN_PLACEHOLDERS["sheet" if sheet else "question"]
+    shown = ", ".join("{{ %s }}" % name for name in sorted(accepted))
+    try:
+        found = _placeholders_in(text)
+    except TemplateSyntaxError as error:
+        raise InvalidPromptError(f"the prompt is not a valid template: line {error.lineno}: {error}") from error
+    unknown = sorted(found - accepted)
+    if unknown:
+        raise InvalidPromptError(
+            f"the prompt names {unknown[0]!r}, with which it is not filled. {did_you_mean(unknown[0], accepted)}"
+        )
+    if not found:
+        raise InvalidPromptError(
+            f"the prompt {text[:80]!r} is neither the name of a prompt nor a text with placeholders; the text of a "
+            f"prompt may name {shown}; the names are {', '.join(get_args(PromptName))}"
+        )
+    for needed in ("response", "items") if sheet else ("response",):
+        if needed not in found:
+            raise InvalidPromptError(f"the prompt does not name {{{{ {needed} }}}}; it may name {shown}")
+
+
+def render_own_prompt(text: str, stage: OwnStage, values: Mapping[str, object]) -> str:
+    """A user's own prompt, filled in one pass.
+
+    The response and every context stand between tags, as in our prompts; what follows the text says in which form to
+    reply, so that the reply can be read.
+    """
+    blocks: dict[str, object] = {
+        "response": _part("_response.md", values),
+        "context": _part("_context.md", values),
+        "guidelines": values["guidelines"],
+    }
+    if stage == "sheet":
+        blocks["items"] = _part("_items.md", values)
+    else:
+        blocks["options"] = _part("_options.md", values)
+        blocks |= {name: values[name] for name in _CRITERION}
+    body = _ENVIRONMENT.from_string(text).render(blocks).strip()
+    return _ENVIRONMENT.get_template("own.md").render({**values, "body": body, "stage": stage}).strip()
+
+
+def _part(name: str, values: Mapping[str, object]) -> str:
+    return _ENVIRONMENT.get_template(name).render(values).strip()
 
 
 def nonce_for(seed: int, *data: str) -> str:

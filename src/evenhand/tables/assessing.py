@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Unpack, overload
 
 import evenhand
-from evenhand.aggregation import aggregate
 from evenhand.artifacts import context_mapping, load_criterion
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
@@ -67,9 +66,9 @@ class _Plan:
         cells, gold = self.cells(), self.gold()
         questions = self.questions()
         votes = iter(self.settings.run([question for question in questions if question], self.judges))
-        rule, policy = self.settings.aggregation, self.settings.on_position_bias
+        rules = self.settings.rules
         verdicts = [
-            aggregate(next(votes), question.criterion, rule, on_position_bias=policy) if question else MISSING_RESPONSE
+            rules.aggregate(next(votes), question.criterion) if question else MISSING_RESPONSE
             for question in questions
         ]
         return JudgementTable(

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from evenhand.aggregation import aggregate, check_on_position_bias, check_rule
 from evenhand.criteria import Criterion
 from evenhand.reports import TextTable, format_count, format_interval, format_share
 from evenhand.scoring import ScoreSummary, summarize
@@ -91,33 +90,26 @@ class JudgementTable:
         """The same votes under other rules, without a call.
 
         Args:
-            **rules: ``aggregation``, ``on_position_bias``, or both; None is the scale's default, and what is not given
-                stays as it was.
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
+                was.
 
         Raises:
             UnknownRuleError: A rule that does not exist or does not fit a criterion.
         """
-        aggregation, on_position_bias = changed_rules(self.parameters, rules)
+        changed = changed_rules(self.parameters, rules)
         criteria = {criterion.name: criterion for criterion in self.criteria}
         for criterion in self.criteria:
-            check_rule(aggregation, criterion.scale)
-            check_on_position_bias(on_position_bias, criterion.scale, has_values=criterion.has_values)
+            changed.check(criterion.scale, has_values=criterion.has_values)
         rescored = tuple(
             replace(
                 judgement,
-                verdict=aggregate(
-                    judgement.verdict.votes,
-                    criteria[judgement.criterion],
-                    aggregation,
-                    on_position_bias=on_position_bias,
-                )
+                verdict=changed.aggregate(judgement.verdict.votes, criteria[judgement.criterion])
                 if judgement.verdict.votes
                 else judgement.verdict,
             )
             for judgement in self.judgements
         )
-        changed = {"aggregation": aggregation, "on_position_bias": on_position_bias}
-        return replace(self, judgements=rescored, parameters={**self.parameters, **changed})
+        return replace(self, judgements=rescored, parameters={**self.parameters, **changed.parameters()})
 
     def text_table(self) -> TextTable:
         """The table as texts."""

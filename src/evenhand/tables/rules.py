@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+from evenhand.aggregation import Aggregation, VoteRules
 from evenhand.errors import InvalidInputError, did_you_mean
 
 
@@ -12,16 +13,20 @@ class Rules(TypedDict, total=False):
     """How votes become a verdict.
 
     Attributes:
-        aggregation: The rule by which a panel's votes become one; None for the scale's default.
+        aggregation: The rule by which a panel's votes become one, or scale -> rule; None for the scale's default.
         on_position_bias: What a disagreement between orders counts; None for the scale's default.
+        scoring: ``selected`` or ``expected``.
+        min_mass: Probabilities that cover less are not used.
     """
 
-    aggregation: str | None
+    aggregation: Aggregation
     on_position_bias: str | None
+    scoring: str
+    min_mass: float
 
 
-def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> tuple[str | None, str | None]:
-    """Aggregation and position policy: those given, and for what is not given those of the table.
+def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> VoteRules:
+    """The rules given, and for what is not given those of the table.
 
     Raises:
         InvalidInputError: If something else is given.
@@ -29,5 +34,4 @@ def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> tuple[str | No
     for name in rules:
         if name not in Rules.__annotations__:
             raise InvalidInputError(f"there is no rule {name!r}. {did_you_mean(name, Rules.__annotations__)}")
-    both = {"aggregation": parameters["aggregation"], "on_position_bias": parameters["on_position_bias"], **rules}
-    return both["aggregation"], both["on_position_bias"]
+    return VoteRules.from_parameters({**parameters, **rules})

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from evenhand.aggregation import check_on_position_bias, check_rule
 from evenhand.contests import (
     Contest,
     ContestSummary,
@@ -163,30 +162,22 @@ class WinrateTable:
         """The same votes under other rules, without a call.
 
         Args:
-            **rules: ``aggregation``, ``on_position_bias``, or both; None is the default, and what is not given stays as
-                it was.
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
+                was.
 
         Raises:
             UnknownRuleError: A rule that does not exist or does not fit a comparison.
         """
-        aggregation, on_position_bias = changed_rules(self.parameters, rules)
-        check_rule(aggregation, self.criterion.scale)
-        check_on_position_bias(on_position_bias, self.criterion.scale)
+        changed = changed_rules(self.parameters, rules)
+        changed.check(self.criterion.scale)
         entries = tuple(
             replace(
                 entry,
-                contest=resolve(
-                    entry.contest,
-                    entry.contest.verdict.votes,
-                    self.criterion,
-                    rule=aggregation,
-                    on_position_bias=on_position_bias,
-                ),
+                contest=resolve(entry.contest, entry.contest.verdict.votes, self.criterion, changed),
             )
             for entry in self.contests
         )
-        changed = {"aggregation": aggregation, "on_position_bias": on_position_bias}
-        return replace(self, contests=entries, parameters={**self.parameters, **changed})
+        return replace(self, contests=entries, parameters={**self.parameters, **changed.parameters()})
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""

@@ -1,0 +1,313 @@
+"""What is said on the way to a vote on one question, and what every conversation with a judge shares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evenhand.engines.base import Request, SheetItem, Stage
+from evenhand.errors import BudgetExhaustedError, EngineError
+from evenhand.judging.schemas import one_step_schema, selection_schema
+from evenhand.parsing import match_closest_option, option_probabilities
+from evenhand.prompts import OwnStage, PromptName, fill_prompt, nonce_for, render_own_prompt
+from evenhand.question import Mode, Presentation, Question
+from evenhand.votes import Completion, Match, Message, UnscoredReason, Usage, Vote
+
+if TYPE_CHECKING:
+    from evenhand.judging.flow import Flow
+
+ASSESSMENT_PROMPTS: Mapping[Mode, PromptName] = {
+    "assess": "direct_assessment",
+    "check": "direct_assessment",
+    "compare": "comparison_assessment",
+    "choose": "best_of_assessment",
+}
+ONE_STEP_PROMPTS: Mapping[Mode, PromptName] = {
+    "assess": "direct_one_step",
+    "check": "direct_one_step",
+    "compare": "comparison_one_step",
+    "choose": "best_of_evaluate_first",
+}
+VERDICT_PROMPTS: Mapping[Mode, PromptName] = {
+    "assess": "direct_verdict",
+    "check": "direct_verdict",
+    "compare": "comparison_verdict",
+    "choose": "best_of_verdict",
+}
+VERDICT_FIRST = frozenset({"best_of_select"})
+"""The prompts that ask for the verdict before the reasons."""
+
+
+class Caller(Protocol):
+    """Where a flow sends its requests: a judge's calls, or a count of what they would be."""
+
+    @property
+    def judge_id(self) -> str:
+        """The judge's name in every vote."""
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What has been said so far."""
+
+    flow: Flow
+    sample: int
+    caller: Caller
+    messages: list[Message] = field(default_factory=list)
+    prompts: dict[str, list[Message]] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    async def say(
+        self,
+        stage: Stage,
+        text: str,
+        schema: Mapping[str, Any] | None = None,
+        *,
+        question: Question | None = None,
+        presentation: Presentation | None = None,
+        items: tuple[SheetItem, ...] = (),
+    ) -> Completion:
+        """Send the conversation with one more message, and count what the reply consumed."""
+        self.messages.append({"role": "user", "content": text})
+        sent = tuple(self.messages)
+        if self.flow.include_prompts:
+            self.prompts[stage] = list(sent)
+        reply = await self.caller.complete(
+            Request(
+                messages=sent,
+                options=presentation.answers if presentation is not None and schema is not None else None,
+                response_schema=schema,
+                logprobs=self.flow.logprobs if schema is not None else 0,
+                sample=self.sample,
+                stage=stage,
+                question=question,
+                presentation=presentation,
+                items=items,
+                reasoning=self.flow.reasoning,
+            )
+        )
+        self.usage += reply.usage
+        return reply
+
+    def hear(self, reply: Completion) -> None:
+        """Keep a reply in the conversation."""
+        self.messages.append({"role": "assistant", "content": reply.text or ""})
+
+    def told(self, error: EngineError) -> str:
+        """The error's message, with the judge's name where it lacks it."""
+        message, judge_id = str(error), self.caller.judge_id
+        return message if repr(judge_id) in message else f"judge {judge_id!r}: {message}"
+
+
+@dataclass(slots=True, kw_only=True)
+class QuestionConversation(Conversation):
+    """What has been said so far on the way to one vote."""
+
+    question: Question
+    shown: Presentation
+    assessment: str | None = None
+    summary: str | None = None
+    completion: Completion | None = None
+    match: Match | None = None
+    probabilities: tuple[float, ...] | None = None
+    reason: UnscoredReason | None = None
+    error: str | None = None
+    reasks: int = 0
+
+    async def run(self) -> None:
+        """Ask, by the flow."""
+        if self.flow.name == "two_step":
+            await self._two_step()
+        elif self.flow.name == "one_step":
+            await self._one_step()
+        else:
+            await self._verdict_only()
+
+    async def _two_step(self) -> None:
+        """Assess, then select in the same conversation."""
+        text = self._first_prompt("assessment", ASSESSMENT_PROMPTS)
+        reply = await self._say("assessment", text)
+        if not (reply.text or "").strip():
+            self.reason = reason_without_text(reply)
+            self.completion = reply
+            return
+        self.assessment = reply.text
+        self.hear(reply)
+        await self._select(
+            "selection", fill_prompt("selection", self._values()), selection_schema(self.shown.answers)
+        )
+
+    async def _one_step(self) -> None:
+        """Assess and select in one reply."""
+        text = self._first_prompt("one_step", ONE_STEP_PROMPTS)
+        verdict_first = self.flow.prompt in VERDICT_FIRST
+        await self._select("one_step", text, one_step_schema(self.shown.answers, verdict_first=verdict_first))
+
+    async def _verdict_only(self) -> None:
+        """Select, and say nothing else."""
+        text = self._first_prompt("verdict", VERDICT_PROMPTS)
+        await self._select("verdict", text, selection_schema(self.shown.answers))
+
+    async def _select(self, stage: Stage, text: str, schema: Mapping[str, Any]) -> None:
+        """Ask for the option; ask again, with the options listed, as long as none can be read and it is allowed."""
+        reply = await self._say(stage, text, schema)
+        self._read(reply)
+        while self.match is None or self.match.index is None:
+            if self.reasks == self.flow.max_reasks or self.reason == "content_filter":
+                return
+            self.hear(reply)
+            self.reasks += 1
+            again = fill_prompt("reask", self._values())
+            reply = await self._say("reask", again, selection_schema(self.shown.answers))
+            self._read(reply)
+
+    async def summarize(self) -> None:
+        """Ask for a summary of the assessment. The vote stands whether or not there is one."""
+        nonce = nonce_for(self.flow.seed, str(self.assessment))
+        self.messages = []
+        text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
+        try:
+            reply = await self._say("summary", text)
+        except (EngineError, BudgetExhaustedError) as error:
+            told = self.told(error) if isinstance(error, EngineError) else str(error)
+            self.error = self.error or f"summary: {told}"
+        else:
+            self.summary = reply.text
+
+    async def _say(self, stage: Stage, text: str, schema: Mapping[str, Any] | None = None) -> Completion:
+        return await self.say(stage, text, schema, question=self.question, presentation=self.shown)
+
+    def _read(self, reply: Completion) -> None:
+        self.completion = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
+        if self.flow.name == "one_step" and self.assessment is None:
+            self.assessment = _assessment_in(reply.text)
+        self.match = _match(reply, self.shown, self.question)
+        self.reason = self.match.reason
+        self.probabilities = own_probabilities(reply, self.shown, self.match)
+
+    def give_up(self, reason: UnscoredReason, error: str) -> None:
+        """End without a selection."""
+        self.match, self.reason, self.error, self.probabilities = None, reason, error, None
+
+    def _first_prompt(self, stage: OwnStage, ours: Mapping[Mode, PromptName]) -> str:
+        values = self._values()
+        own = self.flow.own_prompt
+        if own is not None:
+            return render_own_prompt(own, stage, values)
+        return fill_prompt(self.flow.named_prompt or ours[self.question.mode], values)
+
+    def _values(self) -> dict[str, object]:
+        """What prompts about one question are filled with."""
+        responses = self.shown.responses
+        return {
+            **shared_values(self.flow.seed, self.question),
+            "criterion_name": self.question.criterion.name,
+            "criterion_description": self.question.criterion.description,
+            "responses": responses,
+            "response": responses[0],
+            "lettered_responses": [(self.question.place_name(place), text) for place, text in enumerate(responses)],
+            "options": self.shown.options,
+            "codes": self.shown.answers if self.shown.coded else (),
+            "examples": self.question.examples,
+        }
+
+    def vote(self, weight: float) -> Vote:
+        """What the conversation came to."""
+        return cast_vote(
+            self.caller.judge_id,
+            self.question,
+            self.shown,
+            self.match,
+            sample=self.sample,
+            probabilities=self.probabilities,
+            assessment=self.assessment,
+            summary=self.summary,
+            completion=self.completion,
+            unscored_reason=self.reason,
+            error=self.error,
+            weight=weight,
+            reasks=self.reasks,
+            usage=self.usage,
+            prompts=self.prompts or None,
+        )
+
+
+def shared_values(seed: int, question: Question) -> dict[str, object]:
+    """What every prompt about a response is filled with."""
+    examples = [text for example in question.examples for text in (example.response, *example.context.values())]
+    return {
+        "context": question.context,
+        "guidelines": question.guidelines,
+        "nonce": nonce_for(seed, *question.responses, *question.context.values(), *examples),
+    }
+
+
+def cast_vote(judge_id: str, question: Question, shown: Presentation, match: Match | None, **more: Any) -> Vote:  # noqa: ANN401 - the vote's other fields
+    """The vote for the option that a reply names, in the criterion's own order."""
+    shown_index = match.index if match else None
+    index = None if shown_index is None else shown.to_own[shown_index]
+    option = None if index is None else question.criterion.options[index]
+    return Vote(
+        judge_id=judge_id,
+        order=shown.order,
+        selected_index=index,
+        selected_label=option.label if option else None,
+        value=option.value if option else None,
+        na=option.na if option else False,
+        match=match,
+        **more,
+    )
+
+
+def own_probabilities(
+    reply: Completion, shown: Presentation, match: Match, span: tuple[int, int] | None = None
+) -> tuple[float, ...] | None:
+    """The mass of each option at the verdict's token, in the criterion's own order; None without log-probabilities."""
+    if reply.logprobs is None or reply.text is None:
+        return None
+    masses = option_probabilities(reply.logprobs, shown.answers, match.index, text=reply.text, span=span)
+    if masses is None:
+        return None
+    own = [0.0] * len(masses)
+    for place, mass in zip(shown.to_own, masses, strict=True):
+        own[place] = mass
+    return tuple(own)
+
+
+def reason_without_text(reply: Completion) -> UnscoredReason:
+    """Why a reply without text has none, as far as the engine says."""
+    reasons: dict[str | None, UnscoredReason] = {"content_filter": "content_filter", "length": "truncated"}
+    return reasons.get(reply.finish_reason, "empty")
+
+
+def _match(reply: Completion, shown: Presentation, question: Question) -> Match:
+    """Which answer a reply names. Where the options name places, the bare name of a place names its option."""
+    match = match_closest_option(reply.text, shown.answers, finish_reason=reply.finish_reason)
+    if match.index is not None or match.reason != "no_match" or not question.compares or shown.coded:
+        return match
+    places = [place for place, option in enumerate(shown.labels) if option in question.place_labels]
+    if len(places) < 2:
+        return match
+    names = [question.place_name(question.place_labels.index(shown.labels[place])) for place in places]
+    bare = match_closest_option(reply.text, names, finish_reason=reply.finish_reason)
+    if bare.index is None or bare.kind not in {"exact", "normalized", "verdict"}:
+        return match
+    return Match(index=places[bare.index], kind=bare.kind)
+
+
+def _assessment_in(text: str | None) -> str | None:
+    """The reasons in a one-step reply: the field of the JSON object, or the whole text when it is not one."""
+    if text is None or not text.strip():
+        return None
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        fields = json.loads(text[start : end + 1])
+    except (ValueError, RecursionError):  # no JSON, or thousands of digits or brackets
+        return text
+    found = fields.get("assessment") if isinstance(fields, dict) else None
+    return found if isinstance(found, str) else text

@@ -1,0 +1,163 @@
+"""What is said on the way to the votes on a sheet: questions about one response that one reply answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evenhand.engines.base import SheetItem, Stage
+from evenhand.judging.conversation import (
+    Conversation,
+    cast_vote,
+    own_probabilities,
+    reason_without_text,
+    shared_values,
+)
+from evenhand.judging.schemas import sheet_schema
+from evenhand.parsing import SheetAnswer, read_sheet
+from evenhand.prompts import PromptName, fill_prompt, render_own_prompt
+from evenhand.question import Presentation, Question
+from evenhand.votes import Completion, UnscoredReason, Usage, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownItem:
+    """A question of a sheet as its prompt names it."""
+
+    number: int
+    name: str
+    text: str
+    answers: tuple[str, ...]
+    options: tuple[object, ...]
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one reply says about one item."""
+
+    answer: SheetAnswer
+    reply: Completion
+    probabilities: tuple[float, ...] | None
+
+
+@dataclass(slots=True, kw_only=True)
+class SheetConversation(Conversation):
+    """What has been said so far on the way to the votes on a sheet."""
+
+    items: tuple[SheetItem, ...]
+    readings: dict[int, _Reading] = field(default_factory=dict)
+    reasks: dict[int, int] = field(default_factory=dict)
+    reason: UnscoredReason | None = None
+    error: str | None = None
+
+    async def run(self) -> None:
+        """Ask for all answers, and again for the missing ones only, as often as it is allowed."""
+        reply = await self._ask("sheet", self._prompt(), self.items)
+        for _ in range(self.flow.max_reasks):
+            missing = self._missing()
+            if not missing or reply.finish_reason == "content_filter":
+                return
+            self.hear(reply)
+            for item in missing:
+                self.reasks[item.number] = self.reasks.get(item.number, 0) + 1
+            text = fill_prompt("sheet_reask", self._values(missing))
+            reply = await self._ask("sheet_reask", text, missing)
+
+    async def _ask(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
+        numbered = tuple((item.number, item.presentation.answers) for item in items)
+        schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
+        reply = await self.say(stage, text, schema, items=items)
+        answers = read_sheet(
+            reply.text,
+            [item.presentation.answers for item in items],
+            numbers=[item.number for item in items],
+            finish_reason=reply.finish_reason,
+        )
+        kept = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
+        for item, answer in zip(items, answers, strict=True):
+            masses = None
+            if answer.match.index is not None:
+                masses = own_probabilities(reply, item.presentation, answer.match, answer.span)
+            self.readings[item.number] = _Reading(answer, kept, masses)
+        return reply
+
+    def give_up(self, reason: UnscoredReason, error: str) -> None:
+        """End; what has been read stands, and the rest is unscored for this reason."""
+        self.reason, self.error = reason, error
+
+    def _missing(self) -> tuple[SheetItem, ...]:
+        return tuple(item for item in self.items if self.readings[item.number].answer.match.index is None)
+
+    def _prompt(self) -> str:
+        values = self._values(self.items)
+        own = self.flow.own_prompt
+        if own is not None:
+            return render_own_prompt(own, "sheet", values)
+        checks = self.items[0].question.mode == "check"
+        named: PromptName = "checklist_sheet" if checks else "rubric_sheet"
+        return fill_prompt(self.flow.named_prompt or named, values)
+
+    def _values(self, items: Sequence[SheetItem]) -> dict[str, object]:
+        question = self.items[0].question
+        return {
+            **shared_values(self.flow.seed, question),
+            "response": question.responses[0],
+            "items": [_shown(item) for item in items],
+            "reasoning": self.flow.reasoning,
+        }
+
+    def votes(self, weight: float) -> list[tuple[SheetItem, Vote]]:
+        """One vote an item; the vote on the first item shown carries what the calls of all consumed."""
+        return [(item, self._vote(item, weight, first=item is self.items[0])) for item in self.items]
+
+    def _vote(self, item: SheetItem, weight: float, *, first: bool) -> Vote:
+        reading = self.readings.get(item.number)
+        match = reading.answer.match if reading else None
+        reason = match.reason if match else self.reason
+        unread = match is None or match.index is None
+        if reading is not None and unread and not (reading.reply.text or "").strip():
+            reason = reason_without_text(reading.reply)
+        if unread and self.reason is not None:
+            reason, match = self.reason, None
+        return cast_vote(
+            self.caller.judge_id,
+            item.question,
+            item.presentation,
+            match,
+            sample=self.sample,
+            probabilities=reading.probabilities if reading else None,
+            assessment=reading.answer.reasoning if reading else None,
+            completion=reading.reply if reading else None,
+            unscored_reason=reason,
+            error=self.error if unread else None,
+            weight=weight,
+            reasks=self.reasks.get(item.number, 0),
+            usage=self.usage if first else Usage(),
+            prompts=(self.prompts or None) if first else None,
+        )
+
+
+def sheet_items(questions: Sequence[Question], presentations: Sequence[Presentation]) -> tuple[SheetItem, ...]:
+    """The questions of a sheet as they are shown: the items of a checklist in the order given, criteria in their own.
+
+    The numbers are those of the places, so that they say nothing about the questions' own order.
+    """
+    places = range(len(questions))
+    order = presentations[0].order if questions[0].mode == "check" else tuple(places)
+    return tuple(
+        SheetItem(number=place + 1, question=questions[own], presentation=presentations[own])
+        for place, own in enumerate(order)
+    )
+
+
+def _shown(item: SheetItem) -> _ShownItem:
+    criterion, shown = item.question.criterion, item.presentation
+    return _ShownItem(
+        number=item.number,
+        name=criterion.name,
+        text=criterion.description,
+        answers=shown.answers,
+        options=shown.options,
+        codes=shown.answers if shown.coded else (),
+    )
