@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgreementTable",
     "Checklist",
     "ChecklistItem",
     "Completion",
@@ -21,9 +22,12 @@ __all__ = [
     "Rubric",
     "Verdict",
     "Vote",
+    "VoteTable",
     "WinrateTable",
     "__version__",
     "aggregate",
+    "aggregate_votes",
+    "agreement",
     "catalog_path",
     "evaluation_module",
     "judge",
@@ -34,6 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AgreementTable": "evenhand.tables",
     "Checklist": "evenhand.criteria",
     "ChecklistItem": "evenhand.criteria",
     "Completion": "evenhand.votes",
@@ -46,8 +51,11 @@ _HOMES = {
     "Rubric": "evenhand.criteria",
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",
+    "VoteTable": "evenhand.tables",
     "WinrateTable": "evenhand.tables",
     "aggregate": "evenhand.recorded",
+    "aggregate_votes": "evenhand.tables",
+    "agreement": "evenhand.tables",
     "catalog_path": "evenhand.registration",
     "evaluation_module": "evenhand.hugging_face",
     "judge": "evenhand.tables",
@@ -66,7 +74,16 @@ if TYPE_CHECKING:
     from evenhand.question import Question
     from evenhand.recorded import aggregate
     from evenhand.registration import catalog_path, register
-    from evenhand.tables import JudgementTable, WinrateTable, judge, winrates
+    from evenhand.tables import (
+        AgreementTable,
+        JudgementTable,
+        VoteTable,
+        WinrateTable,
+        aggregate_votes,
+        agreement,
+        judge,
+        winrates,
+    )
     from evenhand.votes import Completion, Match, Verdict, Vote
 
 

@@ -4,7 +4,9 @@ Read :func:`aggregate` first; :mod:`evenhand.recorded.reading` says what may sta
 """
 
 from evenhand.recorded.aggregating import aggregate
-from evenhand.recorded.levels import Scale, Undefined, defined
+from evenhand.recorded.agreeing import PanelAgreement, Rater, RaterPair, all_pairs, panels
+from evenhand.recorded.columns import Column, categories_of, columns_of, read_column
+from evenhand.recorded.levels import Drawing, Scale, Undefined, defined
 from evenhand.recorded.reading import (
     YES_OR_NO,
     RecordedVote,
@@ -25,7 +27,12 @@ from evenhand.recorded.summary import (
 __all__ = [
     "NO_VERDICT",
     "YES_OR_NO",
+    "Column",
     "Comparison",
+    "Drawing",
+    "PanelAgreement",
+    "Rater",
+    "RaterPair",
     "RecordedVote",
     "RecordedVotes",
     "Scale",
@@ -34,9 +41,14 @@ __all__ = [
     "VoteSummary",
     "adjacent_accuracy",
     "aggregate",
+    "all_pairs",
+    "categories_of",
+    "columns_of",
     "defined",
     "is_abstention",
     "judge_weights",
     "named_votes",
+    "panels",
+    "read_column",
     "summarize_votes",
 ]

@@ -1,16 +1,26 @@
 """Result tables as text: Markdown, HTML, a terminal. Formats, and computes nothing."""
 
 from evenhand.reports.ranking import format_p_value, format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.reports.recorded_votes import (
+    confusion_table,
+    format_measure,
+    pairs_of_raters_table,
+    vote_summary_table,
+)
 from evenhand.reports.text_table import TextTable, format_count, format_interval, format_share
 
 __all__ = [
     "TextTable",
+    "confusion_table",
     "format_count",
     "format_interval",
+    "format_measure",
     "format_p_value",
     "format_rank",
     "format_share",
     "matrix_table",
+    "pairs_of_raters_table",
     "pairs_table",
     "ranking_notes",
+    "vote_summary_table",
 ]

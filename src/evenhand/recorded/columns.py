@@ -1,0 +1,115 @@
+"""Columns of votes: what each judge or person said about every instance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.criteria import Criterion, Option, fold_label
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.recorded.reading import VoteReader, is_abstention, named_votes
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one judge or person said.
+
+    Attributes:
+        name: Of the judge or person.
+        cells: One an instance, as recorded; None where nothing was.
+    """
+
+    name: str
+    cells: tuple[object, ...]
+
+
+def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tuple[Column, ...]:
+    """The columns of a data set that hold votes.
+
+    A single column whose cells are lists or mappings stands for one judge an entry.
+
+    Args:
+        rows: Of the data set.
+        names: One column or several.
+        what: The parameter that named them, for the message.
+
+    Raises:
+        InvalidInputError: No such column, or one named twice.
+    """
+    listed = [names] if isinstance(names, str) else list(names or ())
+    if not listed or len(set(listed)) < len(listed) or not all(isinstance(name, str) for name in listed):
+        raise InvalidInputError(f"{what} is {names!r}; name at least one column, each once")
+    for name in listed:
+        if not any(name in row for row in rows):
+            known = list(dict.fromkeys(key for row in rows for key in row))
+            raise InvalidInputError(f"{what} names the column {name!r}, which no row has. {did_you_mean(name, known)}")
+    columns = [Column(name, tuple(_cell(row.get(name)) for row in rows)) for name in listed]
+    if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
+        return _spread(columns[0])
+    return tuple(columns)
+
+
+def categories_of(columns: Sequence[Column]) -> Criterion:
+    """The nominal criterion whose options are the labels that occur, for votes without a criterion.
+
+    Raises:
+        InvalidInputError: If fewer than two labels occur.
+    """
+    labels: dict[str, str] = {}
+    for column in columns:
+        for cell in column.cells:
+            if not is_abstention(cell):
+                label = _label(cell)
+                labels.setdefault(fold_label(label), label)
+    if len(labels) < 2:
+        raise InvalidInputError(
+            f"without criteria the options are the labels that occur, and only {list(labels.values())!r} did; give "
+            "criteria, which say what could have been chosen"
+        )
+    options = tuple(Option(label=labels[folded]) for folded in sorted(labels))
+    return Criterion(name="votes", description="", options=options, scale="nominal")
+
+
+def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
+    """The option that a judge or person chose, an instance; None where nothing was recorded.
+
+    Args:
+        column: What was recorded.
+        reader: Of the criterion's votes.
+        kind: ``judge`` or ``human``, for the message.
+
+    Raises:
+        InvalidInputError: If a vote cannot be read.
+    """
+    return tuple(
+        reader.index_of(cell, f"instance {row}: the {kind} {column.name!r} voted")
+        for row, cell in enumerate(column.cells)
+    )
+
+
+def _label(cell: object) -> str:
+    """A cell as a label; 2.0 is 2, since a column of whole numbers with a gap holds floats."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+
+
+def _cell(value: object) -> object:
+    """A cell; numpy's scalars and arrays as Python's."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _holds_several(cell: object) -> bool:
+    if isinstance(cell, str):
+        return cell.strip()[:1] in {"[", "{"}
+    return isinstance(cell, Mapping) or (isinstance(cell, Sequence) and not isinstance(cell, bytes))
+
+
+def _spread(column: Column) -> tuple[Column, ...]:
+    """One column an entry of the lists or mappings that the cells hold."""
+    rows = [
+        {} if is_abstention(cell) else named_votes(cell, f"instance {row}") for row, cell in enumerate(column.cells)
+    ]
+    judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
+    return tuple(Column(judge, tuple(votes.get(judge) for votes in rows)) for judge in judges)

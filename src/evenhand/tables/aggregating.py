@@ -1,0 +1,248 @@
+"""Recorded votes of a data set to verdicts: one an instance, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import evenhand
+from evenhand.aggregation import aggregate, check_rule
+from evenhand.artifacts import load_criterion
+from evenhand.criteria import Criterion
+from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.recorded import (
+    NO_VERDICT,
+    YES_OR_NO,
+    Column,
+    VoteReader,
+    VoteSummary,
+    columns_of,
+    judge_weights,
+    read_column,
+    summarize_votes,
+)
+from evenhand.recorded.reading import is_abstention
+from evenhand.reports import TextTable, confusion_table, vote_summary_table
+from evenhand.tables.read_only import read_only
+from evenhand.tables.rows import read_rows
+from evenhand.tables.saved import save_table
+from evenhand.votes import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class VoteTable:
+    """The result of :func:`aggregate_votes`.
+
+    Attributes:
+        verdicts: One an instance, with its votes.
+        references: Per instance the label that is right; None where it is not known.
+        summary: What they come to.
+        criterion: Whose options were voted on.
+        parameters: What made the table: columns, rule, weights, level, resamples, seed, version.
+        notes: What the reader must know about how the votes were read.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    references: tuple[str | None, ...]
+    summary: VoteSummary
+    criterion: Criterion
+    parameters: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    def text_table(self) -> TextTable:
+        """The summary as texts."""
+        judges = ", ".join(self.parameters["votes"])
+        title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
+        return vote_summary_table(title, self.summary, self.notes)
+
+    def confusion_table(self) -> TextTable:
+        """References against verdicts as texts.
+
+        Raises:
+            InvalidInputError: If there are no references.
+        """
+        if self.summary.comparison is None:
+            raise InvalidInputError("there are no references to compare with; name their column: gold=…")
+        return confusion_table(self.summary.comparison)
+
+    def to_markdown(self) -> str:
+        """The summary, and the confusion matrix where there are references, as Markdown tables."""
+        return "\n".join(table.to_markdown() for table in self._tables())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an instance, without the votes."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        records = self._records()
+        for record in records:
+            del record["votes"]
+        return pd.DataFrame.from_records(records)
+
+    def save(self, path: str | Path) -> None:
+        """Write JSONL: a line for the table, with the summary, then a line an instance, with its votes."""
+        header = {
+            "parameters": dict(self.parameters),
+            "criterion": self.criterion.model_dump(mode="json"),
+            "summary": _plain(self.summary),
+        }
+        save_table(path, "aggregated_votes", header, self._records())
+
+    def __str__(self) -> str:
+        return "\n".join(table.to_terminal() for table in self._tables())
+
+    def __repr__(self) -> str:
+        return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.verdicts)} instances>\n{self}"
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html() for table in self._tables())
+
+    def _tables(self) -> list[TextTable]:
+        compared = self.summary.comparison is not None
+        return [self.text_table(), self.confusion_table()] if compared else [self.text_table()]
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "instance": instance,
+                "selected_option": verdict.selected_label,
+                "aggregated_value": verdict.aggregated_value,
+                "agreement": verdict.agreement,
+                "na": verdict.na,
+                "unscored_reason": verdict.unscored_reason,
+                "reference": reference,
+                "match": None
+                if reference is None or verdict.selected_label is None
+                else verdict.selected_label == reference,
+                "votes": {vote.judge_id: vote.selected_label for vote in verdict.votes},
+            }
+            for instance, (verdict, reference) in enumerate(zip(self.verdicts, self.references, strict=True))
+        ]
+
+
+def aggregate_votes(
+    dataset: object,
+    votes: str | Sequence[str],
+    criteria: object = None,
+    rule: str | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    gold: str | None = None,
+    split: str | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> VoteTable:
+    """Reduce the recorded votes of every row to a verdict, and the verdicts to scores.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        votes: The columns with the votes, one a judge; or one column whose cells are lists or mappings. A vote is a
+            label, an index, or None where there is none (:mod:`evenhand.recorded.reading`).
+        criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
+            votes are yes or no (True or False, 1 or 0).
+        rule: The panel rule; None for the scale's default.
+        weights: One weight a judge, in the order of the columns, or judge -> weight; for the weighted rules.
+        gold: The column with the label that is right.
+        split: Which split of a ``DatasetDict``.
+        level: Of the intervals.
+        resamples: Draws for the intervals of kappa and alpha.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
+        UnknownRuleError: If the rule does not exist or does not fit the criterion.
+    """
+    rows = read_rows(dataset, split)
+    criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
+    rule = check_rule(rule, criterion.scale)
+    if criterion.scale == "pairwise":
+        raise InvalidCriterionError(
+            f"the criterion {criterion.name!r} compares two responses; recorded votes are on a criterion with options"
+        )
+    judges = columns_of(rows, votes, "votes")
+    references = columns_of(rows, gold, "gold") if gold is not None else ()
+    if len(references) > 1:
+        raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
+    reader = VoteReader.of(criterion)
+    right = read_column(references[0], reader, "reference") if references else None
+    named = _named_weights(weights, judges)
+    verdicts = tuple(_verdict(judges, row, reader, rule, named) for row in range(len(rows)))
+    return VoteTable(
+        verdicts=verdicts,
+        references=tuple(None if place is None else criterion.labels[place] for place in right)
+        if right is not None
+        else (None,) * len(rows),
+        summary=summarize_votes(verdicts, criterion, right, level=level, resamples=resamples, seed=seed),
+        criterion=criterion,
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "n": len(rows),
+            "votes": [column.name for column in judges],
+            "gold": gold,
+            "criteria_given": criteria is not None,
+            "rule": rule,
+            "weights": named,
+            "level": level,
+            "resamples": resamples,
+            "seed": seed,
+        },
+        notes=_notes([*judges, *references], reader),
+    )
+
+
+def _named_weights(
+    weights: Mapping[str, float] | Sequence[float] | None, judges: Sequence[Column]
+) -> dict[str, float] | None:
+    names = [column.name for column in judges]
+    if weights is None:
+        return None
+    if not isinstance(weights, Mapping):
+        if len(weights) != len(names):
+            raise InvalidInputError(f"there are {len(weights)} weights for the judges {names!r}; give one a judge")
+        return dict(zip(names, weights, strict=True))
+    unknown = [judge for judge in weights if judge not in names]
+    if unknown:
+        raise InvalidInputError(f"the weights name {unknown!r}, who did not vote; the judges are {names!r}")
+    return dict(weights)
+
+
+def _verdict(
+    judges: Sequence[Column], row: int, reader: VoteReader, rule: str, weights: Mapping[str, float] | None
+) -> Verdict:
+    where = f"instance {row}"
+    votes = reader.votes({column.name: column.cells[row] for column in judges}, where)
+    if not votes:
+        return NO_VERDICT
+    return aggregate(votes, reader.criterion, rule, weights=judge_weights(weights, votes, where))
+
+
+def _notes(columns: Sequence[Column], reader: VoteReader) -> tuple[str, ...]:
+    """How numbers were read, where the options have names of their own."""
+    cells = [cell for column in columns for cell in column.cells if not is_abstention(cell)]
+    by_index = not reader.numerals and any(
+        (isinstance(cell, int | float) and not isinstance(cell, bool)) or (isinstance(cell, str) and cell.isdigit())
+        for cell in cells
+    )
+    if not by_index:
+        return ()
+    places = ", ".join(f"{place} = {label}" for place, label in enumerate(reader.criterion.labels))
+    return (f"Votes given as numbers were read as places of options: {places}.",)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a summary, or any part of it
+    """A summary as plain JSON."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value

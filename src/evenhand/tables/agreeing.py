@@ -1,0 +1,199 @@
+"""How far judges and people agree, from the columns of a data set: a frozen table of every two and of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import evenhand
+from evenhand.artifacts import load_criterion
+from evenhand.criteria import Criterion
+from evenhand.errors import InvalidInputError
+from evenhand.recorded import (
+    Drawing,
+    PanelAgreement,
+    Rater,
+    RaterPair,
+    Scale,
+    Undefined,
+    VoteReader,
+    all_pairs,
+    categories_of,
+    columns_of,
+    panels,
+    read_column,
+)
+from evenhand.reports import TextTable, pairs_of_raters_table
+from evenhand.statistics import Agreement, Interval
+from evenhand.tables.read_only import read_only
+from evenhand.tables.rows import read_rows
+from evenhand.tables.saved import save_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WITHOUT_CRITERIA = (
+    "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
+    "kappa and options that nobody chose."
+)
+
+
+@dataclass(frozen=True)
+class AgreementTable:
+    """The result of :func:`agreement`.
+
+    Attributes:
+        pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
+        panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
+        criterion: Whose options were chosen; made of the labels that occur where none was given.
+        missing: Rater -> instances on which nothing was recorded.
+        parameters: What made the table: columns, n, level, resamples, seed, version.
+    """
+
+    pairs: tuple[RaterPair, ...]
+    panels: tuple[PanelAgreement, ...]
+    criterion: Criterion
+    missing: Mapping[str, int]
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", read_only(self.missing))
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    def pair(self, first: str, second: str) -> RaterPair:
+        """The agreement of two raters, in either order.
+
+        Raises:
+            InvalidInputError: If there is no such pair.
+        """
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {first, second}:
+                return pair
+        raise InvalidInputError(
+            f"there is no pair of {first!r} and {second!r}; the raters are {list(self.missing)!r}, and a pair is of two"
+        )
+
+    def text_table(self) -> TextTable:
+        """The table as texts."""
+        silent = [f"{name} {count}" for name, count in self.missing.items() if count]
+        notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
+        if not self.parameters["criteria_given"]:
+            notes.append(WITHOUT_CRITERIA)
+        return pairs_of_raters_table(
+            f"Agreement on {self.parameters['n']:,} instances",
+            self.pairs,
+            self.panels,
+            notes,
+            level=self.parameters["level"],
+        )
+
+    def to_markdown(self) -> str:
+        """The pairs as a Markdown table."""
+        return self.text_table().to_markdown()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a pair; a measure is its estimate, with its limits beside it."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        return pd.DataFrame.from_records([_flat_pair(pair) for pair in self.pairs])
+
+    def save(self, path: str | Path) -> None:
+        """Write JSONL: a line for the table, with the alphas, then a line a pair.
+
+        A measure is its fields; one that the data do not define has only the field ``reason``.
+        """
+        header = {
+            "parameters": dict(self.parameters),
+            "missing": dict(self.missing),
+            "criterion": self.criterion.model_dump(mode="json"),
+            "panels": [asdict(panel) for panel in self.panels],
+        }
+        save_table(path, "agreement", header, [asdict(pair) for pair in self.pairs])
+
+    def __str__(self) -> str:
+        return self.text_table().to_terminal()
+
+    def __repr__(self) -> str:
+        return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
+
+    def _repr_html_(self) -> str:
+        return self.text_table().to_html()
+
+
+def agreement(
+    dataset: object,
+    votes: str | Sequence[str],
+    gold: str | Sequence[str] | None = None,
+    criteria: object = None,
+    *,
+    split: str | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> AgreementTable:
+    """How far judges agree with people, people with people, and judges with judges.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        votes: The columns with the judges' votes, one a judge; or one column whose cells are lists or mappings. A vote
+            is a label, an index, or None where there is none (:mod:`evenhand.recorded.reading`).
+        gold: The column with the labels that a person gave; several are several people.
+        criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
+            gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        split: Which split of a ``DatasetDict``.
+        level: Of the intervals.
+        resamples: Draws for the intervals of kappa and alpha.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
+    """
+    rows = read_rows(dataset, split)
+    judges = columns_of(rows, votes, "votes")
+    humans = () if gold is None else columns_of(rows, gold, "gold")
+    names = [column.name for column in (*judges, *humans)]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
+            "votes, or people's in gold"
+        )
+    criterion = categories_of([*judges, *humans]) if criteria is None else load_criterion(criteria)
+    reader, scale = VoteReader.of(criterion), Scale.of(criterion)
+    raters = [Rater(column.name, "judge", read_column(column, reader, "judge")) for column in judges]
+    raters += [Rater(column.name, "human", read_column(column, reader, "human")) for column in humans]
+    drawn = Drawing(level=level, resamples=resamples, seed=seed)
+    return AgreementTable(
+        pairs=all_pairs(raters, scale, **drawn),
+        panels=panels(raters, scale, **drawn),
+        criterion=criterion,
+        missing={rater.name: rater.selected.count(None) for rater in raters},
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "n": len(rows),
+            "votes": [column.name for column in judges],
+            "gold": [column.name for column in humans],
+            "criteria_given": criteria is not None,
+            **drawn,
+        },
+    )
+
+
+def _flat_pair(pair: RaterPair) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "first": pair.first,
+        "second": pair.second,
+        "kind": f"{pair.kinds[0]}-{pair.kinds[1]}",
+        "num_compared": pair.num_compared,
+    }
+    for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
+        record |= _flat_measure(name, getattr(pair, name))
+    return record
+
+
+def _flat_measure(name: str, found: Interval | Agreement | Undefined | None) -> dict[str, float | None]:
+    interval = found.interval if isinstance(found, Agreement) else found
+    if not isinstance(interval, Interval):
+        return dict.fromkeys((name, f"{name}_ci_low", f"{name}_ci_high"))
+    return {name: interval.estimate, f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
