@@ -1,0 +1,314 @@
+"""From verdicts with all their votes to the report on the panel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.aggregation import SELECTED, Scoring
+from evenhand.criteria import Criterion, Scale
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.panel.caution import spread_caution
+from evenhand.panel.report import JudgeReport, JudgeStability, PairReport, PanelReport
+from evenhand.panel.table import (
+    NOT_DRAWN,
+    PanelRule,
+    PanelTable,
+    categories_of,
+    draws_of,
+    is_ordered,
+    panel_table,
+    was_made,
+)
+from evenhand.statistics import (
+    Agreement,
+    EffectiveJudges,
+    Interval,
+    cohen_kappa,
+    draw_stability,
+    effective_judges,
+    krippendorff_alpha,
+    mean_intervals,
+    percent_agreement,
+)
+from evenhand.statistics.agreement import Metric
+from evenhand.votes import Verdict
+
+ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
+    {"binary": "nominal", "nominal": "nominal", "ordinal": "ordinal", "pairwise": "interval"}
+)
+"""How far apart two selections are, by scale; a comparison's values are equally spaced around the tie."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """How the intervals that are drawn are drawn."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
+def panel_report(
+    verdicts: Sequence[Verdict],
+    criterion: Criterion,
+    rule: str | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    on_position_bias: str | None = None,
+    scoring: Scoring = SELECTED,
+    planned_votes: int | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> PanelReport:
+    """What the votes on many instances of one criterion say about the judges; no call is made.
+
+    Every judge's votes are collapsed alone (samples, then orders), which gives its score and its selection for each
+    instance. Agreement is that of the selections, correlation that of the scores. A judge that is NA or unscored on an
+    instance is missing there. The panel without a judge is aggregated anew, by the same rule, on every instance;
+    intervals are over instances.
+
+    Alpha and kappa are nominal for binary and nominal scales; on ordinal scales alpha is ordinal and kappa is
+    quadratic-weighted over the full scale, categories being the options' values (without values: their places). In
+    comparisons alpha is by interval, and a tie is on the scale whether it was offered or not.
+
+    The stability of draws compares all pairs, unless the questions put to the judge had different numbers of draws
+    (stopping early): then only the first two of each, since how many draws there are depends on what they said.
+
+    Args:
+        verdicts: One an instance, each with all its votes.
+        criterion: Whose options were voted on.
+        rule: The panel rule that made the verdicts; None for the scale's default.
+        weights: As they were given to `evenhand.aggregation.aggregate`.
+        on_position_bias: Likewise.
+        scoring: Likewise.
+        planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
+        level: Of the intervals.
+        resamples: For the intervals that are drawn.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
+            than planned.
+        UnknownRuleError: As `evenhand.aggregation.aggregate`.
+
+    Example:
+        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> from evenhand.votes import Vote
+        >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
+        >>> def ask(*answers):
+        ...     votes = [Vote(judge_id=name, order=(0, 1), selected_index=index) for name, index in zip("abc", answers)]
+        ...     return aggregate(votes, cites)
+        >>> report = panel_report([ask(0, 0, 0), ask(1, 1, 1), ask(0, 0, 1), ask(1, 1, 1)], cites)
+        >>> round(report.alpha.estimate, 4)  # 1 - (2 / 12) / (2 * 5 * 7 / (12 * 11))
+        0.6857
+        >>> report.judges[2].change_without.estimate, report.undefined["judge_spread_a"]
+        (0.0, 'no question was drawn twice')
+    """
+    draws = _Draws(level, resamples, seed)
+    panel_rule = PanelRule(criterion, rule, weights, on_position_bias, scoring)
+    table = panel_table(verdicts, panel_rule)
+    undefined: dict[str, str] = {}
+    judges = _judges(verdicts, table, criterion, level, undefined)
+    made = sum(was_made(vote) for verdict in verdicts for vote in verdict.votes)
+    several = [verdict.agreement if len(verdict.votes) > 1 else None for verdict in verdicts]
+    agreement = _mean(
+        [np.nan if each is None else each for each in several],
+        level,
+        "agreement",
+        "no instance has two votes",
+        undefined,
+    )
+    return PanelReport(
+        criterion=criterion.name,
+        scale=criterion.scale,
+        rule=panel_rule.name,
+        num_instances=len(verdicts),
+        num_judged=sum(bool(verdict.votes) for verdict in verdicts),
+        num_votes=made,
+        num_planned=planned_votes,
+        num_left_out=_left_out(planned_votes, made),
+        agreement=agreement,
+        percent_agreement=_of_panel(
+            "percent_agreement", lambda: percent_agreement(table.selections, level=level), table, undefined
+        ),
+        alpha=_of_panel("krippendorff_alpha", lambda: _alpha(table, criterion, draws), table, undefined),
+        effective=_effective(table, draws, undefined),
+        judges=judges,
+        pairs=_pairs(table, criterion, draws, undefined),
+        undefined=MappingProxyType(undefined),
+        notes=_notes(verdicts, judges),
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _left_out(planned: int | None, made: int) -> int | None:
+    if planned is None:
+        return None
+    if planned < made:
+        raise InvalidInputError(
+            f"planned_votes is {planned!r}, but {made!r} draws were made; give those of the full grid"
+        )
+    return planned - made
+
+
+def _judges(
+    verdicts: Sequence[Verdict], table: PanelTable, criterion: Criterion, level: float, undefined: dict[str, str]
+) -> tuple[JudgeReport, ...]:
+    reports = []
+    for column, judge in enumerate(table.judges):
+        votes = [vote for verdict in verdicts for vote in verdict.votes if vote.judge_id == judge and was_made(vote)]
+        without = table.without[:, column]
+        alone = "the panel has one judge" if len(table.judges) == 1 else "no instance has a score without this judge"
+        no_score = "the options have no values" if not criterion.has_values else "no instance has a score of this judge"
+        lost = "the options have no values" if not criterion.has_values else alone
+        reports.append(
+            JudgeReport(
+                judge_id=judge,
+                num_votes=len(votes),
+                num_unscored=sum(vote.selected_index is None and not vote.na for vote in votes),
+                num_na=sum(vote.na for vote in votes),
+                mean=_mean(table.scores[:, column], level, f"judge_mean_{judge}", no_score, undefined),
+                stability=_stability(judge, draws_of(judge, verdicts, criterion), table, level, undefined),
+                score_without=_mean(without, level, f"score_without_{judge}", lost, undefined),
+                change_without=_mean(
+                    without - table.panel, level, f"change_without_{judge}", lost, undefined, bounds=(-1.0, 1.0)
+                ),
+                num_lost=int((~np.isnan(table.panel) & np.isnan(without)).sum()),
+            )
+        )
+    return tuple(reports)
+
+
+def _stability(
+    judge: str, drawn: NDArray[np.int64], table: PanelTable, level: float, undefined: dict[str, str]
+) -> JudgeStability:
+    column = table.judges.index(judge)
+    counts = (drawn != NOT_DRAWN).sum(axis=2)
+    uneven = len(np.unique(counts[counts > 0])) > 1
+    same = draw_stability(drawn, first_two=uneven, level=level)
+    if same is None:
+        undefined[f"judge_stability_{judge}"] = "no question was answered in two draws"
+    return JudgeStability(
+        same_option=same,
+        first_two=uneven,
+        spread=_mean(
+            table.spreads[:, column],
+            level,
+            f"judge_spread_{judge}",
+            "no question was drawn twice",
+            undefined,
+            bounds=(0.0, 0.5),
+        ),
+        flip_rate=_mean(
+            table.flips[:, column],
+            level,
+            f"judge_flip_rate_{judge}",
+            "no instance was answered in two orders",
+            undefined,
+        ),
+    )
+
+
+def _alpha(table: PanelTable, criterion: Criterion, draws: _Draws) -> Agreement:
+    return krippendorff_alpha(
+        table.selections,
+        metric=ALPHA_METRICS[criterion.scale],
+        categories=categories_of(criterion),
+        level=draws.level,
+        resamples=draws.resamples,
+        seed=draws.seed,
+    )
+
+
+def _effective(table: PanelTable, draws: _Draws, undefined: dict[str, str]) -> EffectiveJudges | None:
+    found = _of_panel(
+        "effective_judges",
+        lambda: effective_judges(table.scores, level=draws.level, resamples=draws.resamples, seed=draws.seed),
+        table,
+        undefined,
+    )
+    if found is None:
+        undefined["judge_correlation"] = undefined["effective_judges"]
+    return found
+
+
+def _pairs(table: PanelTable, criterion: Criterion, draws: _Draws, undefined: dict[str, str]) -> tuple[PairReport, ...]:
+    def kappa(first: int, second: int) -> Agreement:
+        return cohen_kappa(
+            table.selections[:, first],
+            table.selections[:, second],
+            weights="quadratic" if is_ordered(criterion) else None,
+            categories=categories_of(criterion),
+            level=draws.level,
+            resamples=draws.resamples,
+            seed=draws.seed,
+        )
+
+    found = []
+    for first, second in combinations(range(len(table.judges)), 2):
+        names = table.judges[first], table.judges[second]
+        name = f"cohen_kappa_{names[0]}_vs_{names[1]}"
+        found.append(PairReport(*names, _defined(name, partial(kappa, first, second), undefined)))
+    return tuple(found)
+
+
+def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport]) -> tuple[str, ...]:
+    cells = Counter(
+        (row, vote.judge_id, vote.order)
+        for row, verdict in enumerate(verdicts)
+        for vote in verdict.votes
+        if was_made(vote)
+    )
+    caution = spread_caution(max(cells.values())) if cells else None
+    uneven = [judge.judge_id for judge in judges if judge.stability.first_two]
+    stopped = (
+        f"The questions put to {', '.join(map(repr, uneven))} had different numbers of draws; the stability of draws "
+        "compares only the first two of each, which no early stop selects."
+    )
+    return tuple(note for note in (caution, stopped if uneven else None) if note is not None)
+
+
+def _mean(
+    values: ArrayLike,
+    level: float,
+    name: str,
+    reason: str,
+    undefined: dict[str, str],
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval | None:
+    (interval,) = mean_intervals(values, level=level, bounds=bounds)
+    if interval is None:
+        undefined[name] = reason
+    return interval
+
+
+def _of_panel(name: str, measure: Callable[[], Found], table: PanelTable, undefined: dict[str, str]) -> Found | None:
+    if len(table.judges) < 2:
+        undefined[name] = "the panel has one judge" if table.judges else "there are no votes"
+        return None
+    return _defined(name, measure, undefined)
+
+
+def _defined(name: str, measure: Callable[[], Found], undefined: dict[str, str]) -> Found | None:
+    """The measurement, or None and the reason why these data have none."""
+    try:
+        return measure()
+    except EstimationError as error:
+        undefined[name] = str(error)
+        return None

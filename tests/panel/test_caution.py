@@ -1,0 +1,27 @@
+import pytest
+
+from evenhand.errors import InvalidInputError
+from evenhand.panel import spread_caution
+
+
+@pytest.mark.parametrize(("samples", "share"), [(2, "78 %"), (3, "63 %"), (4, "53 %")])
+def test_few_draws_say_what_they_cannot_exclude(samples, share):
+    # 1 - 0.05^(1/2) = 0.776, 1 - 0.05^(1/3) = 0.632, 1 - 0.05^(1/4) = 0.527
+    sentence = spread_caution(samples)
+    assert f"{samples} draws" in sentence
+    assert share in sentence
+    assert "95 % confidence" in sentence
+
+
+def test_the_level_may_be_another():
+    assert "(90 % confidence) with a probability of 54 %" in spread_caution(3, level=0.9)  # 1 - 0.1^(1/3) = 0.536
+
+
+@pytest.mark.parametrize("samples", [1, 5, 9])
+def test_one_draw_has_no_spread_and_five_are_enough(samples):
+    assert spread_caution(samples) is None
+
+
+def test_no_draw_is_an_error():
+    with pytest.raises(InvalidInputError, match="at least one draw"):
+        spread_caution(0)

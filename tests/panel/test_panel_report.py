@@ -1,0 +1,322 @@
+"""The report on a panel: by examples whose arithmetic is done by hand, and on simulated judges with known faults."""
+
+import dataclasses
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from evenhand.aggregation import Scoring, aggregate
+from evenhand.criteria import yes_no_criterion
+from evenhand.errors import InvalidInputError
+from evenhand.panel import panel_report
+from evenhand.question import comparison_criterion
+from evenhand.votes import MISSING_RESPONSE, Vote
+from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
+
+LEVELS = criterion_of([0.0, 0.5, 1.0, None], na=[3])
+NAMES = criterion_of([None, None, None], scale="nominal")
+
+
+def verdicts_of(criterion, *instances, **options):
+    return [aggregate(votes, criterion, **options) for votes in instances]
+
+
+def report_of(criterion, *instances, rule=None, weights=None, **options):
+    verdicts = verdicts_of(criterion, *instances, rule=rule, weights=weights)
+    return panel_report(verdicts, criterion, rule, weights=weights, resamples=50, **options)
+
+
+class TestByHand:
+    # Judges j0, j1, j2 on four instances, of the values 0, ½, 1.
+    INSTANCES = (panel(0, 0, 1), panel(1, 1, 1), panel(2, 2, 0), panel(2, 1, None))
+
+    def report(self, **options):
+        return report_of(LEVELS, *self.INSTANCES, **options)
+
+    def test_the_mean_of_each_judge(self):
+        first, second, third = self.report().judges
+        assert first.mean.estimate == pytest.approx((0 + 0.5 + 1 + 1) / 4)
+        assert second.mean.estimate == pytest.approx((0 + 0.5 + 1 + 0.5) / 4)
+        assert third.mean.estimate == pytest.approx((0.5 + 0.5 + 0) / 3)
+        assert (third.num_votes, third.num_unscored, third.num_na, third.mean.n) == (4, 1, 0, 3)
+
+    def test_the_score_without_a_judge(self):
+        # Whole panel: 1/6, 1/2, 2/3, 3/4. Without j2: 0, 1/2, 1, 3/4. Changes: -1/6, 0, 1/3, 0.
+        third = self.report().judges[2]
+        assert third.score_without.estimate == pytest.approx((0 + 0.5 + 1 + 0.75) / 4)
+        assert third.change_without.estimate == pytest.approx((-1 / 6 + 1 / 3) / 4)
+        assert third.change_without.low < 0 < third.change_without.high
+        assert third.num_lost == 0
+        # Without j0: 1/4, 1/2, 1/2, 1/2. Changes: 1/12, 0, -1/6, -1/4.
+        assert self.report().judges[0].change_without.estimate == pytest.approx((1 / 12 - 1 / 6 - 1 / 4) / 4)
+
+    def test_kappa_is_quadratic_weighted_over_the_full_scale(self):
+        kappas = {(pair.first, pair.second): pair.kappa.estimate for pair in self.report().pairs}
+        assert set(kappas) == {("j0", "j1"), ("j0", "j2"), ("j1", "j2")}
+        assert kappas["j0", "j1"] == pytest.approx(
+            cohen_kappa_score([0, 1, 2, 2], [0, 1, 2, 1], labels=[0, 1, 2], weights="quadratic")
+        )
+        assert kappas["j0", "j2"] == pytest.approx(
+            cohen_kappa_score([0, 1, 2], [1, 1, 0], labels=[0, 1, 2], weights="quadratic")
+        )
+
+    def test_a_level_that_nobody_chose_is_on_the_scale(self):
+        five = criterion_of([0, 0.25, 0.5, 0.75, 1])
+        first, second = [0, 2, 4, 4, 2], [0, 4, 4, 2, 2]  # the options at ¼ and ¾ are never chosen
+        report = report_of(five, *[panel(*pair) for pair in zip(first, second, strict=True)])
+        (pair,) = report.pairs
+        expected = cohen_kappa_score(first, second, labels=range(5), weights="quadratic")
+        assert pair.kappa.estimate == pytest.approx(expected)
+        assert pair.kappa.categories == (0, 0.25, 0.5, 0.75, 1)
+
+    def test_agreement_is_that_of_the_votes_with_the_verdict(self):
+        # 1/6 snaps to 0: 2 of 3; all; 2/3 snaps to ½: none; 3/4 ties to ½: 1 of 3.
+        assert self.report().agreement.estimate == pytest.approx((2 / 3 + 1 + 0 + 1 / 3) / 4)
+
+    def test_pairs_of_judges_that_agree(self):
+        # 1 of 3, 3 of 3, 1 of 3, 0 of 1, averaged over instances.
+        assert self.report().percent_agreement.estimate == pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4)
+
+    def test_the_effective_number_follows_from_the_correlations(self):
+        table = np.array([[0, 0, 0.5], [0.5, 0.5, 0.5], [1, 1, 0], [1, 0.5, math.nan]])
+        rho = np.mean(
+            [
+                np.corrcoef(table[:, 0], table[:, 1])[0, 1],
+                np.corrcoef(table[:3, 0], table[:3, 2])[0, 1],
+                np.corrcoef(table[:3, 1], table[:3, 2])[0, 1],
+            ]
+        )
+        report = self.report()
+        assert report.effective.mean_correlation.estimate == pytest.approx(rho)
+        assert report.effective.effective.estimate == pytest.approx(3 / (1 + 2 * max(rho, 0)))
+
+    def test_votes_made_and_votes_left_out(self):
+        report = self.report(planned_votes=20)
+        assert (report.num_votes, report.num_planned, report.num_left_out) == (12, 20, 8)
+        held_back = Vote(judge_id="j0", order=(0, 1), unscored_reason="budget")
+        report = report_of(LEVELS, *self.INSTANCES, [*panel(1), held_back], planned_votes=14)
+        assert (report.num_votes, report.num_left_out) == (13, 1)
+        with pytest.raises(InvalidInputError, match="12 draws were made"):
+            self.report(planned_votes=11)
+
+
+class TestDrawsAndOrders:
+    def test_pairs_of_draws_that_agree(self):
+        # Pairs of equal draws: 1 of 3, 3 of 3, and 0 of 1 where one draw is unscored.
+        report = report_of(LEVELS, draws(0, 0, 1), draws(2, 2, 2), draws(0, None, 2))
+        (judge,) = report.judges
+        assert judge.stability.same_option.estimate == pytest.approx(4 / 7)
+        assert not judge.stability.first_two
+        # Standard deviations: of 0, 0, ½ it is √(1/18); of 1, 1, 1 it is 0; of 0 and 1 it is ½.
+        assert judge.stability.spread.estimate == pytest.approx((math.sqrt(1 / 18) + 0 + 0.5) / 3)
+
+    def test_draws_are_compared_within_an_order_and_an_na_answer_is_an_answer(self):
+        def drawn(option, order, sample):
+            return vote("j", option, order, sample=sample)
+
+        instance = [
+            drawn(0, (0, 1), 0),
+            drawn(0, (0, 1), 1),  # equal
+            drawn(2, (1, 0), 0),
+            drawn("na", (1, 0), 1),  # not equal
+        ]
+        report = report_of(LEVELS, instance)
+        assert report.judges[0].stability.same_option.estimate == pytest.approx(1 / 2)
+        both_na = [drawn("na", (0, 1), 0), drawn("na", (0, 1), 1)]
+        assert report_of(LEVELS, both_na).judges[0].stability.same_option.estimate == 1
+
+    def test_where_drawing_stopped_early_the_first_two_draws_are_compared(self):
+        report = report_of(LEVELS, draws(0, 0), draws(1, 0, 1), draws(2, 2))
+        assert report.judges[0].stability.first_two
+        assert report.judges[0].stability.same_option.estimate == pytest.approx(2 / 3)
+        assert any("first two" in note for note in report.notes)
+
+    def test_few_draws_are_called_what_they_are(self):
+        assert any("63 %" in note for note in report_of(LEVELS, draws(0, 0, 0)).notes)
+        assert report_of(LEVELS, draws(0, 0, 0, 0, 0)).notes == ()
+        assert report_of(LEVELS, panel(0, 1)).notes == ()
+
+    def test_orders_that_disagree_are_flips_of_their_judge(self):
+        first = [*orders(0, 0, judge="a"), *orders(0, 1, judge="b")]
+        second = [*orders(2, 1, judge="a"), *orders(1, 1, judge="b")]
+        third = [*orders(2, 2, judge="a"), *orders(1, None, judge="b")]
+        a, b = report_of(LEVELS, first, second, third).judges
+        assert (a.stability.flip_rate.estimate, a.stability.flip_rate.n) == (pytest.approx(1 / 3), 3)
+        assert (b.stability.flip_rate.estimate, b.stability.flip_rate.n) == (pytest.approx(1 / 2), 2)
+
+
+class TestWhatIsUndefined:
+    def test_one_judge_has_no_panel(self):
+        report = report_of(LEVELS, panel(0), panel(1), panel(2))
+        assert (report.alpha, report.effective, report.percent_agreement, report.pairs) == (None, None, None, ())
+        assert report.judges[0].change_without is None
+        assert report.judges[0].num_lost == 3
+        for name in ("krippendorff_alpha", "effective_judges", "change_without_j0", "score_without_j0"):
+            assert report.undefined[name] == "the panel has one judge"
+        assert report.undefined["agreement"] == "no instance has two votes"
+
+    def test_na_and_unscored_votes_are_missing(self):
+        instances = (panel("na", 1, 1), panel("na", "na", "na"), panel(None, 0, 0), panel("na", 2, 2))
+        report = report_of(LEVELS, *instances)
+        first = report.judges[0]
+        assert (first.num_votes, first.num_unscored, first.num_na, first.mean) == (4, 1, 3, None)
+        assert first.change_without.estimate == 0
+        assert report.undefined["judge_mean_j0"] == "no instance has a score of this judge"
+        assert "no unit has a rating of both" in report.undefined["cohen_kappa_j0_vs_j1"]
+        assert report.effective.n_used == 2
+
+    def test_a_panel_that_always_says_the_same_has_no_chance_to_beat(self):
+        report = report_of(LEVELS, *[panel(2, 2)] * 5)
+        assert report.alpha is None
+        assert "only one category" in report.undefined["krippendorff_alpha"]
+        assert "no two judges vary" in report.undefined["effective_judges"]
+        assert report.percent_agreement.estimate == 1
+
+    def test_a_judge_that_alone_scored_an_instance_loses_it(self):
+        report = report_of(LEVELS, panel(0, None), panel(1, 1))
+        assert [judge.num_lost for judge in report.judges] == [1, 0]
+        assert report.judges[0].score_without.n == 1
+
+    def test_options_without_values_have_selections_and_no_scores(self):
+        report = report_of(NAMES, panel(0, 0), panel(1, 1), panel(2, 0), panel(0, 1))
+        assert report.alpha.weighting == "nominal"
+        assert report.pairs[0].kappa.weighting is None
+        assert report.undefined["judge_mean_j0"] == "the options have no values"
+        assert report.undefined["change_without_j0"] == "the options have no values"
+
+    def test_no_votes_at_all(self):
+        for verdicts in ([], [MISSING_RESPONSE] * 3):
+            report = panel_report(verdicts, LEVELS)
+            assert (report.num_instances, report.num_judged, report.num_votes) == (len(verdicts), 0, 0)
+            assert report.scores() == {"num_votes": 0}
+            assert report.undefined["krippendorff_alpha"] == "there are no votes"
+
+    def test_a_judge_may_be_absent_from_some_instances(self):
+        report = report_of(LEVELS, panel(0, 2), panel(1), panel(2, 1), MISSING_VOTES)
+        second = report.judges[1]
+        # Without j1: 0, ½, 1 against ½, ½, ¾; where it did not vote nothing changes.
+        assert second.change_without.estimate == pytest.approx((-0.5 + 0 + 0.25 + 0) / 4)
+
+
+MISSING_VOTES = panel(0)
+
+
+class TestRules:
+    def test_the_scores_without_a_judge_follow_the_rule_and_the_weights(self):
+        votes = panel(0, 1, 2)
+        weights = {"j0": 3.0, "j1": 1.0, "j2": 0.0}
+        report = report_of(LEVELS, votes, rule="weighted_mean", weights=weights)
+        # With all: (3 * 0 + 1 * ½) / 4. Without j0: ½. Without j1: 0. Without j2: as with all.
+        assert [judge.score_without.estimate for judge in report.judges] == pytest.approx([0.5, 0.0, 0.125])
+        assert report.rule == "weighted_mean"
+
+    def test_judges_of_weight_0_are_no_panel_of_their_own(self):
+        report = report_of(LEVELS, panel(0, 2), rule="weighted_mean", weights={"j0": 1.0, "j1": 0.0})
+        assert report.judges[0].score_without is None
+        assert report.undefined["score_without_j0"] == "no instance has a score without this judge"
+
+    def test_verdicts_of_another_rule_are_refused(self):
+        verdicts = verdicts_of(LEVELS, panel(0, 0, 2), rule="max")
+        with pytest.raises(InvalidInputError, match=r"verdict 0 come to .* under the rule 'mean'"):
+            panel_report(verdicts, LEVELS)
+
+    def test_expected_values_are_scores_too(self):
+        votes = [
+            Vote(judge_id=judge, order=(0, 1), selected_index=0, probabilities=(mass, 1 - mass, 0.0, 0.0))
+            for judge, mass in (("a", 0.8), ("b", 0.6))
+        ]
+        scoring = Scoring(expected=True)
+        verdicts = [aggregate(votes, LEVELS, scoring=scoring)]
+        a, b = panel_report(verdicts, LEVELS, scoring=scoring).judges
+        assert (a.mean.estimate, b.mean.estimate) == (pytest.approx(0.1), pytest.approx(0.2))
+
+    def test_a_tie_is_on_the_scale_of_a_comparison(self):
+        criterion = comparison_criterion("better", "Which is better?")
+        report = report_of(
+            criterion,
+            [*orders(0, 0, judge="a"), *orders(0, 1, judge="b")],  # b: a tie that no option names
+            [*orders(1, 1, judge="a"), *orders(1, 1, judge="b")],
+            [*orders(0, 0, judge="a"), *orders(0, 0, judge="b")],
+        )
+        (pair,) = report.pairs
+        assert pair.kappa.estimate == pytest.approx(
+            cohen_kappa_score([2, 0, 2], [1, 0, 2], labels=[0, 1, 2], weights="quadratic")
+        )
+        assert report.alpha.weighting == "interval"
+
+
+class TestForms:
+    def test_every_score_is_defined_or_has_a_reason_and_json_has_no_nan(self):
+        report = report_of(LEVELS, panel(0, 1, "na"), panel(2, 2, None), planned_votes=9)
+        json.dumps(report.as_json(), allow_nan=False)
+        assert report.as_json()["judges"][0]["mean"]["estimate"] == report.judges[0].mean.estimate
+        scores = report.scores(with_intervals=False)
+        assert not set(scores) & set(report.undefined)
+        per_judge = ("judge_mean", "judge_stability", "judge_spread", "judge_flip_rate")
+        names = {f"{name}_{judge}" for name in (*per_judge, "score_without", "change_without") for judge in JUDGES}
+        names |= {"cohen_kappa_j0_vs_j1", "cohen_kappa_j0_vs_j2", "cohen_kappa_j1_vs_j2"}
+        names |= {"agreement", "percent_agreement", "krippendorff_alpha", "effective_judges", "judge_correlation"}
+        assert set(scores) | set(report.undefined) == names | {"num_votes", "num_votes_planned", "num_votes_left_out"}
+
+    def test_intervals_stand_beside_their_scores(self):
+        report = report_of(LEVELS, panel(0, 1), panel(2, 2), panel(1, 0))
+        scores = report.scores()
+        assert scores["judge_mean_j0_ci_low"] <= scores["judge_mean_j0"] <= scores["judge_mean_j0_ci_high"]
+        assert scores["num_votes"] == 6
+        assert "num_votes_planned" not in scores
+
+    def test_a_report_is_frozen(self):
+        report = report_of(LEVELS, panel(0, 1))
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            report.num_votes = 3
+        with pytest.raises(TypeError):
+            report.undefined["agreement"] = "because"
+
+
+JUDGES = ("j0", "j1", "j2")
+SELECTED = st.none() | st.just("na") | st.integers(0, 2)
+
+
+@given(st.lists(st.lists(SELECTED, min_size=3, max_size=3), min_size=1, max_size=6), st.integers(0, 99))
+@settings(deadline=None, max_examples=40)
+def test_the_order_of_the_votes_never_matters_and_nothing_is_nan(rows, seed):
+    instances = [panel(*row) for row in rows]
+    shuffled = [random.Random(seed).sample(votes, len(votes)) for votes in instances]
+    report = report_of(LEVELS, *instances)
+    json.dumps(report.as_json(), allow_nan=False)
+    assert report_of(LEVELS, *shuffled).as_json() == report.as_json()
+
+
+@pytest.mark.slow
+def test_simulated_judges_are_found_out():
+    # Three careful judges select the truth with probability 0.9; one votes at random. Two draws of a careful judge
+    # agree with probability 0.81 + 0.01 = 0.82, two at random with ½.
+    rng = np.random.default_rng(4)
+    criterion = yes_no_criterion("met", "Is it met?")
+    verdicts = []
+    for truth in rng.integers(0, 2, 1500):
+        votes = []
+        for judge, accuracy in (("a", 0.9), ("b", 0.9), ("c", 0.9), ("guess", 0.5)):
+            for sample in range(3):
+                index = int(truth) if rng.random() < accuracy else 1 - int(truth)
+                votes.append(Vote(judge_id=judge, order=(0, 1), sample=sample, selected_index=index))
+        verdicts.append(aggregate(votes, criterion))
+    report = panel_report(verdicts, criterion, level=0.999)
+    stability = {judge.judge_id: judge.stability.same_option for judge in report.judges}
+    for judge in "abc":
+        assert stability[judge].low < 0.82 < stability[judge].high
+    assert stability["guess"].low < 0.5 < stability["guess"].high
+    # The mode of three draws is right with probability p = 0.9³ + 3 * 0.9² * 0.1 = 0.972: correlation (2p - 1)².
+    careful = (2 * 0.972 - 1) ** 2
+    rho = 3 * careful / 6  # three pairs of careful judges, three pairs with the one that guesses
+    assert report.effective.mean_correlation.low < rho < report.effective.mean_correlation.high
+    assert report.effective.effective.estimate == pytest.approx(4 / (1 + 3 * rho), rel=0.06)
+    kappa = {(pair.first, pair.second): pair.kappa for pair in report.pairs}
+    assert kappa["a", "b"].interval.low < careful < kappa["a", "b"].interval.high
+    assert kappa["a", "guess"].interval.low < 0 < kappa["a", "guess"].interval.high
