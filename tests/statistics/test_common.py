@@ -65,7 +65,7 @@ CASES = {
     "gwet_ac": Case(gwet_ac, PAIRS, [1, NAN], [1, 2]),
     "position_bias": Case(position_bias, [[0, 0], [0, 1], [1, 0], [1, 1], [0, 1]], [-2, -2], [0, 1]),
     "grade_score": Case(
-        lambda rows: grade_score(rows, ROTATIONS), [[0, 0, 0], [1, 2, 1], [2, 0, 1]], [-1, -1, -1], [1, 1, 0]
+        lambda rows: grade_score(rows, ROTATIONS), [[0, 0, 0], [1, 2, 1], [2, 0, 1]], [-2, -2, -2], [1, 1, 0]
     ),
 }
 """Statistics of rows: neither their order nor a row without data matters, and nothing comes from nothing."""

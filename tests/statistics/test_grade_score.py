@@ -1,5 +1,7 @@
+import itertools
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,44 +9,219 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import grade_score
+from evenhand.statistics import grade_score, grade_score_chance
+from evenhand.statistics.position import NOT_ASKED, UNSCORED
 
-ROTATIONS = np.array([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])
+FOUR = np.array([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])
 
 
-def score_of_question(selected, rotations):
-    """The definition, one question at a time and in words of the standard library."""
-    places = Counter(list(rotation).index(choice) for choice, rotation in zip(selected, rotations, strict=True))
-    shares = [count / len(selected) for count in places.values()]
-    entropy = -sum(share * math.log2(share) for share in shares) / math.log2(len(rotations[0]))
-    frequency = max(Counter(selected).values()) / len(selected)
+def rotations(n):
+    return [[(rotation + place) % n for place in range(n)] for rotation in range(n)]
+
+
+def score_of_question(selected, orders):
+    """The definition, one question at a time and in words of the standard library; -1 is no answer."""
+    answered = [(choice, order) for choice, order in zip(selected, orders, strict=True) if choice >= 0]
+    if len(answered) < 2:
+        return None
+    places = Counter(list(order).index(choice) for choice, order in answered)
+    shares = [count / len(answered) for count in places.values()]
+    entropy = -sum(share * math.log2(share) for share in shares) / math.log2(len(answered))
+    frequency = max(Counter(choice for choice, _ in answered).values()) / len(answered)
     return 2 * entropy * frequency / (entropy + frequency), entropy, frequency
 
 
-@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=8))
-@settings(max_examples=100, deadline=None)
+@st.composite
+def questions(draw, least=UNSCORED):
+    sizes = draw(st.lists(st.integers(2, 5), min_size=1, max_size=6))
+    return [draw(st.lists(st.integers(least, n - 1), min_size=n, max_size=n)) for n in sizes]
+
+
+def means(expected):
+    return np.mean([row for row in expected if row is not None], axis=0)
+
+
+@given(questions())
+@settings(max_examples=80, deadline=None)
 def test_it_is_the_mean_of_the_questions_scores(selections):
-    expected = [score_of_question(row, ROTATIONS.tolist()) for row in selections]
-    result = grade_score(selections, ROTATIONS)
-    assert result.scores == pytest.approx([row[0] for row in expected], abs=1e-12)
-    score, entropy, frequency = np.mean(expected, axis=0)
+    expected = [score_of_question(row, rotations(len(row))) for row in selections]
+    if all(row is None for row in expected):
+        with pytest.raises(EstimationError):
+            grade_score(selections)
+        return
+    result = grade_score(selections, shift_draws=1)
+    for ours, theirs in zip(result.scores, expected, strict=True):
+        assert (ours is None) == (theirs is None)
+        assert theirs is None or ours == pytest.approx(theirs[0], abs=1e-12)
+    score, entropy, frequency = means(expected)
     assert result.grade_score.estimate == pytest.approx(score, abs=1e-9)
     assert result.position_entropy.estimate == pytest.approx(entropy, abs=1e-9)
     assert result.mode_frequency.estimate == pytest.approx(frequency, abs=1e-9)
+    assert result.n_set_aside == expected.count(None)
+    assert result.n_unanswered == sum(row.count(UNSCORED) for row in selections)
 
 
-def test_by_hand():
-    # Options 0, 1, 1, 1 in the four rotations stand at the positions 0, 0, 3, 2: H = 1.5 bits of 2, C = 3/4.
-    result = grade_score([[0, 1, 1, 1]], ROTATIONS)
-    assert result.scores == pytest.approx([0.75])
-    assert (result.n_rotations, result.n_options, result.n_set_aside) == (4, 4, 0)
+@given(questions(least=UNSCORED), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_renaming_the_options_and_rotating_the_presentation_change_nothing(selections, random):
+    if sum(choice >= 0 for row in selections for choice in row) == 0:
+        return
+    if all(sum(choice >= 0 for choice in row) < 2 for row in selections):
+        return
+    orders = [rotations(len(row)) for row in selections]
+    renamed, renamed_orders, turned, turned_orders = [], [], [], []
+    for row, shown in zip(selections, orders, strict=True):
+        names = list(range(len(row)))
+        random.shuffle(names)
+        renamed.append([names[choice] if choice >= 0 else choice for choice in row])
+        renamed_orders.append([[names[option] for option in order] for order in shown])
+        sequence = list(range(len(row)))
+        random.shuffle(sequence)
+        turned.append([row[index] for index in sequence])
+        turned_orders.append([shown[index] for index in sequence])
+    plain = grade_score(selections, shift_draws=1)
+    for other in (
+        grade_score(renamed, renamed_orders, shift_draws=1),
+        grade_score(turned, turned_orders, shift_draws=1),
+    ):
+        assert other.scores == pytest.approx(plain.scores, abs=1e-12)
+        assert other.grade_score == plain.grade_score
+        assert other.chance_corrected == plain.chance_corrected
+        for ours, theirs in zip(other.sizes, plain.sizes, strict=True):
+            assert (ours.places and ours.places.counts) == (theirs.places and theirs.places.counts)
 
 
-def test_the_fair_judge_scores_1_and_the_stuck_judge_0():
-    assert grade_score(np.full((6, 4), 2), ROTATIONS).grade_score.estimate == pytest.approx(1)
-    stuck = grade_score(np.tile(ROTATIONS[:, 1], (6, 1)), ROTATIONS)
-    assert (stuck.grade_score.estimate, stuck.mode_frequency.estimate) == (0, 0.25)
-    assert stuck.grade_score.high > 0.1
+def test_three_options_by_hand():
+    # Rotations 012, 120, 201. Chosen 1, 1, 2: the places are 1, 0, 0. H = -(1/3)lg(1/3) - (2/3)lg(2/3)
+    #   = 0.52832 + 0.38998 = 0.91830 bits, L = 0.91830 / 1.58496 = 0.57938; C = 2/3;
+    #   G = 2 · 0.57938 · 0.66667 / 1.24605 = 0.61997.
+    # Chosen 0, 2, 1: the places are 0, 1, 2. L = 1, every option once: C = 1/3, G = 2/3 / (4/3) = 1/2.
+    # Chosen 2, 2, none: the places are 2, 1. L = lg 2 / lg 2 = 1, C = 1, G = 1 on two of three rotations.
+    # Chosen 0, none, 2: the place is 0 twice. L = 0, G = 0.
+    # Chosen none, none, 2: one answer has no score.
+    result = grade_score([[1, 1, 2], [0, 2, 1], [2, 2, -1], [0, -1, 2], [-1, -1, 2]])
+    assert result.scores == (pytest.approx(0.61997, abs=1e-5), pytest.approx(0.5), 1.0, 0.0, None)
+    assert result.grade_score.estimate == pytest.approx((0.61997 + 0.5 + 1 + 0) / 4, abs=1e-5)
+    assert result.answered_rotations == (3, 3, 2, 2, 1)
+    assert (result.n_answered, result.n_unanswered, result.n_set_aside) == (11, 4, 1)
+    assert result.answered.estimate == pytest.approx(11 / 15)
+    # All questions, the last too: places 1,0,0 / 0,1,2 / 2,1 / 0,0 / and option 2 first in 201: 0.
+    assert result.sizes[0].places.counts == (6, 3, 2)
+    # Options: 1,1,2 / 0,2,1 / 2,2 / 0,2 / 2.
+    assert result.sizes[0].options.counts == (2, 3, 6)
+
+
+def test_four_options_by_hand():
+    # Options 0, 1, 1, 1 in the four rotations stand at the places 0, 0, 3, 2: H = 1.5 bits of 2, C = 3/4: G = 3/4.
+    # Options 3, 0, 0, 3 stand at 3, 3, 2, 0: H = 1.5 bits of 2, C = 2/4: G = 2 · 3/4 · 1/2 / (5/4) = 3/5.
+    # Three answers 1, 1, 1 at the places 1, 0, 2: H = lg 3 of lg 3, C = 1: G = 1.
+    # Three answers 0, 1, -, 1 at the places 0, 0, -, 2: H = 0.91830 of 1.58496, C = 2/3: G = 0.61997 as above.
+    result = grade_score([[0, 1, 1, 1], [3, 0, 0, 3], [1, 1, -1, 1], [0, 1, -1, 1]], FOUR)
+    assert result.scores == pytest.approx([0.75, 0.6, 1.0, 0.61997], abs=1e-5)
+    assert (result.sizes[0].n_options, result.n_set_aside, result.n_unanswered) == (4, 0, 2)
+
+
+def test_chance_by_hand():
+    # N = 3, m = 3. Hold the first choice at place 0 (option 0 in 012); 9 patterns of the places in 120 and 201:
+    # places 000: options 0,1,2   L 0                        -> 0
+    # places 001: options 0,1,0   L .57938, C 2/3            -> .61997
+    # places 002: options 0,1,1   as above                   -> .61997
+    # places 010: options 0,2,2                              -> .61997
+    # places 011: options 0,2,0                              -> .61997
+    # places 012: options 0,2,1   L 1, C 1/3                 -> .5
+    # places 020: options 0,0,2                              -> .61997
+    # places 021: options 0,0,0   L 1, C 1                   -> 1
+    # places 022: options 0,0,1                              -> .61997
+    chance = grade_score_chance(3, 3)
+    assert chance.expected == pytest.approx((0 + 6 * 0.61997 + 0.5 + 1) / 9, abs=1e-5)
+    # m = 2 of N: the places agree in 1/N (0), the options in 1/N (1), else two places and two options:
+    # L = 1, C = 1/2, G = 2/3.
+    for n in range(2, 13):
+        expected = Fraction(1, n) + (1 - Fraction(2, n)) * Fraction(2, 3)
+        found = grade_score_chance(n, 2)
+        assert found.expected == pytest.approx(float(expected))
+        assert (found.method, found.standard_error, found.draws) == ("exact", 0.0, None)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (4, 2), (4, 3), (4, 4), (5, 4), (5, 5)])
+def test_chance_is_the_mean_over_all_patterns_of_answers(n, m):
+    scores = []
+    for asked in itertools.combinations(range(n), m):
+        for chosen in itertools.product(range(n), repeat=m):
+            row = [UNSCORED] * n
+            for rotation, choice in zip(asked, chosen, strict=True):
+                row[rotation] = choice
+            scores.append(score_of_question(row, rotations(n))[0])
+    assert grade_score_chance(n, m).expected == pytest.approx(np.mean(scores), abs=1e-12)
+
+
+def test_beyond_300000_patterns_chance_is_simulated_and_says_so():
+    # 7^6 = 117,649 and C(7, 4) · 8^4 = 143,360 are listed, 8^7 = 2,097,152 are not.
+    assert [grade_score_chance(*pair).method for pair in ((7, 7), (8, 5))] == ["exact", "exact"]
+    first, again, other = (grade_score_chance(8, 8, draws=20_000, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert (first.method, first.draws, first.seed) == ("simulated", 20_000, 1)
+    assert 0 < first.standard_error < 0.001
+    assert abs(first.expected - other.expected) < 5 * first.standard_error
+    generator = np.random.default_rng(3)
+    scores = [score_of_question(row, rotations(8))[0] for row in generator.integers(8, size=(5000, 8)).tolist()]
+    assert np.mean(scores) == pytest.approx(first.expected, abs=4 * np.std(scores) / 5000**0.5)
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_the_judge_of_one_mind_scores_exactly_1_and_the_stuck_judge_exactly_0(n):
+    generator = np.random.default_rng(n)
+    best = np.repeat(generator.integers(n, size=(5, 1)), n, axis=1)
+    stuck = np.tile(np.array(rotations(n))[:, n // 2], (5, 1))
+    for unanswered in range(n - 1):
+        fair, biased = best.copy(), stuck.copy()
+        fair[:, :unanswered] = biased[:, n - unanswered :] = UNSCORED
+        result = grade_score(fair, draws=200, shift_draws=1)
+        assert result.scores == (1.0,) * 5
+        assert (result.grade_score.estimate, result.chance_corrected.estimate) == (1.0, 1.0)
+        assert result.answered.estimate == pytest.approx((n - unanswered) / n)
+        worst = grade_score(biased, draws=200, shift_draws=1)
+        assert worst.scores == (0.0,) * 5
+        assert worst.grade_score.estimate == 0.0
+        expected = worst.chances[0].expected
+        assert worst.chance_corrected.estimate == pytest.approx(-expected / (1 - expected))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 8])
+def test_a_random_judge_is_corrected_to_0(n):
+    chosen = np.random.default_rng(n).integers(n, size=(1500, n))
+    result = grade_score(chosen, level=0.999, shift_draws=99)
+    assert result.chance_corrected.low < 0 < result.chance_corrected.high
+    assert result.grade_score.low < result.chances[0].expected < result.grade_score.high
+    assert result.sizes[0].places.p_value > 0.001
+    assert result.sizes[0].options.shift_p_value > 0.01
+
+
+def test_the_correction_is_affine_where_all_questions_have_as_many_options_and_answers():
+    chosen = np.random.default_rng(5).integers(4, size=(30, 4))
+    chosen[:15] = chosen[:15, :1]
+    result = grade_score(chosen)
+    (chance,) = result.chances
+    for limit in ("estimate", "low", "high"):
+        corrected = (getattr(result.grade_score, limit) - chance.expected) / (1 - chance.expected)
+        assert getattr(result.chance_corrected, limit) == pytest.approx(corrected, abs=1e-7)
+
+
+def test_questions_of_several_sizes_are_scored_together_and_apart():
+    pairs, fours = [[0, 0], [0, 1], [1, 0]], [[0, 1, 1, 1], [2, 2, 2, 2]]
+    mixed = grade_score([pairs[0], fours[0], pairs[1], pairs[2], fours[1]])
+    assert mixed.scores == (1.0, pytest.approx(0.75), 0.0, 0.0, 1.0)
+    small, large = mixed.sizes
+    assert (small.n_options, small.n_questions, large.n_options, large.n_questions) == (2, 3, 4, 2)
+    alone = grade_score(fours)
+    assert (large.grade_score, large.chance_corrected) == (alone.grade_score, alone.chance_corrected)
+    assert large.places == alone.sizes[0].places
+    # 2 options: E = 1/2, corrected 1, -1, -1; 4 options: E = 0.571.
+    four = grade_score_chance(4, 4).expected
+    corrected = [1, (0.75 - four) / (1 - four), -1, -1, 1]
+    assert mixed.corrected_scores == pytest.approx(corrected)
+    assert mixed.chance_corrected.estimate == pytest.approx(np.mean(corrected), abs=1e-9)
+    assert [(chance.n_options, chance.n_answered) for chance in mixed.chances] == [(2, 2), (4, 4)]
 
 
 def test_a_noisier_judge_scores_less():
@@ -53,37 +230,90 @@ def test_a_noisier_judge_scores_less():
     estimates = []
     for noise in (0.0, 0.3, 0.9):
         chosen = np.where(generator.random(best.shape) < noise, generator.integers(0, 4, best.shape), best)
-        estimates.append(grade_score(chosen, ROTATIONS).grade_score.estimate)
+        estimates.append(grade_score(chosen).grade_score.estimate)
     assert estimates == sorted(estimates, reverse=True)
-    assert estimates[0] == pytest.approx(1)
+    assert estimates[0] == 1
 
 
-def test_a_question_that_lacks_a_rotation_is_set_aside_or_scored_as_the_papers_program_does():
-    selections = [[1, 1, 1, 1], [1, 1, -1, 1], [-1, -1, -1, -1]]
-    skipped = grade_score(selections, ROTATIONS)
-    assert skipped.scores == (pytest.approx(1), None, None)
-    assert (skipped.n_set_aside, skipped.grade_score.n) == (2, 1)
-    # Three positions once each of four: L = log 3 / log 4, C = 1.
-    partial = grade_score(selections, ROTATIONS, incomplete="partial")
-    entropy = math.log(3) / math.log(4)
-    assert partial.scores == (pytest.approx(1), pytest.approx(2 * entropy / (1 + entropy)), None)
+def test_a_question_that_lacks_an_answer_is_scored_by_the_others_or_set_aside():
+    selections = [[1, 1, 1, 1], [1, 1, -1, 1], [-1, -1, -1, -1], [0, NOT_ASKED, NOT_ASKED, NOT_ASKED]]
+    answered = grade_score(selections)
+    assert answered.scores == (1.0, 1.0, None, None)
+    assert (answered.n_set_aside, answered.n_answered, answered.n_unanswered) == (2, 8, 5)
+    assert answered.answered.estimate == pytest.approx(8 / 13)
+    skipped = grade_score(selections, incomplete="skip")
+    assert skipped.scores == (1.0, None, None, None)
+    assert (skipped.n_set_aside, skipped.incomplete, skipped.n_unanswered) == (3, "skip", 5)
+    assert [chance.n_answered for chance in skipped.chances] == [4]
 
 
-def test_every_question_may_have_its_own_rotations():
-    orders = np.stack([ROTATIONS, ROTATIONS[::-1]])
-    result = grade_score([[0, 1, 1, 1], [1, 1, 1, 0]], orders)
-    assert result.scores == pytest.approx([0.75, 0.75])
+def test_a_size_without_a_scored_question_has_no_score_and_keeps_its_histogram():
+    result = grade_score([[0, 0], [2, -1, -1]])
+    pairs, threes = result.sizes
+    assert pairs.grade_score.estimate == 1
+    assert (threes.grade_score, threes.chance_corrected, threes.n_set_aside) == (None, None, 1)
+    assert threes.options.counts == (0, 0, 1)
+    assert grade_score([[0, 0], [-1, -1, -1]]).sizes[1].places is None
+
+
+def test_the_histograms_find_a_preferred_place_and_do_not_mind_a_clear_best():
+    generator = np.random.default_rng(8)
+    best = np.repeat(generator.integers(0, 4, (60, 1)), 4, axis=1)
+    first = np.array(rotations(4))[:, 0]
+    biased = np.where(generator.random(best.shape) < 0.3, first, best)
+    (size,) = grade_score(biased).sizes
+    assert size.places.counts[0] == max(size.places.counts)
+    assert size.places.shift_p_value == pytest.approx(1 / 2000)
+    # The options are numbered at random and each judged four times alike: independent votes would be a wrong model.
+    assert size.options.shift_p_value > 0.01
+    (fair,) = grade_score(best).sizes
+    assert fair.places.counts == (60, 60, 60, 60)
+    assert (fair.places.chi_square, fair.places.p_value, fair.places.shift_p_value) == (0.0, 1.0, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 4])
+def test_the_intervals_cover_the_true_score_of_a_judge(n):
+    # A judge that takes the first place with probability 0.3, and else softly prefers one of the options.
+    generator = np.random.default_rng(12)
+    shares = np.full(n, 0.4 / (n - 1))
+    shares[0] = 0.6
+    first = np.array(rotations(n))[:, 0]
+
+    def draw(questions):
+        names = np.argsort(generator.random((questions, 1, n)), axis=2)
+        free = np.take_along_axis(names, generator.choice(n, (questions, n, 1), p=shares), axis=2)[:, :, 0]
+        return np.where(generator.random((questions, n)) < 0.3, first, free)
+
+    truth = grade_score(draw(150_000), shift_draws=1)
+    for questions_asked in (30, 80):
+        held = [0, 0]
+        for _ in range(300):
+            result = grade_score(draw(questions_asked), shift_draws=1)
+            held[0] += result.grade_score.low <= truth.grade_score.estimate <= result.grade_score.high
+            held[1] += result.chance_corrected.low <= truth.chance_corrected.estimate <= result.chance_corrected.high
+        # The standard error of a rate of 0.95 over 300 is 0.0126; the scores of two options are 0 or 1.
+        assert min(held) >= 0.92 * 300
+        assert max(held) <= (1 if n == 2 else 0.985) * 300
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: grade_score([[0, 1]], [[0, 1], [0, 1]]), "not balanced"),
+        (lambda: grade_score([[0, 1]], [[0, 1], [0, 1]]), "not the 2 rotations"),
+        (lambda: grade_score([[0, 1, 2]], [[0, 1, 2], [1, 2, 0], [2, 1, 0]]), "question 0 are not the 3 rotations"),
         (lambda: grade_score([[0, 2]], [[0, 1], [1, 0]]), "a selection is 2"),
         (lambda: grade_score([[0, 1]], [[0, 0], [1, 0]]), "permutation"),
-        (lambda: grade_score([[0, 1]], [[0, 1]]), "orders has the shape"),
-        (lambda: grade_score([[0.5, 1]], [[0, 1], [1, 0]]), "integers"),
-        (lambda: grade_score([[0, 1]], [[0, 1], [1, 0]], incomplete="zero"), "incomplete is 'zero'"),
+        (lambda: grade_score([[0, 1]], [[0, 1]]), "orders has the shapes"),
+        (lambda: grade_score([[0, 1], [0, 1, 2]], [[0, 1], [1, 0]]), "orders has the shapes"),
+        (lambda: grade_score([[0, 1]], [[0, 1, 2], [1, 2, 0]]), "2 rotations of 3 options"),
+        (lambda: grade_score([[0.5, 1]]), "integers"),
+        (lambda: grade_score([[0]]), "at least two options"),
+        (lambda: grade_score([0, 1]), "one row a question"),
+        (lambda: grade_score([[0, 1]], incomplete="partial"), "incomplete is 'partial'"),
+        (lambda: grade_score_chance(3, 1), "n_answered is 1"),
+        (lambda: grade_score_chance(3, 4), "n_answered is 4"),
+        (lambda: grade_score_chance(9, 9, draws=1), "draws is 1"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):
@@ -91,6 +321,7 @@ def test_what_cannot_be_used_is_named(call, message):
         call()
 
 
-def test_without_an_answer_it_is_undefined():
-    with pytest.raises(EstimationError, match="no question"):
-        grade_score([[-1, -1]], [[0, 1], [1, 0]])
+@pytest.mark.parametrize("selections", [[[-1, -1]], [[0, -1], [-2, -2]], []])
+def test_without_two_answers_it_is_undefined(selections):
+    with pytest.raises(EstimationError, match="Grade Score is undefined"):
+        grade_score(selections)

@@ -7,7 +7,8 @@ from evenhand.statistics.classification import ValueErrors, accuracy, confusion_
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.cycles import CycleRate, cycle_rate
 from evenhand.statistics.disagreement import Agreement
-from evenhand.statistics.grade_score import GradeScore, grade_score
+from evenhand.statistics.grade_score import GradeScore, GradeScoreOfSize, grade_score
+from evenhand.statistics.grade_score_chance import GradeScoreChance, grade_score_chance
 from evenhand.statistics.intervals import (
     Interval,
     cluster_resamples,
@@ -35,6 +36,7 @@ from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_win_rate
 from evenhand.statistics.ratings import Ratings, rate
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
+from evenhand.statistics.uniformity import Uniformity, uniformity
 from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [
@@ -45,6 +47,8 @@ __all__ = [
     "CycleRate",
     "EffectiveJudges",
     "GradeScore",
+    "GradeScoreChance",
+    "GradeScoreOfSize",
     "Interval",
     "LengthControlled",
     "PairComparison",
@@ -58,6 +62,7 @@ __all__ = [
     "SignFlipTest",
     "Strength",
     "SystemRanking",
+    "Uniformity",
     "ValueErrors",
     "WinRate",
     "accuracy",
@@ -72,6 +77,7 @@ __all__ = [
     "fit_davidson",
     "fleiss_kappa",
     "grade_score",
+    "grade_score_chance",
     "greatest_unseen_share",
     "gwet_ac",
     "holm",
@@ -88,6 +94,7 @@ __all__ = [
     "rate",
     "ratio_intervals",
     "sign_flip_p_value",
+    "uniformity",
     "value_errors",
     "win_rate_intervals",
     "win_rates",
