@@ -13,6 +13,7 @@ writes every mention of a label as one private character, so that the rules read
 
 from evenhand.parsing.match import Kind, Match, Reason
 from evenhand.parsing.reading import match_closest_option
+from evenhand.parsing.sheets import SheetAnswer, read_sheet
 from evenhand.parsing.token_probabilities import option_probabilities
 
-__all__ = ["Kind", "Match", "Reason", "match_closest_option", "option_probabilities"]
+__all__ = ["Kind", "Match", "Reason", "SheetAnswer", "match_closest_option", "option_probabilities", "read_sheet"]

@@ -85,18 +85,24 @@ def without_thinking(text: str) -> str | None:
     >>> without_thinking("<think>A? B?</think>B"), without_thinking("A, then</think>B"), without_thinking("<think>A")
     ('B', 'B', None)
     """
+    parts = spoken_parts(text)
+    return None if parts is None else "\n".join(text[start:end] for start, end in parts)
+
+
+def spoken_parts(text: str) -> tuple[tuple[int, int], ...] | None:
+    """Where the reply stands around the hidden thinking; None if the thinking never ends."""
     if "<" not in text:
-        return text
+        return ((0, len(text)),)
     ends = list(_THINKING_END.finditer(text))
-    end = ends[-1] if ends else None
-    before, after = (text[: end.start()], text[end.end() :]) if end else ("", text)
+    thought_until = ends[-1].end() if ends else 0
+    before = text[: ends[-1].start()] if ends else ""
     start = _THINKING_START.search(before)
-    if start is not None and before[: start.start()].strip():
-        after = before[: start.start()] + "\n" + after
-    unended = _THINKING_START.search(after)
-    if unended is None:
-        return after
-    return after[: unended.start()] if after[: unended.start()].strip() else None
+    parts = [(0, start.start())] if start is not None and before[: start.start()].strip() else []
+    unended = _THINKING_START.search(text[thought_until:])
+    parts.append((thought_until, len(text) if unended is None else thought_until + unended.start()))
+    if unended is not None and not any(text[first:last].strip() for first, last in parts):
+        return None
+    return tuple(parts)
 
 
 def introduces_quotation(before: str) -> bool:

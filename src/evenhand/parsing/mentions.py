@@ -53,6 +53,9 @@ _SUBJECT_DENIED = re.compile(
     rf"too[ ]|wrong|incorrect|unjustified|excluded|ruled out|out of)",
     re.IGNORECASE,
 )
+_TWO = re.compile(
+    rf"[^\w]*?({MENTION})[\"')\]]*[ ]?(?:/|,|&|\bor\b|\band\b)+[ ]?[\"'(\[]*({MENTION})[\"')\].!?]*", re.IGNORECASE
+)
 _GONE = "×"
 
 _FOLLOWED_BY_END = re.compile(
@@ -144,5 +147,11 @@ def only_mention(pieces: list[str], labels: Labels) -> int | Literal["ambiguous"
         comparand_rivals = (
             {mention_index(mention) for piece in pieces for mention in re.findall(MENTION, piece)} & labels.comparands
         ) - placed
-        return "ambiguous" if firm_rivals or comparand_rivals else index
+        return "ambiguous" if firm_rivals or comparand_rivals or any(map(_names_two, pieces)) else index
     return "ambiguous" if len(placed) > 1 or len(named) > 1 else None
+
+
+def _names_two(piece: str) -> bool:
+    """Whether two labels side by side are all that it says: "yes and no"."""
+    two = _TWO.fullmatch(piece)
+    return two is not None and mention_index(two.group(1)) != mention_index(two.group(2))

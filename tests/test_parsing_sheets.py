@@ -1,0 +1,268 @@
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.errors import InvalidInputError
+from evenhand.parsing import SheetAnswer, match_closest_option, read_sheet
+
+YES_NO = ("Yes", "No")
+WITH_NA = ("Yes", "No", "N/A")
+
+
+def outcomes(text, count=3, offered=YES_NO, **options):
+    """Per item the index, or the reason why there is none; every span holds the words that were read."""
+    read = read_sheet(text, [offered] * count, **options)
+    for answer in read:
+        if answer.match.index is not None and answer.span is not None:
+            words = text[slice(*answer.span)]
+            assert words in {"true", "false", "True", "False"} or (
+                match_closest_option(words, offered).index == answer.match.index
+            )
+    return [answer.match.reason if answer.match.index is None else answer.match.index for answer in read]
+
+
+def sheet(*entries):
+    return json.dumps({"answers": [{"index": index, "answer": answer} for index, answer in entries]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        sheet((1, "Yes"), (2, "No"), (3, "Yes")),
+        sheet((3, "yes"), (1, " YES. "), (2, "**no**")),
+        sheet(("1", "Yes"), ("Q2", "No"), ("3.", "Yes")),
+        sheet(("Question 1", True), ("#2", False), (3.0, True)),
+        '[{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}, {"index": 3, "answer": "Yes"}]',
+        '{"1": "yes", "2": {"answer": "no"}, "3": true}',
+        '{"answers": {"Q1": "yes", "Q2": "no", "Q3": {"reasoning": "2. No", "verdict": "yes"}}}',
+        'Here:\n```json\n{"answers": [{"index": 1, "answer": "Yes"},\n{"index": 2, "answer": "No"}, '
+        + '{"index": 3, "answer": "Yes"},]}\n```\nTell me if 4. anything is unclear.',
+        "{'answers': [{'index': 1, 'answer': 'Yes'}, {'index': 2, 'answer': False}, {'index': 3, 'answer': True}]}",
+        '{"index": 1, "answer": "Yes"}\n{"index": 2, "answer": "No"}\n{"index": 3, "answer": "Yes"}',
+        '["Yes", "no", true]',
+        '```\n{"answers": ["Yes", "No", "Yes"]}\n```',
+        "1. Yes\n2. No\n3. Yes",
+        "1: yes\nQ2: no - because it never says yes.\n3) **Yes**",
+        "**1.** Yes\n**2. No**\n- **3**: Yes, it does.",
+        "[1] Yes\n(2) No\n3 → Yes",
+        "1 Yes\n2 No\n3 Yes",
+        "1: yes, 2: no, 3: yes",
+        "1. Yes 2. No 3. Yes",
+        "Item 1: Yes\n\nItem 2: No\n\nItem 3: Yes",
+        "1.\nYes\n2.\nNo\n3.\nYes",
+        "1. Is it kind, yes or no? Yes\n2. Does it say yes? No\n3. Is it short? **Yes**",
+        "1. It says no, politely.\nAnswer: Yes\n2. Some say yes.\n   **Answer:** No\n3. So, short.\nVerdict: Yes",
+        "| # | Question | Answer |\n|---|:-:|---|\n| 1 | Says no? | Yes |\n| 2 | Says yes? | **No** |\n| 3 | c | yes |",
+        "| 1 | Yes |\n| 2 | No |\n| 3 | Yes |",
+        "| Answer | Item |\n|---|---|\n| Yes | 1 |\n| No | 2 |\n| Yes | 3 |",
+        "<think>1. No\n2. Yes\n3. No</think>\n1. Yes\n2. No\n3. Yes",
+        '<think>{"1": "no"} then </think>{"1": "yes", "2": "no", "3": "yes"}',
+    ],
+)
+def test_every_form_of_a_sheet_is_read(text):
+    assert outcomes(text) == [0, 1, 0]
+
+
+def test_reasons_are_kept_and_never_read():
+    text = '{"answers": [{"index": 1, "reasoning": "2. No. Answer: no {\\"index\\": 2}", "answer": "Yes"}]}'
+    assert read_sheet(text, [YES_NO] * 2)[0].reasoning == '2. No. Answer: no {"index": 2}'
+    assert outcomes(text, 2) == [0, "no_match"]
+    lines = read_sheet("1. no - because it says yes\n2. It is rude.\nAnswer: No", [YES_NO] * 2)
+    assert [answer.reasoning for answer in lines] == ["it says yes", "It is rude."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1. The response says yes.\n2. It is correct", "1. Reasoning: the reply was no", "1. The critic answered: yes"],
+)
+def test_sentences_are_no_answers(text):
+    assert outcomes(text, 2) == ["no_match", "no_match"]
+
+
+def test_a_missing_number_is_unanswered_and_the_rest_is_read():
+    assert outcomes(sheet((1, "Yes"), (3, "No"))) == [0, "no_match", 1]
+    assert outcomes("1. Yes\n3. No") == [0, "no_match", 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        sheet((1, "Yes"), (1, "No"), (2, "No")),
+        sheet((1, "Yes"), ("Q1", "Yes"), (2, "No")),
+        '{"1": "yes", "1": "yes", "2": "no"}',
+        '[{"index": 1, "answer": "Yes", "answer": "No"}, {"index": 2, "answer": "No"}]',
+        '[{"index": 1, "index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}]',
+        "1. Yes\n1. Yes\n2. No",
+        "| 1 | Yes |\n| 1 | No |\n| 2 | No |",
+        "1. Yes\nAnswer: No\n2. No",
+    ],
+)
+def test_a_doubled_number_or_answer_is_unanswered(text):
+    assert outcomes(text, 2) == ["ambiguous", 1]
+
+
+def test_numbers_that_were_not_asked_for_are_passed_over():
+    assert outcomes(sheet((0, "Yes"), (1, "No"), (4, "Yes"), (-1, "Yes")), 3) == [1, "no_match", "no_match"]
+
+
+def test_what_is_neither_yes_nor_no():
+    text = sheet((1, "maybe"), (2, "yes and no"), (3, ""))
+    assert outcomes(text) == ["no_match", "ambiguous", "empty"]
+    assert outcomes("1. maybe\n2. yes and no\n3. Yes, but no") == ["no_match", "ambiguous", "ambiguous"]
+    assert outcomes('{"1": null, "2": ["Yes"], "3": 1}') == ["no_match"] * 3
+
+
+def test_not_applicable_is_an_answer_only_where_it_is_offered():
+    text = '{"1": "N/A", "2": "n/a", "3": "NA"}'
+    assert outcomes(text, offered=WITH_NA)[:2] == [2, 2]
+    assert outcomes(text)[:2] == ["no_match", "no_match"]
+
+
+def test_truth_values_are_yes_and_no_only_where_those_are_the_answers():
+    assert outcomes('{"1": true, "2": false}', 2, ("true", "false")) == [0, 1]
+    assert outcomes('{"1": true, "2": false}', 2, ("Met", "Unmet")) == ["no_match", "no_match"]
+    assert outcomes('{"1": "true"}', 2) == ["no_match", "no_match"]
+
+
+WHOLE = sheet((1, "Yes"), (2, "No"), (3, "Yes"))
+
+
+def test_the_complete_entries_of_json_that_breaks_off_count():
+    cut = WHOLE[: WHOLE.index('"No"') + 3]
+    assert outcomes(cut, finish_reason="length") == [0, "truncated", "truncated"]
+    assert outcomes(cut) == [0, "no_match", "no_match"]
+    assert outcomes('{"1": "yes", "2": "no", "3": tr', finish_reason="length") == [0, 1, "truncated"]
+
+
+@pytest.mark.parametrize("end", range(len(WHOLE) + 1))
+def test_wherever_it_breaks_off_no_other_answer_is_read(end):
+    read = outcomes(WHOLE[:end], finish_reason="length")
+    assert all(found in {expected, "truncated"} for found, expected in zip(read, [0, 1, 0], strict=True))
+
+
+def test_a_missing_item_before_the_last_entry_is_not_truncated():
+    assert outcomes(sheet((1, "Yes"), (3, "No")) + " and", 4, finish_reason="length") == [0, "no_match", 1, "truncated"]
+
+
+def test_a_line_that_is_cut_off_may_go_on():
+    offered = ("Yes", "No", "No idea")
+    assert outcomes("1. Yes\n2. No\n3. No", offered=offered, finish_reason="length") == [0, 1, "truncated"]
+    assert outcomes("1. Yes\n2. No\n3. No", offered=offered) == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "finish_reason", "reason"),
+    [
+        ("", "stop", "empty"),
+        (None, None, "empty"),
+        (" \n", "stop", "empty"),
+        ("I'm sorry, but I can't help with that request.", "stop", "refusal"),
+        (None, "content_filter", "content_filter"),
+        (None, "length", "truncated"),
+        ("<think>Is 1. yes", "length", "truncated"),
+        ("<think>Is 1. yes", "stop", "no_match"),
+        ("Blue.", "stop", "no_match"),
+        ("Yes", "stop", "no_match"),
+    ],
+)
+def test_a_reply_without_entries_has_one_reason(text, finish_reason, reason):
+    assert outcomes(text, 2, finish_reason=finish_reason) == [reason, reason]
+
+
+def test_the_filter_stopped_the_reply_after_some_entries():
+    assert outcomes('{"1": "yes", "2": "n', 2, finish_reason="content_filter") == [0, "content_filter"]
+
+
+def test_only_the_numbers_asked_for_again_are_read():
+    assert outcomes(sheet((2, "Yes"), (5, "No"), (1, "No")), 2, numbers=(5, 2)) == [1, 0]
+
+
+@pytest.mark.parametrize("text", ["No", "no.", '{"answer": "No"}', sheet((3, "No")), "3. No", "Answer: No"])
+def test_a_reply_about_one_item_need_not_number_it(text):
+    assert outcomes(text, 1, numbers=(3,)) == [1]
+
+
+def test_another_number_than_the_one_asked_for_is_not_read():
+    assert outcomes(sheet((7, "No")), 1, numbers=(3,)) == ["no_match"]
+
+
+def test_text_inside_strings_is_no_structure():
+    text = '{"answers": [{"index": 1, "reasoning": "\\"index\\": 2, \\"answer\\": \\"No\\"}, {", "answer": "Yes"}]}'
+    assert outcomes(text, 2) == [0, "no_match"]
+    broken = (
+        '{"answers": [{"index": 1, "reasoning": "it said "no" twice", "answer": "No"}, {"index": 2, "answer": "No"}]}'
+    )
+    assert outcomes(broken, 2) == ["no_match", 1]
+
+
+def test_the_span_is_where_the_words_stand():
+    text = '<think>Yes</think>{"reasoning": "Yes", "index": 1, "answer": "Yes"}'
+    [answer] = read_sheet(text, [YES_NO])
+    assert answer.span == (text.rindex("Yes"), text.rindex("Yes") + 3)
+    [line] = read_sheet("  1) **Yes** - because", [YES_NO])
+    assert line.span == (7, 10)
+
+
+def test_half_characters_are_replaced():
+    [answer] = read_sheet('{"index": 1, "reasoning": "cut \\ud83d", "answer": "Yes"}', [YES_NO])
+    assert answer.reasoning == "cut \ufffd"
+
+
+@pytest.mark.parametrize("numbers", [(1,), (1, 1), (1, 2, 3)])
+def test_numbers_that_do_not_fit(numbers):
+    with pytest.raises(InvalidInputError, match="a number of its own"):
+        read_sheet("", [YES_NO] * 2, numbers=numbers)
+
+
+def test_a_sheet_of_no_items():
+    assert read_sheet("1. Yes", []) == ()
+
+
+@pytest.mark.parametrize("opening", ["[", "{", '{"', '{"a":', '{"a": [{', "1. ", "| 1 ", "1: yes, ", '{"1": "', "{'a"])
+def test_hostile_replies_take_time_in_proportion(opening):
+    read = read_sheet(opening * 20_000, [YES_NO] * 2)
+    assert all(answer.match.index is None or "yes" in opening for answer in read)
+
+
+PIECES = st.sampled_from(
+    [
+        "1",
+        "2",
+        ". ",
+        ": ",
+        "yes",
+        "No",
+        '{"',
+        '"}',
+        "[",
+        "]",
+        ",",
+        "\n",
+        "|",
+        '"index"',
+        '"answer"',
+        "<think>",
+        "```",
+        "?",
+    ]
+)
+
+
+@given(text=st.text(max_size=80) | st.lists(PIECES, max_size=30).map("".join), finish=st.sampled_from([None, "length"]))
+def test_it_never_fails(text, finish):
+    for answer in read_sheet(text, [YES_NO, WITH_NA], finish_reason=finish):
+        assert isinstance(answer, SheetAnswer)
+        assert (answer.match.index is None) == (answer.match.reason is not None)
+        assert answer.span is None or 0 <= answer.span[0] <= answer.span[1] <= len(text)
+
+
+@given(answers=st.lists(st.sampled_from(YES_NO), min_size=1, max_size=8), seed=st.integers(0, 1000))
+def test_the_order_of_the_entries_does_not_matter(answers, seed):
+    entries = list(enumerate(answers, 1))
+    random.Random(seed).shuffle(entries)
+    expected = [YES_NO.index(answer) for answer in answers]
+    assert outcomes(sheet(*entries), len(answers)) == expected
+    assert outcomes("\n".join(f"{index}. {answer}" for index, answer in entries), len(answers)) == expected
