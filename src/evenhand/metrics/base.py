@@ -190,9 +190,19 @@ class JudgeMetric(MapReduceMetric):
                 names.append((self.evaluator_name or as_judge(engine).judge_id).lower())
         return "+".join(dict.fromkeys(names))
 
-    def judge(self, questions: Sequence[Question]) -> list[tuple[Vote, ...]]:
+    def judge(
+        self, questions: Sequence[Question], settings: Union[RunSettings, None] = None
+    ) -> list[tuple[Vote, ...]]:
         """The votes on each question."""
-        return self.settings().run(questions, self.panel(question.data_classification for question in questions))
+        panel = self.panel(question.data_classification for question in questions)
+        return (settings or self.settings()).run(questions, panel)
+
+    def judge_each(
+        self, asked: Sequence[Sequence[Question]], settings: Union[RunSettings, None] = None
+    ) -> list[list[tuple[Vote, ...]]]:
+        """The votes on the questions of each instance, all of which are in one queue."""
+        votes = iter(self.judge([question for questions in asked for question in questions], settings))
+        return [[next(votes) for _ in questions] for questions in asked]
 
     def panel(self, policies: Iterable[Union[tuple[str, ...], None]]) -> list[JudgeEngine]:
         """The judges, each of which may see data of these classifications."""
