@@ -1,0 +1,128 @@
+"""What may stand for a vote, and what is refused."""
+
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidInputError
+from evenhand.recorded import YES_OR_NO, VoteReader, judge_weights, named_votes
+from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
+
+
+def read(criterion, vote):
+    return VoteReader.of(criterion).index_of(vote, "the judge 'a' voted")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "vote", "index"),
+    [
+        (LEVELS, "Good", 1),
+        (LEVELS, "  gOOd ", 1),
+        (LEVELS, 4, 4),
+        (LEVELS, 4.0, 4),  # a pandas column with a gap holds floats
+        (LEVELS, np.int64(2), 2),
+        (LEVELS, "3", 3),  # a CSV file holds texts
+        (GRADES, "5", 4),
+        (GRADES, 5, 4),  # the labels are numbers: the grade 5, not the place 5
+        (GRADES, 1, 0),
+        (GRADES, "5.0", 4),
+        (SAFE, True, 0),  # met is the option of the higher value, wherever it is listed
+        (SAFE, False, 1),
+        (SAFE, "True", 0),
+        (SAFE, "n/a", 2),
+        (SAFE, 0, 0),
+        (YES_OR_NO, "yes", 1),
+        (YES_OR_NO, "No", 0),
+        (YES_OR_NO, True, 1),
+        (YES_OR_NO, 1, 1),
+        (YES_OR_NO, "0", 0),
+        (KINDS, "none", 3),  # the label, not an abstention
+        (KINDS, None, None),
+        (LEVELS, None, None),
+        (LEVELS, float("nan"), None),
+        (LEVELS, np.float64("nan"), None),
+        (LEVELS, "", None),
+        (LEVELS, " ", None),
+    ],
+)
+def test_a_vote_is_read(criterion, vote, index):
+    assert read(criterion, vote) == index
+
+
+@pytest.mark.parametrize(
+    ("criterion", "vote"),
+    [
+        (LEVELS, "Goood"),
+        (LEVELS, 5),
+        (LEVELS, -1),
+        (LEVELS, 1.5),
+        (LEVELS, True),
+        (LEVELS, "yes"),
+        (LEVELS, float("inf")),
+        (LEVELS, ["Good"]),
+        (GRADES, 0),  # as a place it would be the grade 1
+        (GRADES, "six"),
+        (SAFE, "yes"),
+        (KINDS, True),
+    ],
+)
+def test_what_is_no_option_is_refused(criterion, vote):
+    with pytest.raises(InvalidInputError, match="is no option of"):
+        read(criterion, vote)
+
+
+def test_the_message_names_instance_judge_vote_and_what_is_accepted():
+    with pytest.raises(InvalidInputError) as refused:
+        VoteReader.of(LEVELS).votes({"ann": "Good", "bob": "Goood"}, "instance 7")
+    message = str(refused.value)
+    for part in ("instance 7", "'bob'", "'Goood'", "'clear'", "Did you mean 'Good'?", "'Excellent'", "0 … 4", "None"):
+        assert part in message
+    with pytest.raises(InvalidInputError, match="a number is a label, not an index"):
+        read(GRADES, 0)
+
+
+def test_an_option_of_na_and_an_abstention_are_not_the_same():
+    said_na, said_nothing = VoteReader.of(SAFE).votes(["N/A", None], "instance 0")
+    assert said_na.na
+    assert said_na.unscored_reason is None
+    assert not said_nothing.na
+    assert said_nothing.unscored_reason == "empty"
+    assert said_nothing.selected_index is None
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [["yes", None], ("yes", None), '["yes", null]', "['yes', None]", np.array(["yes", None], dtype=object)],
+)
+def test_a_list_of_votes_in_any_form(recorded):
+    assert named_votes(recorded, "instance 0") == {"judge_0": "yes", "judge_1": None}
+
+
+def test_a_mapping_of_votes():
+    assert named_votes({"ann": "yes"}, "instance 0") == named_votes('{"ann": "yes"}', "instance 0") == {"ann": "yes"}
+
+
+@pytest.mark.parametrize("recorded", ["yes", 1, None, "[yes"])
+def test_what_holds_no_votes_is_refused(recorded):
+    with pytest.raises(InvalidInputError, match=r"instance 3: the recorded votes are .* give a list"):
+        named_votes(recorded, "instance 3")
+
+
+def test_a_criterion_must_be_one():
+    with pytest.raises(InvalidInputError, match=r"give a Criterion, such as evenhand.load"):
+        VoteReader.of("criteria.evenhand.direct.relevance")
+
+
+def test_weights_belong_to_judges():
+    votes = VoteReader.of(LEVELS).votes([0, 1], "instance 0")
+    named = VoteReader.of(LEVELS).votes({"ann": 0, "bob": None}, "instance 0")
+    assert judge_weights(None, votes, "instance 0") is None
+    assert judge_weights([2, 1], votes, "instance 0") == {"judge_0": 2, "judge_1": 1}
+    assert judge_weights({"bob": 2, "ann": 1, "eve": 5}, named, "instance 0") == {"ann": 1, "bob": 2}
+    with pytest.raises(InvalidInputError, match="instance 4: there are 3 weights in a list"):
+        judge_weights([1, 2, 3], votes, "instance 4")
+    with pytest.raises(InvalidInputError, match="a mapping judge -> weight"):
+        judge_weights([1, 2], named, "instance 0")
+    with pytest.raises(InvalidInputError, match="no weight for the judge 'bob'"):
+        judge_weights({"ann": 1}, named, "instance 0")
+    with pytest.raises(InvalidInputError, match="give a list, one a judge"):
+        judge_weights("12", votes, "instance 0")
