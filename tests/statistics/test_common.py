@@ -20,10 +20,13 @@ from evenhand.statistics import (
     gwet_ac,
     krippendorff_alpha,
     mean_intervals,
+    option_flips,
     percent_agreement,
     position_bias,
+    preference_fairness,
     proportion_interval,
     ratio_intervals,
+    repetition_stability,
 )
 
 NAN = math.nan
@@ -67,11 +70,27 @@ CASES = {
     "grade_score": Case(
         lambda rows: grade_score(rows, ROTATIONS), [[0, 0, 0], [1, 2, 1], [2, 0, 1]], [-2, -2, -2], [1, 1, 0]
     ),
+    "preference_fairness": Case(preference_fairness, [[0, 0], [0, 1], [1, 0], [2, 1], [0, 1]], [-2, -2], [0, 1]),
+    "repetition_stability": Case(
+        repetition_stability, [[0, 0, 0], [1, 0, 1], [0, 1, 2], [2, 2, -1]], [-2, -2, -2], [0, 1, -1]
+    ),
+    "option_flips": Case(
+        lambda rows: option_flips(rows, 3)[1], [[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], [-1, 1], [0, 1]
+    ),
 }
 """Statistics of rows: neither their order nor a row without data matters, and nothing comes from nothing."""
 
 ELSEWHERE = {"proportion_interval": "takes counts", "cluster_resamples": "draws, and estimates nothing"}
-OURS = ("agreement", "disagreement", "grade_score", "intervals", "position")
+OURS = (
+    "agreement",
+    "disagreement",
+    "grade_score",
+    "intervals",
+    "option_flips",
+    "position",
+    "preference_fairness",
+    "repetition",
+)
 
 
 def numbers(result: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from evenhand.statistics.intervals import (
     ratio_intervals,
 )
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
+from evenhand.statistics.option_flips import OptionFlips, option_flips
 from evenhand.statistics.paired_comparisons import (
     PairedComparison,
     Parameter,
@@ -32,11 +33,14 @@ from evenhand.statistics.pairwise import (
 )
 from evenhand.statistics.panel import EffectiveJudges, draw_stability, effective_judges, greatest_unseen_share
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
+from evenhand.statistics.preference_fairness import PreferenceFairness, preference_fairness
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_win_rate
 from evenhand.statistics.ratings import Ratings, rate
+from evenhand.statistics.repetition import RepetitionStability, repetition_stability
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.uniformity import Uniformity, uniformity
+from evenhand.statistics.unrelated_option import UnrelatedOption, unrelated_option
 from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [
@@ -51,18 +55,22 @@ __all__ = [
     "GradeScoreOfSize",
     "Interval",
     "LengthControlled",
+    "OptionFlips",
     "PairComparison",
     "PairedComparison",
     "Parameter",
     "PositionBias",
+    "PreferenceFairness",
     "Rank",
     "Ranking",
     "Ranks",
     "Ratings",
+    "RepetitionStability",
     "SignFlipTest",
     "Strength",
     "SystemRanking",
     "Uniformity",
+    "UnrelatedOption",
     "ValueErrors",
     "WinRate",
     "accuracy",
@@ -86,15 +94,19 @@ __all__ = [
     "length_controlled_win_rates",
     "mean_intervals",
     "mean_ranks",
+    "option_flips",
     "percent_agreement",
     "position_bias",
+    "preference_fairness",
     "proportion_interval",
     "rank_by_win_rate",
     "rank_systems",
     "rate",
     "ratio_intervals",
+    "repetition_stability",
     "sign_flip_p_value",
     "uniformity",
+    "unrelated_option",
     "value_errors",
     "win_rate_intervals",
     "win_rates",

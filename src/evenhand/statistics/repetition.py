@@ -1,0 +1,109 @@
+"""Repetition stability: does the judge say the same when it is asked the same again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.errors import EstimationError
+from evenhand.statistics.clusters import cluster_labels, cluster_sums
+from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.statistics.position import NOT_ASKED, UNSCORED, as_selections
+
+
+@dataclass(frozen=True, slots=True)
+class RepetitionStability:
+    """How far repeated draws of one prompt agree.
+
+    Attributes:
+        n: Prompts (an instance in one order) with a draw asked.
+        n_repeated: Of these, the ones with two scored draws or more; the intervals are over their clusters.
+        n_lone: Prompts with exactly one scored draw: they say nothing about repetition.
+        n_unscored: Draws asked and not scored.
+        mode_share: Mean over the repeated prompts of the share of the verdict given most; None without any.
+        pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; likewise.
+        unanimous: Share of the repeated prompts whose draws all agree; likewise.
+        published_stability: Shi et al.'s repetition stability: the count of the verdict given most over all draws
+            asked, so that a draw without a verdict is a dissent, averaged over the prompts with a verdict; None without
+            any.
+        n_clusters: Clusters with a repeated prompt.
+        level: Of the intervals.
+    """
+
+    n: int
+    n_repeated: int
+    n_lone: int
+    n_unscored: int
+    mode_share: Interval | None
+    pair_agreement: Interval | None
+    unanimous: Interval | None
+    published_stability: float | None
+    n_clusters: int
+    level: float
+
+
+def repetition_stability(
+    selections: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> RepetitionStability:
+    r"""How often the same prompt brings the same verdict.
+
+    Prompt i has :math:`m_i` scored draws, :math:`n_{ik}` of them option k. Mode share: the mean of
+    :math:`\max_k n_{ik} / m_i`. Pair agreement: the mean of
+    :math:`\sum_k n_{ik}(n_{ik} - 1) / (m_i (m_i - 1))`. Both in [0, 1], 1 if nothing ever changes.
+
+    They answer different questions. Pair agreement is an unbiased estimate of the chance that two draws agree,
+    however many there are. The mode share is at least 1 / m and on average the higher the fewer draws there are (a
+    fair coin has 3/4 with two or three draws, 11/16 with four, 1/2 in the limit), so that it compares judges only at
+    the same m. A tie for the mode does not change it.
+
+    Args:
+        selections: (n_prompts, n_draws) integers: the option selected, ties and NA numbered like any other;
+            ``UNSCORED`` (-1), ``NOT_ASKED`` (-2).
+        clusters: (n_prompts,) labels, such as the instance whose two orders are two prompts; None if prompts are
+            independent.
+        level: Of the intervals, which are those of `ratio_intervals` over clusters.
+
+    Raises:
+        EstimationError: No draw was asked.
+        InvalidInputError: Shapes that do not fit, a number below -2.
+
+    Source: Shi et al. (2024), arXiv:2406.07791, repetition stability, and the code published with it;
+    `evenhand.statistics.panel.draw_stability` pools the pairs of draws instead of averaging over prompts.
+
+    Three alike; two of three; a reply that could not be read among three.
+
+    >>> result = repetition_stability([[0, 0, 0], [0, 1, 0], [1, 1, -1]])
+    >>> round(result.mode_share.estimate, 3), round(result.pair_agreement.estimate, 3)
+    (0.889, 0.778)
+    >>> round(result.published_stability, 3), result.n_unscored
+    (0.778, 1)
+    """
+    table = as_selections(selections)
+    labels = cluster_labels(clusters, len(table))
+    asked, scored = (table != NOT_ASKED).sum(axis=1), (table >= 0).sum(axis=1)
+    if not asked.any():
+        raise EstimationError("repetition stability is undefined: no draw was asked")
+    counts = np.stack([(table == option).sum(axis=1) for option in np.unique(table[table >= 0])] or [scored], axis=1)
+    mode = counts.max(axis=1)
+    repeated, answered = scored >= 2, scored >= 1
+    draws = np.maximum(scored, 2)
+    pairs = (counts * (counts - 1)).sum(axis=1) / (draws * (draws - 1))
+    shares = np.column_stack([mode / draws, pairs, mode == scored]) * repeated[:, None]
+    prompts = cluster_sums(repeated, labels)
+    mode_share, pair_agreement, unanimous = ratio_intervals(
+        cluster_sums(shares, labels), np.repeat(prompts[:, None], 3, axis=1), level=level
+    )
+    return RepetitionStability(
+        n=int((asked > 0).sum()),
+        n_repeated=int(repeated.sum()),
+        n_lone=int((scored == 1).sum()),
+        n_unscored=int((table == UNSCORED).sum()),
+        mode_share=mode_share,
+        pair_agreement=pair_agreement,
+        unanimous=unanimous,
+        published_stability=float((mode[answered] / asked[answered]).mean()) if answered.any() else None,
+        n_clusters=int(np.count_nonzero(prompts)),
+        level=level,
+    )

@@ -1,0 +1,121 @@
+import gzip
+import json
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics import NOT_ASKED, UNSCORED, percent_agreement, repetition_stability
+from tests.support.shared import shared_path
+
+
+def test_by_hand():
+    # Three alike; two of three; three different; two alike and one unread; a lone verdict; none; one not asked.
+    selections = [[0, 0, 0], [0, 1, 0], [0, 1, 2], [2, 2, UNSCORED], [1, UNSCORED, UNSCORED]]
+    selections += [[UNSCORED] * 3, [NOT_ASKED] * 3, [1, 1, NOT_ASKED]]
+    found = repetition_stability(selections)
+    assert (found.n, found.n_repeated, found.n_lone, found.n_unscored) == (7, 5, 1, 6)
+    assert found.mode_share.estimate == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 + 1) / 5)
+    assert found.pair_agreement.estimate == pytest.approx((1 + 1 / 3 + 0 + 1 + 1) / 5)
+    assert found.unanimous.estimate == pytest.approx(3 / 5)
+    # Theirs: over the draws asked, and the lone verdict is one of three.
+    assert found.published_stability == pytest.approx((1 + 2 / 3 + 1 / 3 + 2 / 3 + 1 / 3 + 1) / 6)
+
+
+@given(st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_the_definitions_one_prompt_at_a_time(rows):
+    found = repetition_stability(rows)
+    scored = [[choice for choice in row if choice >= 0] for row in rows]
+    repeated = [row for row in scored if len(row) > 1]
+    if not repeated:
+        assert found.mode_share is None
+        return
+    modes = [max(Counter(row).values()) / len(row) for row in repeated]
+    pairs = [np.mean([one == other for one, other in combinations(row, 2)]) for row in repeated]
+    assert found.mode_share.estimate == pytest.approx(np.mean(modes), abs=1e-9)
+    assert found.pair_agreement.estimate == pytest.approx(np.mean(pairs), abs=1e-9)
+    assert found.unanimous.estimate == pytest.approx(np.mean([len(set(row)) == 1 for row in repeated]), abs=1e-9)
+    table = np.where(np.array(rows) < 0, np.nan, np.array(rows))
+    assert found.pair_agreement.estimate == pytest.approx(percent_agreement(table).estimate, abs=1e-9)
+
+
+def test_the_mode_share_falls_with_the_draws_and_the_pair_agreement_does_not():
+    # A fair coin: the expected mode share is 3/4 for two draws and 11/16 for four, two draws agree half of the time.
+    coins = np.random.default_rng(1).integers(2, size=(20_000, 4))
+    two, four = repetition_stability(coins[:, :2]), repetition_stability(coins)
+    assert two.mode_share.estimate == pytest.approx(3 / 4, abs=0.01)
+    assert four.mode_share.estimate == pytest.approx(11 / 16, abs=0.01)
+    assert [found.pair_agreement.estimate for found in (two, four)] == pytest.approx([0.5, 0.5], abs=0.01)
+
+
+def test_the_orders_of_an_instance_count_together():
+    rows, instances = [[0, 0], [0, 1]] * 10, np.repeat(np.arange(10), 2)
+    alone, together = repetition_stability(rows), repetition_stability(rows, clusters=instances)
+    assert (alone.n_clusters, together.n_clusters) == (20, 10)
+    assert alone.unanimous.estimate == together.unanimous.estimate == pytest.approx(0.5)
+    assert together.unanimous.n == 10
+
+
+def published_rate(draws):
+    """The rule of the code published with the study, in pandas' words: value_counts drops what is missing."""
+    counts = Counter(draw for draw in draws if draw is not None)
+    return max(counts.values()) / len(draws) if counts else None
+
+
+def test_real_judges_by_the_published_rule_and_ours():
+    with gzip.open(shared_path("data/posbias_repetition_verdicts.jsonl.gz"), "rt") as file:
+        rows = [json.loads(line) for line in file]
+    runs = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        runs[row["bench"], row["judge"]][row["q"], row.get("task"), row["a"], row["b"]].append(row["parsed"])
+    assert len(runs) == 18
+    for prompts in runs.values():
+        codes = {"A": 0, "B": 1, "C": 2, None: UNSCORED}
+        table = np.array([[codes[verdict] for verdict in draws] for draws in prompts.values()])
+        pairs = [(key[0], key[1], *sorted(key[2:])) for key in prompts]
+        found = repetition_stability(table, clusters=[str(pair) for pair in pairs])
+        rates = [rate for draws in prompts.values() if (rate := published_rate(draws)) is not None]
+        assert found.published_stability == pytest.approx(np.mean(rates), abs=1e-12)
+        assert found.n_clusters == len(set(pairs)) == len(table) / 2
+        # An unread draw is a dissent to them, and no draw to us.
+        assert found.mode_share.estimate >= found.published_stability - 1e-9
+        if not found.n_unscored:
+            assert found.mode_share.estimate == pytest.approx(found.published_stability, abs=1e-9)
+        assert found.mode_share.low < found.mode_share.estimate < found.mode_share.high
+
+
+@pytest.mark.slow
+def test_the_intervals_cover_the_truth():
+    generator = np.random.default_rng(2)
+    held, repeats = 0, 400
+    # Both orders of an instance share its difficulty: two draws agree with probability p² + (1 - p)², p uniform: 2/3.
+    for _ in range(repeats):
+        certainty = np.repeat(generator.random(50), 2)
+        rows = (generator.random((100, 3)) < certainty[:, None]).astype(int)
+        found = repetition_stability(rows, clusters=np.repeat(np.arange(50), 2)).pair_agreement
+        held += found.low <= 2 / 3 <= found.high
+    assert 0.92 * repeats <= held <= 0.985 * repeats
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: repetition_stability([[0.5, 1.0]]), "integers"),
+        (lambda: repetition_stability([0, 1]), "shape"),
+        (lambda: repetition_stability([[0, 1]], clusters=[[1]]), "one label a row"),
+    ],
+)
+def test_what_cannot_be_used_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def test_without_a_draw_it_is_undefined():
+    with pytest.raises(EstimationError, match="no draw was asked"):
+        repetition_stability([[NOT_ASKED, NOT_ASKED]])
+    assert repetition_stability([[UNSCORED, UNSCORED]]).published_stability is None
