@@ -68,10 +68,10 @@ def runs(draw, strategy=None, **limits):
     return criterion, draw(grids(criterion, **limits)), rule, policy
 
 
-def verdict_of(criterion, votes, rule, policy):
+def verdict_of(criterion, votes, rule, policy, weights=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AggregationWarning)
-        return aggregate(votes, criterion, rule, on_position_bias=policy)
+        return aggregate(votes, criterion, rule, weights=weights, on_position_bias=policy)
 
 
 def outcome(verdict):
@@ -120,6 +120,75 @@ def test_an_unscored_vote_never_changes_the_value(run, data):
         assert after.agreement == pytest.approx(before.agreement * len(votes) / (len(votes) + 1))
     else:
         assert not after.scored
+
+
+@given(runs(), st.data())
+def test_a_judge_that_abstains_never_changes_the_choice(run, data):
+    criterion, votes, rule, policy = run
+    before = verdict_of(criterion, votes, rule, policy)
+    if not before.scored and not before.na:
+        return
+    orders = data.draw(st.sampled_from([[(0, 1)], [(0, 1), (1, 0)]]))
+    na = before.scored and data.draw(st.booleans())  # "does not apply" is set aside where others found that it does
+    abstaining = [
+        Vote(judge_id="new", order=order, na=na, unscored_reason=None if na else "no_match", weight=data.draw(WEIGHTS))
+        for order in orders[:1]
+    ] + [Vote(judge_id="other", order=order, unscored_reason="refusal") for order in orders]
+    after = verdict_of(criterion, [*votes, *abstaining], rule, policy)
+    kept = {"selected_index", "selected_label", "value", "aggregated_value", "na", "spread", "position_consistent"}
+    assert after.model_dump(include=kept) == before.model_dump(include=kept)
+    assert after.agreement == pytest.approx(before.agreement * len(votes) / (len(votes) + len(abstaining)))
+
+
+@given(runs(), st.data())
+def test_a_unanimous_panel_is_always_followed(run, data):
+    criterion, _, rule, policy = run
+    index = data.draw(st.sampled_from([place for place, option in enumerate(criterion.options) if not option.na]))
+    orders = data.draw(st.sampled_from([[(0, 1)], [(0, 1), (1, 0)]]))
+    votes = [
+        Vote(judge_id=judge, order=order, sample=sample, selected_index=index, weight=weight)
+        for judge, weight in zip(
+            "abc"[: data.draw(st.integers(1, 3))], data.draw(st.tuples(*[WEIGHTS] * 3)), strict=False
+        )
+        for order in orders
+        for sample in range(data.draw(st.integers(1, 3)))
+    ]
+    verdict = verdict_of(criterion, votes, rule, policy)
+    option = criterion.options[index]
+    assert (verdict.selected_index, verdict.selected_label) == (index, option.label)
+    assert (verdict.value, verdict.aggregated_value) == (option.value, option.value)
+    assert (verdict.agreement, verdict.na, verdict.unscored_reason) == (1.0, False, None)
+
+
+@given(runs(), st.floats(1e-3, 1e3))
+def test_weights_scaled_by_a_constant_change_nothing(run, factor):
+    criterion, votes, rule, policy = run
+    own = {vote.judge_id: vote.weight for vote in votes}
+    if rule not in {"weighted", "weighted_mode", "weighted_mean"}:
+        own = dict.fromkeys(own, 1.0)  # unequal weights are refused where the rule would ignore them
+    scaled = {judge: factor * weight for judge, weight in own.items()}
+    before, after = (verdict_of(criterion, votes, rule, policy, weights) for weights in (own, scaled))
+    assert after.selected_index == before.selected_index
+    assert after.aggregated_value == pytest.approx(before.aggregated_value, abs=1e-12)
+    exact = {"aggregated_value", "votes", "bounds"}
+    assert after.model_dump(exclude=exact) == before.model_dump(exclude=exact)
+    recast = [vote.model_copy(update={"weight": factor * vote.weight}) for vote in votes]
+    assert verdict_of(criterion, recast, rule, policy).model_dump(exclude=exact) == verdict_of(
+        criterion, votes, rule, policy
+    ).model_dump(exclude=exact)
+
+
+@given(runs(criteria(scale="ordinal")))
+def test_the_least_is_at_most_the_mean_and_the_mean_at_most_the_greatest(run):
+    criterion, votes, _, policy = run
+    found = {rule: verdict_of(criterion, votes, rule, policy) for rule in RULES["ordinal"]}
+    if found["mean"].scored:
+        least, greatest = found["min"].aggregated_value, found["max"].aggregated_value
+        for rule in ("mean", "weighted_mean", "median", "mode"):
+            assert least <= found[rule].aggregated_value <= greatest
+        assert found["min"].value <= found["median"].value <= found["max"].value
+    else:
+        assert not any(verdict.scored for verdict in found.values())
 
 
 @given(runs())
