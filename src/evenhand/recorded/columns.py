@@ -29,7 +29,8 @@ class Column:
 def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tuple[Column, ...]:
     """The columns of a data set that hold votes.
 
-    A single column whose cells are lists or mappings stands for one judge an entry.
+    A single column whose cells are lists or mappings stands for one judge an entry: ``votes_0``, ``votes_1``, …, or as
+    the mapping names them.
 
     Args:
         rows: Of the data set.
@@ -107,9 +108,10 @@ def _holds_several(cell: object) -> bool:
 
 
 def _spread(column: Column) -> tuple[Column, ...]:
-    """One column an entry of the lists or mappings that the cells hold."""
+    """One column an entry of the lists or mappings that the cells hold, named ``votes_0`` or as in the mapping."""
     rows = [
-        {} if is_abstention(cell) else named_votes(cell, f"instance {row}") for row, cell in enumerate(column.cells)
+        {} if is_abstention(cell) else named_votes(cell, f"instance {row}", prefix=column.name)
+        for row, cell in enumerate(column.cells)
     ]
     judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
     return tuple(Column(judge, tuple(votes.get(judge) for votes in rows)) for judge in judges)

@@ -167,7 +167,7 @@ class VoteReader:
         )
 
 
-def named_votes(recorded: object, where: str) -> dict[str, object]:
+def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[str, object]:
     """The votes of one instance by judge; in a list, the judges are ``judge_0``, ``judge_1``, ….
 
     A text that holds a list or a mapping, as JSON or as Python writes it, is read as what it holds: unitxt's default
@@ -176,6 +176,7 @@ def named_votes(recorded: object, where: str) -> dict[str, object]:
     Args:
         recorded: A list or a mapping.
         where: Which instance it is, for the message.
+        prefix: Of the names of judges in a list.
 
     Raises:
         InvalidInputError: If it is something else.
@@ -189,15 +190,10 @@ def named_votes(recorded: object, where: str) -> dict[str, object]:
     if isinstance(given, Mapping):
         return {str(judge): vote for judge, vote in given.items()}
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return {judge_name(place): vote for place, vote in enumerate(given)}
+        return {f"{prefix}_{place}": vote for place, vote in enumerate(given)}
     raise InvalidInputError(
         f"{where}: the recorded votes are {recorded!r}; give a list with one vote a judge, or a mapping judge -> vote"
     )
-
-
-def judge_name(place: int) -> str:
-    """What the judge at a place of a list is called."""
-    return f"judge_{place}"
 
 
 def judge_weights(weights: object, votes: Sequence[Vote], where: str) -> dict[str, float] | None:
@@ -224,7 +220,7 @@ def judge_weights(weights: object, votes: Sequence[Vote], where: str) -> dict[st
         return {judge: named[judge] for judge in judges}
     if not isinstance(weights, Sequence) or isinstance(weights, str):
         raise InvalidInputError(f"the weights are {weights!r}; give a list, one a judge, or a mapping judge -> weight")
-    if judges != [judge_name(place) for place in range(len(weights))]:
+    if judges != [f"judge_{place}" for place in range(len(weights))]:
         raise InvalidInputError(
             f"{where}: there are {len(weights)} weights in a list for the judges {judges!r}; give one a vote in the "
             "order of the votes, or for judges with names a mapping judge -> weight"

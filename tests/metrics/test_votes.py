@@ -1,0 +1,261 @@
+"""Recorded votes inside unitxt: every catalog entry, recipes, and the numbers beside other libraries."""
+
+import gzip
+import json
+import math
+from collections import Counter
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, mean_squared_error
+from unitxt import create_dataset, evaluate
+from unitxt.task import Task
+
+from evenhand.aggregation import RULES
+from evenhand.catalogs import catalog_entries
+from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
+from evenhand.metrics.votes import VoteAggregation
+from evenhand.recorded import aggregate
+from evenhand.registration import register
+from evenhand.statistics import krippendorff_alpha, mean_intervals
+from evenhand.unitxt_bases import EvaluationInput, fetch_artifact
+from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
+from tests.support.shared import shared_path
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::evenhand.artifacts.UndefinedScoreWarning"),  # nominal options without values
+]
+ENTRIES = [(scale, rule) for scale in ("binary", "ordinal", "nominal") for rule in RULES[scale]]
+RELEVANCE = "criteria=criteria.evenhand.direct.relevance"
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+
+
+def scores(metric, predictions, references=None):
+    """Instance and global scores, as unitxt computes them from an evaluation stream."""
+    references = references or [[]] * len(predictions)
+    given = [EvaluationInput(*each, {}) for each in zip(predictions, references, strict=True)]
+    mapped = metric.map_stream(given)
+    instances = [metric.annotate_scores(metric.reduce_one(each)) for each in mapped]
+    return instances, metric.annotate_scores(metric.reduce_and_bootstrap(mapped))
+
+
+def recipe(rows, metric, predictions=None, **fields):
+    task = Task(
+        input_fields={"question": str, **fields},
+        reference_fields={"gold": str},
+        prediction_type=Any,
+        metrics=[metric],
+        default_template="templates.empty",
+    )
+    return evaluate(predictions=predictions, data=create_dataset(task=task, test_set=rows, split="test"))
+
+
+def test_the_catalog_has_every_rule_of_every_scale():
+    found = {entry for entry in catalog_entries() if entry.startswith("metrics.evenhand.votes.")}
+    assert found == {f"metrics.evenhand.votes.{scale}.{rule}" for scale, rule in ENTRIES}
+    assert len(found) == 13
+
+
+@pytest.mark.parametrize(("scale", "rule"), ENTRIES)
+def test_every_entry_aggregates_as_aggregate_does(scale, rule):
+    criterion = {"binary": SAFE, "ordinal": LEVELS, "nominal": KINDS}[scale]
+    entry = fetch_artifact(f"metrics.evenhand.votes.{scale}.{rule}")[0]
+    assert (entry.scale, entry.rule) == (scale, rule)
+    weights = [3.0, 1.0, 1.0] if "weighted" in rule else None
+    metric = VoteAggregation(scale=scale, rule=rule, criteria=criterion, judge_weights=weights)
+    votes = [[0, 1, 1], [1, None, 0], [None, None, None], [0, 0, 0]]
+    if rule == "unanimous" and scale == "nominal":
+        assert criterion.na_index is not None  # so that disagreement needs no other rule
+    instances, together = scores(metric, votes)
+    expected = [aggregate(row, criterion, rule, weights) for row in votes]
+    name = criterion.name
+    assert [row.get(f"{name}_selected_option") for row in instances] == [verdict.selected_label for verdict in expected]
+    values = [math.nan if verdict.aggregated_value is None else verdict.aggregated_value for verdict in expected]
+    assert [row["score"] for row in instances] == pytest.approx(values, nan_ok=True)
+    assert instances[2][f"{name}_unscored_reason"] == "empty"
+    (mean,) = mean_intervals(values)
+    if mean is None:  # nominal options have no values here: an option is selected, and no score is defined
+        assert math.isnan(together["score"])
+    else:
+        shown = (together["score"], together["score_ci_low"], together["score_ci_high"])
+        assert shown == pytest.approx((mean.estimate, mean.low, mean.high))
+    counts = {"num_votes": 12, "num_abstentions": 4}
+    assert {key: together[f"{name}_{key}"] for key in counts} == counts
+
+
+def test_against_the_truth_beside_other_libraries():
+    generator = np.random.default_rng(0)
+    truth = generator.integers(5, size=80)
+    votes = np.clip(truth[:, None] + generator.integers(-1, 3, size=(80, 3)), 0, 3)  # the option 4 is never voted
+    instances, together = scores(
+        VoteAggregation(scale="ordinal", rule="median", criteria=LEVELS),
+        [[int(vote) for vote in row] for row in votes],
+        [[int(right)] for right in truth],
+    )
+    judged = np.median(votes, axis=1).astype(int)
+    assert [row["clear_selected_option"] for row in instances] == [LEVELS.labels[place] for place in judged]
+    assert [row["clear_match"] for row in instances] == (judged == truth).tolist()
+    expected = {
+        "accuracy": accuracy_score(truth, judged),
+        "adjacent_accuracy": np.mean(np.abs(truth - judged) <= 1),
+        "cohen_kappa": cohen_kappa_score(truth, judged),
+        # over the full scale: the level that no verdict has counts in the weights
+        "quadratic_weighted_kappa": cohen_kappa_score(truth, judged, weights="quadratic", labels=range(5)),
+        "rmse": math.sqrt(mean_squared_error(1 - truth / 4, 1 - judged / 4)),
+        "mae": np.mean(np.abs(truth - judged)) / 4,
+        "bias": np.mean(truth - judged) / 4,  # the options are listed best first
+        "krippendorff_alpha": krippendorff.alpha(votes.T, level_of_measurement="ordinal"),
+    }
+    assert {name: together[f"clear_{name}"] for name in expected} == pytest.approx(expected)
+    for name in expected:
+        assert together[f"clear_{name}_ci_low"] <= together[f"clear_{name}"] <= together[f"clear_{name}_ci_high"]
+    matrix = together["clear_confusion_matrix"]
+    counts = [[matrix[row][column] for column in LEVELS.labels] for row in LEVELS.labels]
+    assert counts == confusion_matrix(truth, judged, labels=range(5)).tolist()
+
+
+def test_nothing_is_dropped_silently():
+    #      verdict   reference
+    # 0    Safe      Safe
+    # 1    Unsafe    Safe
+    # 2    NA        NA
+    # 3    unscored  Safe
+    # 4    Safe      none
+    votes = [[True, True], [False, None], ["N/A", "N/A"], [None, None], [True, None]]
+    references = [["Safe"], ["safe"], ["N/A"], [True], []]
+    instances, together = scores(VoteAggregation(criteria=SAFE), votes, references)
+    assert together["safe_confusion_matrix"] == {
+        "Safe": {"Safe": 1, "Unsafe": 1, "N/A": 0, "unscored": 1},
+        "Unsafe": {"Safe": 0, "Unsafe": 0, "N/A": 0, "unscored": 0},
+        "N/A": {"Safe": 0, "Unsafe": 0, "N/A": 1, "unscored": 0},
+        "unscored": {"Safe": 1, "Unsafe": 0, "N/A": 0, "unscored": 0},
+    }
+    counts = {
+        "num_references": 4,
+        "num_compared": 3,
+        "num_unscored": 1,
+        "num_na": 1,
+        "num_votes": 10,
+        "num_abstentions": 4,
+        "num_na_votes": 2,
+    }
+    assert {name: together[f"safe_{name}"] for name in counts} == counts
+    assert together["safe_accuracy"] == pytest.approx(2 / 3)
+    assert (together["safe_accuracy_if_unscored_0"], together["safe_accuracy_if_unscored_1"]) == (2 / 4, 3 / 4)
+    assert together["score"] == pytest.approx(2 / 3)  # Safe, Unsafe, Safe; neither NA nor the unscored instance
+    assert "safe_match" not in instances[3]
+    assert "safe_reference" not in instances[4]
+    assert instances[2]["safe_na"]
+
+
+def test_without_references_nothing_is_compared_and_without_agreement_it_is_said():
+    _, together = scores(VoteAggregation(criteria=SAFE), [["Safe"], ["Safe"]])
+    assert not [name for name in together if "accuracy" in name or "kappa" in name or "confusion" in name]
+    assert math.isnan(together["safe_krippendorff_alpha"])  # one judge
+    assert together["score"] == 1
+
+
+def test_binary_votes_need_no_criteria():
+    votes = [["yes", "no", "yes"], [True, False, None], [0, 0, 1], {"ann": "No", "bob": None}, []]
+    instances, together = scores(fetch_artifact("metrics.evenhand.votes.binary.majority")[0], votes)
+    assert [row.get("votes_selected_option") for row in instances] == ["Yes", "No", "No", "No", None]
+    assert together["votes"] == 1 / 4
+    assert together["score_name"] == "votes"
+    unanimous = VoteAggregation(rule="unanimous")
+    assert scores(unanimous, [["yes", None], ["yes", "no"]])[1]["score"] == 1 / 2
+
+
+def test_other_scales_need_criteria_of_their_scale():
+    metric = fetch_artifact("metrics.evenhand.votes.ordinal.median")[0]
+    with pytest.raises(InvalidCriterionError, match="ordinal votes need criteria"):
+        scores(metric, [[0]])
+    with pytest.raises(InvalidCriterionError, match=r"is nominal, and the metric aggregates ordinal votes: take"):
+        VoteAggregation(scale="ordinal", criteria=KINDS)
+
+
+def test_settings_are_checked_when_the_metric_is_built():
+    with pytest.raises(UnknownRuleError, match="Did you mean 'median'"):
+        VoteAggregation(scale="ordinal", rule="medain")
+    with pytest.raises(UnknownRuleError, match="scale is 'ordnial'"):
+        VoteAggregation(scale="ordnial")
+    with pytest.raises(InvalidInputError, match="does not look at the judges' weights"):
+        VoteAggregation(rule="majority", judge_weights=[1, 2])
+    with pytest.raises(InvalidInputError, match="finite and >= 0"):
+        VoteAggregation(rule="weighted", judge_weights={"ann": -1})
+
+
+def test_a_vote_or_a_reference_that_is_no_option_is_named():
+    metric = VoteAggregation(scale="ordinal", criteria=LEVELS)
+    with pytest.raises(InvalidInputError, match="instance 1: the judge 'ann' voted 'Grand', which is no option"):
+        scores(metric, [{"ann": "Good"}, {"ann": "Grand"}])
+    with pytest.raises(InvalidInputError, match="instance 0: the reference is 'Grand', which is no option"):
+        scores(metric, [["Good"]], [["Grand"]])
+    with pytest.raises(InvalidInputError, match=r"instance 0 has the references \['Good', 'Bad'\]"):
+        scores(metric, [["Good"]], [["Good", "Bad"]])
+    with pytest.raises(InvalidInputError, match="the data set is empty"):
+        scores(metric, [])
+
+
+def test_calling_twice_gives_the_same_and_changes_nothing():
+    metric = VoteAggregation(scale="ordinal", rule="weighted_mean", criteria=GRADES, judge_weights={"a": 2, "b": 1})
+    votes = [{"a": 5, "b": 4}, {"a": None, "b": 1}, {"a": 3, "b": 3}]
+    before, written = json.dumps(votes), metric.to_json()
+    assert scores(metric, votes, [[5], [1], [3]]) == scores(metric, votes, [[5], [1], [3]])
+    assert (json.dumps(votes), metric.to_json()) == (before, written)
+    again = fetch_artifact(json.loads(written))[0]
+    assert scores(again, votes) == scores(metric, votes)
+
+
+def test_a_recipe_with_predictions_and_one_with_votes_in_the_data():
+    labels = fetch_artifact("criteria.evenhand.direct.relevance")[0].option_map
+    names = list(labels)
+    rows = [
+        {"question": str(row), "votes": [names[row % 5], None, names[(row + 1) % 5]], "gold": names[row % 5]}
+        for row in range(10)
+    ]
+    given = recipe(
+        rows,
+        f"metrics.evenhand.votes.ordinal.max[{RELEVANCE},reference_field=gold]",
+        [row["votes"] for row in rows],
+    )
+    read = recipe(
+        rows, f"metrics.evenhand.votes.ordinal.max[{RELEVANCE},prediction_field=votes,reference_field=gold]", votes=Any
+    )
+    # the higher of two neighbours in a cycle of 1, .75, .5, .25, 0: the vote itself, but 1 where it is the lowest
+    assert given.global_scores["relevance"] == pytest.approx((1 + 0.75 + 0.5 + 0.25 + 1) / 5)
+    assert given.global_scores["relevance_accuracy"] == pytest.approx(4 / 5)
+    for name, value in given.global_scores.items():
+        assert read.global_scores[name] == value
+    assert given[0]["score"]["instance"]["relevance_reference"] == names[0]
+    assert given.global_scores["relevance_num_abstentions"] == 10
+
+
+def test_votes_must_be_given():
+    with pytest.raises(InvalidInputError, match="instance 0 has no prediction: give the recorded votes"):
+        recipe([{"question": "1", "gold": "yes"}], "metrics.evenhand.votes.binary.majority")
+
+
+def test_the_majority_of_three_people_is_pandalms():
+    with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    criterion = KINDS.model_copy(
+        update={
+            "name": "better",
+            "options": tuple(KINDS.options[0].model_copy(update={"label": label}) for label in ("0", "1", "2")),
+        }
+    )
+    metric = VoteAggregation(scale="nominal", rule="mode", criteria=criterion)
+    instances, together = scores(metric, [row["humans"] for row in rows])
+    majorities = [Counter(row["humans"]).most_common(1)[0] for row in rows]
+    assert min(count for _, count in majorities) == 2  # there is a majority everywhere
+    assert [row["better_selected_option"] for row in instances] == [str(label) for label, _ in majorities]
+    assert together["better_num_votes"] == 3 * 999
+    expected = krippendorff_alpha([row["humans"] for row in rows], resamples=1).estimate
+    assert together["better_krippendorff_alpha"] == pytest.approx(expected)

@@ -1,0 +1,110 @@
+"""Recorded votes of a data set: verdicts, summary, and what the table says."""
+
+import json
+
+import datasets
+import pytest
+
+from evenhand import aggregate, aggregate_votes
+from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.question import comparison_criterion
+from tests.recorded.criteria import LEVELS, SAFE
+
+ROWS = [
+    {"gpt": "Excellent", "llama": "Good", "qwen": None, "human": "Excellent"},
+    {"gpt": "Good", "llama": "Good", "qwen": "Poor", "human": "Good"},
+    {"gpt": "Poor", "llama": "Fair", "qwen": "Poor", "human": "Fair"},
+    {"gpt": None, "llama": None, "qwen": None, "human": "Bad"},
+]
+JUDGES = ["gpt", "llama", "qwen"]
+
+
+def test_each_row_is_aggregated_as_aggregate_does():
+    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human")
+    for row, verdict in zip(ROWS, table.verdicts, strict=True):
+        assert verdict == aggregate({judge: row[judge] for judge in JUDGES}, LEVELS, "median")
+    assert table.references == ("Excellent", "Good", "Fair", "Bad")
+    # medians: (1 + .75)/2 = .875, at equal distance of two levels: the worse; .75; .25; none
+    assert [verdict.selected_label for verdict in table.verdicts] == ["Good", "Good", "Poor", None]
+    assert table.summary.scores.score.estimate == pytest.approx((0.875 + 0.75 + 0.25) / 3)
+    comparison = table.summary.comparison
+    assert comparison.accuracy.estimate == pytest.approx(1 / 3)
+    assert comparison.adjacent_accuracy.estimate == 1
+    assert (comparison.accuracy_if_unscored_0, comparison.accuracy_if_unscored_1) == (1 / 4, 2 / 4)
+    assert table.summary.num_abstentions == 4
+
+
+def test_one_column_of_lists_is_one_column_a_judge():
+    lists = [{"votes": [row[judge] for judge in JUDGES]} for row in ROWS]
+    mappings = [{"votes": json.dumps({judge: row[judge] for judge in JUDGES})} for row in ROWS]
+    expected = aggregate_votes(ROWS, JUDGES, LEVELS).summary.scores.score
+    assert aggregate_votes(lists, "votes", LEVELS).summary.scores.score == expected
+    table = aggregate_votes(datasets.Dataset.from_list(mappings), "votes", LEVELS)
+    assert table.summary.scores.score == expected
+    assert table.parameters["votes"] == JUDGES
+
+
+def test_weights_in_order_or_by_name():
+    listed = aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1])
+    named = aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", {"qwen": 1, "llama": 1, "gpt": 2})
+    assert listed.verdicts == named.verdicts
+    assert listed.verdicts[1].aggregated_value == pytest.approx((2 * 0.75 + 0.75 + 0.25) / 4)
+    with pytest.raises(InvalidInputError, match="there are 2 weights for the judges"):
+        aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1])
+    with pytest.raises(InvalidInputError, match=r"the weights name \['gtp'\], who did not vote"):
+        aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", {"gtp": 1, "llama": 1, "qwen": 1})
+    with pytest.raises(InvalidInputError, match="no weight for the judge 'gpt'"):
+        aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", {"llama": 1, "qwen": 1})
+
+
+def test_yes_or_no_without_criteria():
+    rows = [{"a": True, "b": False, "c": True}, {"a": 0, "b": 1, "c": None}]
+    table = aggregate_votes(rows, ["a", "b", "c"])
+    assert [verdict.selected_label for verdict in table.verdicts] == ["Yes", "No"]
+    assert table.parameters["rule"] == "majority"
+    assert "places of options: 0 = No, 1 = Yes" in str(table)
+    assert "places of options" not in str(aggregate_votes([{"a": "yes", "b": "no"}], ["a", "b"]))
+
+
+def test_what_cannot_be_aggregated_is_refused():
+    with pytest.raises(InvalidInputError, match="instance 0: the judge 'gpt' voted 'Excellent', which is no option"):
+        aggregate_votes(ROWS, JUDGES)
+    with pytest.raises(InvalidInputError, match="instance 0: the reference 'human' voted 'maybe'"):
+        aggregate_votes([{"a": True, "human": "maybe"}], "a", gold="human")
+    with pytest.raises(UnknownRuleError, match="'majority' is not a rule for the scale 'ordinal'"):
+        aggregate_votes(ROWS, JUDGES, LEVELS, "majority")
+    with pytest.raises(InvalidInputError, match="votes names the column 'mistral'"):
+        aggregate_votes(ROWS, ["mistral"], LEVELS)
+    with pytest.raises(InvalidInputError, match="gold is the one that is right"):
+        aggregate_votes([{"a": True, "gold": [True, False]}], "a", gold="gold")
+    with pytest.raises(InvalidInputError, match="comparison"):
+        aggregate_votes(ROWS, JUDGES, comparison_criterion("better", "Which is better?"))
+    with pytest.raises(InvalidInputError, match="the data set is empty"):
+        aggregate_votes([], JUDGES, LEVELS)
+
+
+def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
+    table = aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human")
+    for text in (str(table), table.to_markdown(), table._repr_html_()):
+        for part in ("clear: median of gpt, llama, qwen", "abstentions", "quadratic-weighted kappa", "unscored"):
+            assert part in text
+    assert "Accuracy if every instance without a verdict were wrong or right: 25% to 50%." in str(table)
+    assert repr(table).startswith("<VoteTable of 3 judges and 4 instances>")
+    assert list(table.to_pandas()["match"]) == [False, True, False, None]
+    table.save(tmp_path / "votes.jsonl")
+    header, *rows = [json.loads(line) for line in (tmp_path / "votes.jsonl").read_text().splitlines()]
+    assert (header["evenhand"], header["rows"]) == ("aggregated_votes", 4)
+    assert header["summary"]["comparison"]["num_compared"] == 3
+    assert rows[3]["unscored_reason"] == "empty"
+    assert rows[1]["votes"] == {"gpt": "Good", "llama": "Good", "qwen": "Poor"}
+    with pytest.raises(AttributeError):
+        table.verdicts = ()
+    without = aggregate_votes(ROWS, JUDGES, LEVELS)
+    assert without.summary.comparison is None
+    with pytest.raises(InvalidInputError, match="no references to compare with"):
+        without.confusion_table()
+
+
+def test_one_judge_has_no_alpha_and_the_table_says_so():
+    table = aggregate_votes([{"a": True}, {"a": False}], "a", SAFE)
+    assert "no unit has the ratings of two judges" in str(table)

@@ -1,0 +1,218 @@
+"""Who agrees with whom: published figures, other libraries, and what the table says."""
+
+import csv
+import gzip
+import json
+
+import krippendorff
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, cohen_kappa_score
+
+import evenhand
+from evenhand import agreement
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.recorded import Undefined
+from tests.recorded.criteria import KINDS, LEVELS, SAFE
+from tests.support.shared import shared_path
+
+ROWS = [
+    {"gpt": "Good", "llama": "Good", "ann": "Good", "bob": "Fair"},
+    {"gpt": "Bad", "llama": "Poor", "ann": "Bad", "bob": "Bad"},
+    {"gpt": "Fair", "llama": None, "ann": "Good", "bob": "Good"},
+    {"gpt": "Excellent", "llama": "Good", "ann": "Excellent", "bob": None},
+    {"gpt": "Poor", "llama": "Poor", "ann": "Fair", "bob": "Fair"},
+]
+
+
+def grades(*labels, scale="ordinal"):
+    values = np.linspace(0, 1, len(labels))
+    options = tuple(Option(label=label, value=value) for label, value in zip(labels, values, strict=True))
+    return Criterion(name="relevance", description="", options=options, scale=scale)
+
+
+def test_the_published_kappas_and_alphas_of_33_labellers_recompute():
+    with gzip.open(shared_path("data/llmjudge_trecdl23_panel.csv.gz"), "rt") as file:
+        rows = list(csv.DictReader(file))
+    with shared_path("data/llmjudge_trecdl23_published.csv").open() as file:
+        published = list(csv.DictReader(file))
+    # some labellers answer 5 or 10 on the scale of 0 to 3, which the publication counts as categories of their own
+    with pytest.raises(InvalidInputError, match="instance 2448: the judge 'RMITIR-llama70B' voted '5'"):
+        agreement(rows, "RMITIR-llama70B", "human", grades("0", "1", "2", "3"))
+    eleven, two = grades(*map(str, range(11))), grades("low", "high", scale="binary")
+    kappas, alphas = [], []
+    for line in published:
+        judge = line["submission"]
+        table = agreement(rows, judge, "human", eleven, resamples=1)
+        kappas.append((table.pair("human", judge).cohen_kappa.estimate, float(line["cohen_kappa"])))
+        (panel,) = table.panels
+        assert (panel.name, panel.krippendorff_alpha.weighting) == ("judges and humans", "ordinal")
+        alphas.append((panel.krippendorff_alpha.estimate, float(line["krippendorff_alpha_ordinal"])))
+        for grade, name in enumerate(("kappa_0|123", "kappa_01|23", "kappa_012|3"), start=1):
+            split = [{who: int(row[who]) >= grade for who in (judge, "human")} for row in rows]
+            found = agreement(split, judge, "human", two, resamples=1).pairs[0].cohen_kappa
+            kappas.append((found.estimate, float(line[name])))
+    assert (len(kappas), len(alphas)) == (132, 33)
+    assert np.abs(np.subtract(*zip(*kappas, strict=True))).max() < 6e-5  # four decimals were published
+    assert np.abs(np.subtract(*zip(*alphas, strict=True))).max() < 2e-4
+
+
+def test_the_published_kappas_of_pandalms_people_recompute():
+    with gzip.open(shared_path("data/pandalm_testset.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    table = agreement(rows, "pandalm7b", gold="humans", resamples=50)
+    humans = [pair for pair in table.pairs if pair.kinds == ("human", "human")]
+    assert [pair.num_compared for pair in humans] == [999] * 3
+    assert sorted(pair.cohen_kappa.estimate for pair in humans) == pytest.approx([0.85, 0.86, 0.88], abs=0.0055)
+    for pair in humans:
+        places = [int(name.removeprefix("humans_")) for name in (pair.first, pair.second)]
+        first, second = ([row["humans"][place] for row in rows] for place in places)
+        assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
+        assert pair.accuracy.estimate == pytest.approx(accuracy_score(first, second))
+
+
+def test_every_number_beside_other_libraries():
+    generator = np.random.default_rng(1)
+    truth = generator.integers(4, size=60)
+    columns = {name: np.clip(truth + generator.integers(-1, 2, size=60), 0, 3) for name in ("a", "b", "c")}
+    given = {"gold": truth, **columns}
+    rows = [
+        {"gold": int(truth[row]), **{name: int(votes[row]) for name, votes in columns.items()}} for row in range(60)
+    ]
+    table = agreement(rows, ["a", "b", "c"], "gold", LEVELS)
+    assert [(pair.first, pair.second) for pair in table.pairs] == [
+        ("gold", "a"),
+        ("gold", "b"),
+        ("gold", "c"),
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
+    for pair in table.pairs:
+        first, second = given[pair.first], given[pair.second]
+        assert pair.accuracy.estimate == pytest.approx(accuracy_score(first, second))
+        assert pair.adjacent_accuracy.estimate == pytest.approx(np.mean(np.abs(first - second) <= 1))
+        assert pair.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(first, second))
+        weighted = cohen_kappa_score(first, second, weights="quadratic", labels=range(5))
+        assert pair.quadratic_weighted_kappa.estimate == pytest.approx(weighted)
+        for measure in (pair.accuracy, pair.cohen_kappa.interval, pair.quadratic_weighted_kappa.interval):
+            assert measure.low < measure.estimate < measure.high
+    panels = {panel.name: panel.krippendorff_alpha.estimate for panel in table.panels}
+    judges = np.stack(list(columns.values()))
+    assert panels == pytest.approx(
+        {
+            "judges": krippendorff.alpha(judges, level_of_measurement="ordinal"),
+            "judges and humans": krippendorff.alpha(np.vstack([judges, truth]), level_of_measurement="ordinal"),
+        }
+    )
+
+
+def test_several_people_stand_beside_the_judges():
+    table = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
+    assert [pair.kinds for pair in table.pairs] == [("human", "judge")] * 4 + [("human", "human"), ("judge", "judge")]
+    assert [panel.name for panel in table.panels] == ["judges", "humans", "judges and humans"]
+    assert table.missing == {"gpt": 0, "llama": 1, "ann": 0, "bob": 1}
+    # Good-Good, Bad-Bad, Good-Fair, Excellent-Excellent, Fair-Poor: three of five, and the others are neighbours
+    pair = table.pair("gpt", "ann")
+    assert (pair.num_compared, pair.accuracy.estimate, pair.adjacent_accuracy.estimate) == (5, 3 / 5, 1)
+    assert table.pair("bob", "llama").num_compared == 3
+    with pytest.raises(InvalidInputError, match="there is no pair of 'gpt' and 'eve'"):
+        table.pair("gpt", "eve")
+
+
+def test_the_order_of_the_judges_does_not_matter():
+    forward = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
+    backward = agreement(ROWS, ["llama", "gpt"], ["bob", "ann"], LEVELS, resamples=50)
+    for pair in forward.pairs:
+        other = backward.pair(pair.first, pair.second)
+        assert other.cohen_kappa.estimate == pytest.approx(pair.cohen_kappa.estimate)
+    for mine, theirs in zip(forward.panels, backward.panels, strict=True):
+        assert theirs.krippendorff_alpha.estimate == pytest.approx(mine.krippendorff_alpha.estimate)
+
+
+def test_without_criteria_the_labels_that_occur_are_the_options():
+    rows = [{"a": 2.0, "b": 2}, {"a": 1.0, "b": 1}, {"a": float("nan"), "b": 2}, {"a": 1.0, "b": 2}]
+    table = agreement(rows, ["a", "b"], resamples=50)
+    assert table.criterion.labels == ("1", "2")
+    (pair,) = table.pairs
+    assert pair.quadratic_weighted_kappa is None
+    assert pair.accuracy.estimate == pytest.approx(2 / 3)
+    assert "Without criteria" in str(table)
+    with pytest.raises(InvalidInputError, match=r"only \['yes'\] did"):
+        agreement([{"a": "yes", "b": "Yes"}], ["a", "b"])
+
+
+def test_na_is_an_answer_between_two_and_missing_in_a_panel():
+    rows = [
+        {"a": "Safe", "b": "Safe"},
+        {"a": "N/A", "b": "N/A"},
+        {"a": "N/A", "b": "Safe"},
+        {"a": "Unsafe", "b": "Unsafe"},
+    ]
+    table = agreement(rows, ["a", "b"], criteria=SAFE, resamples=50)
+    assert table.pairs[0].accuracy.estimate == 3 / 4
+    assert table.panels[0].krippendorff_alpha.n_units == 2
+
+
+def test_what_the_data_do_not_define_says_why():
+    table = agreement([{"a": True, "b": True}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
+    (pair,) = table.pairs
+    assert isinstance(pair.cohen_kappa, Undefined)
+    assert "only one category" in pair.cohen_kappa.reason
+    assert "No kappa for a – b" in str(table)
+    assert not issubclass(Undefined, EstimationError)
+    never = agreement([{"a": True, "b": None}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
+    assert isinstance(never.pairs[0].accuracy, Undefined)
+    assert "–" in never.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("votes", "gold", "message"),
+    [
+        (["gpt", "gtp"], "ann", r"votes names the column 'gtp', which no row has. Did you mean 'gpt'"),
+        (["gpt", "gpt"], "ann", "name at least one column, each once"),
+        ([], "ann", "name at least one column, each once"),
+        (["gpt"], None, "agreement is between at least two"),
+        (["gpt"], "gpt", "agreement is between at least two, each named once"),
+        (["gpt"], "question", "gold names the column 'question'"),
+    ],
+)
+def test_columns_that_cannot_be_compared_are_refused(votes, gold, message):
+    with pytest.raises(InvalidInputError, match=message):
+        agreement(ROWS, votes, gold, LEVELS)
+
+
+def test_a_vote_that_is_no_option_is_named():
+    rows = [*ROWS, {"gpt": "Good", "ann": "Godo"}]
+    with pytest.raises(InvalidInputError, match="instance 5: the human 'ann' voted 'Godo', which is no option"):
+        agreement(rows, "gpt", "ann", LEVELS)
+
+
+def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
+    table = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
+    for text in (str(table), table.to_markdown(), table._repr_html_()):
+        for part in ("ann – gpt", "human–judge", "quadratic-weighted kappa", "alpha of the 4 judges and humans"):
+            assert part in text
+    assert "Instances without a vote: llama 1, bob 1." in " ".join(str(table).split())
+    assert repr(table).startswith("<AgreementTable of 4 raters and 5 instances>")
+    frame = table.to_pandas()
+    assert list(frame["kind"]) == ["human-judge"] * 4 + ["human-human", "judge-judge"]
+    assert frame["accuracy"][0] == 3 / 5
+    table.save(tmp_path / "agreement.jsonl")
+    header, *pairs = [json.loads(line) for line in (tmp_path / "agreement.jsonl").read_text().splitlines()]
+    assert (header["evenhand"], header["rows"], header["parameters"]["n"]) == ("agreement", 6, 5)
+    assert pairs[0]["cohen_kappa"]["estimate"] == table.pairs[0].cohen_kappa.estimate
+    assert table.parameters["evenhand_version"] == evenhand.__version__
+    with pytest.raises(TypeError):
+        table.parameters["n"] = 6
+    with pytest.raises(AttributeError):
+        table.pairs = ()
+
+
+def test_a_nominal_criterion_has_no_levels():
+    rows = [{"a": "Fact", "b": "Fact"}, {"a": "Opinion", "b": "Fact"}, {"a": "Question", "b": "Question"}]
+    with pytest.warns(UserWarning, match="gives no value"):
+        (pair,) = agreement(rows, ["a", "b"], criteria=KINDS, resamples=50).pairs
+    assert pair.adjacent_accuracy is pair.quadratic_weighted_kappa is None
+    assert pair.accuracy.estimate == pytest.approx(2 / 3)
