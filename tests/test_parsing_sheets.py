@@ -12,6 +12,9 @@ YES_NO = ("Yes", "No")
 WITH_NA = ("Yes", "No", "N/A")
 
 
+BARE = [{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}, {"index": 3, "answer": "Yes"}]
+
+
 def outcomes(text, count=3, offered=YES_NO, **options):
     """Per item the index, or the reason why there is none; every span holds the words that were read."""
     read = read_sheet(text, [offered] * count, **options)
@@ -38,8 +41,7 @@ def sheet(*entries):
         '[{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}, {"index": 3, "answer": "Yes"}]',
         '{"1": "yes", "2": {"answer": "no"}, "3": true}',
         '{"answers": {"Q1": "yes", "Q2": "no", "Q3": {"reasoning": "2. No", "verdict": "yes"}}}',
-        'Here:\n```json\n{"answers": [{"index": 1, "answer": "Yes"},\n{"index": 2, "answer": "No"}, '
-        + '{"index": 3, "answer": "Yes"},]}\n```\nTell me if 4. anything is unclear.',
+        f"Here:\n```json\n{json.dumps(BARE, indent=1)[:-1]},]\n```\nTell me if 4. anything is unclear.",
         "{'answers': [{'index': 1, 'answer': 'Yes'}, {'index': 2, 'answer': False}, {'index': 3, 'answer': True}]}",
         '{"index": 1, "answer": "Yes"}\n{"index": 2, "answer": "No"}\n{"index": 3, "answer": "Yes"}',
         '["Yes", "no", true]',

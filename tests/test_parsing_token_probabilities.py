@@ -165,6 +165,16 @@ def test_booleans_of_json():
     assert option_probabilities(tokens, YES_NO, 0, text=text, span=(11, 15)) == pytest.approx((0.7, 0.2))
 
 
+@pytest.mark.parametrize("structured", [True, False])
+def test_the_field_of_the_verdict_may_come_before_the_reasons(structured):
+    name = "selected_option" if structured else "note"
+    pieces = ['{"', name, '": "', "2", '", "assessment": "of ', "2", ' it is the best"}']
+    tokens = [token(piece) for piece in pieces]
+    tokens[3] = listed("2", 0.6, {"1": 0.4, "2": 0.6})
+    found = option_probabilities(tokens, ("1", "2"), 1, text="".join(pieces))
+    assert found == pytest.approx((0.4, 0.6) if structured else (0.0, 1.0))
+
+
 def test_rounding_above_one_is_taken_back():
     found = option_probabilities([TokenLogprob(token="Yes", logprob=0.3, top=(("Yes", 1e-7),))], YES_NO, 0, text="Yes")
     assert found == pytest.approx((1.0, 0.0))

@@ -40,12 +40,10 @@ def assessment(response, *, references=(REFERENCE,), context=CONTEXT, criterion=
     return Question(id="q", criterion=criterion, responses=(response,), context=context, references=references)
 
 
-def comparison(*responses, criterion=None, references=(REFERENCE,)):
+def comparison(*responses, criterion=None, references=(REFERENCE,), mode="compare"):
     if criterion is None:
         criterion = comparison_criterion("better", "Which is better?", allow_ties=True)
-    return Question(
-        id="q", criterion=criterion, responses=responses, context=CONTEXT, references=references, mode="compare"
-    )
+    return Question(id="q", criterion=criterion, responses=responses, context=CONTEXT, references=references, mode=mode)
 
 
 def score(response, **how):
@@ -196,12 +194,14 @@ def test_equally_good_responses_are_told_apart_in_favour_of_neither_system():
 def test_the_best_of_several_is_chosen_wherever_it_stands():
     responses = ("", "In Lisbon.", REFERENCE, "No idea.")
     for order in itertools.permutations(range(4)):
-        question = comparison(*(responses[i] for i in order), criterion=choice_criterion("best", "Which?", 4))
+        question = comparison(
+            *(responses[i] for i in order), criterion=choice_criterion("best", "Which?", 4), mode="choose"
+        )
         assert question.responses[choose_option(question)] == REFERENCE
 
 
 def test_more_responses_than_options_are_refused():
-    question = comparison("a", "b", "c", criterion=choice_criterion("best", "Which?", 2))
+    question = comparison("a", "b", "c", criterion=choice_criterion("best", "Which?", 2), mode="choose")
     with pytest.raises(RejectedRequestError, match="3 responses with 2 options"):
         choose_option(question)
 

@@ -94,7 +94,7 @@ def test_graded_levels_cut_a_logistic_difference():
 def test_more_responses_follow_a_softmax_that_moves_with_the_first_place():
     engine = SimulatedEngine(quality={"a": 0.0, "b": math.log(2), "c": 0.0}, position_preference=math.log(3))
     question = Question(
-        id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="compare"
+        id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
     )
     assert engine.choice_probabilities(question, (0, 1, 2)) == pytest.approx([3 / 6, 2 / 6, 1 / 6])
     assert engine.choice_probabilities(question, (1, 2, 0)) == pytest.approx([1 / 8, 6 / 8, 1 / 8])
@@ -246,7 +246,7 @@ def test_an_unknown_response_is_an_error_that_names_it():
 
 def test_without_values_there_is_no_expected_value():
     question = Question(
-        id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="compare"
+        id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
     )
     with pytest.raises(InvalidInputError, match="without values"):
         SimulatedEngine().expected_value(question, [(0, 1, 2)])

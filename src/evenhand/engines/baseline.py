@@ -9,10 +9,10 @@ The quality of a response, in [0, 1], with the statistics of :mod:`evenhand.engi
 Two people who give the same answer share some three fifths of their words, so that much counts as full similarity.
 Without a reference overlap with the context says little, and whether there is an answer at all says most.
 
-An assessment selects the option whose value is nearest to q (of two equally near ones the lower); a binary one
-therefore says yes above ½. A comparison of two maps ½ + 4 · (q₁ − q₂) onto the options in the same way: with a tie
-offered, a difference below 1/16 is one. More than two responses: the highest q. Options without values count as evenly
-spaced from 1 down to 0 in the criterion's order, for this choice only; no score comes of it.
+An assessment, or an item of a checklist, selects the option whose value is nearest to q (of two equally near ones the
+lower); a binary one therefore says yes above ½. A comparison of two maps ½ + 4 · (q₁ − q₂) onto the options in the
+same way: with a tie offered, a difference below 1/16 is one. The best of several: the highest q. Options without
+values count as evenly spaced from 1 down to 0 in the criterion's order, for this choice only; no score comes of it.
 
 It never reads the criterion's description, so it judges every criterion alike, and it never selects an NA option. It
 chooses in the question's own order, so its position bias is zero; equally good responses are told apart by a hash of
@@ -32,10 +32,19 @@ from anyio.lowlevel import checkpoint
 
 from evenhand.criteria import Criterion
 from evenhand.engines.base import Request
-from evenhand.engines.phrasing import FreeEngine, asked, phrase, shown_index
+from evenhand.engines.phrasing import (
+    SHEET_STAGES,
+    FreeEngine,
+    Spoken,
+    SpokenItem,
+    asked,
+    asked_items,
+    phrase,
+    phrase_sheet,
+)
 from evenhand.engines.text_statistics import TextStatistics, text_statistics
 from evenhand.errors import RejectedRequestError
-from evenhand.question import Question, response_letter
+from evenhand.question import Presentation, Question
 from evenhand.votes import Completion
 
 FULL_SIMILARITY = 0.6
@@ -60,14 +69,25 @@ class BaselineEngine(FreeEngine):
         """The reply to one request.
 
         Raises:
-            RejectedRequestError: If the request has no question, or compares more responses than it has options.
+            RejectedRequestError: If the request has no question and no items, or chooses among more responses than
+                there are options.
         """
         await checkpoint()
+        if request.stage in SHEET_STAGES:
+            items = asked_items(request, self.judge_id)
+            answers = [
+                SpokenItem(item.number, _answer(item.question, item.presentation), _reasons(item.question))
+                for item in items
+            ]
+            return phrase_sheet(request, answers, model=self.judge_id)
         question, presentation = asked(request, self.judge_id)
-        own_index = choose_option(question, first_shown=presentation.order[0])
-        label = presentation.options[shown_index(presentation, own_index)].label
         reasons = _reasons(question, presentation.responses)
-        return phrase(request, label, reasons, model=self.judge_id)
+        return phrase(request, _answer(question, presentation), reasons, model=self.judge_id)
+
+
+def _answer(question: Question, presentation: Presentation) -> Spoken:
+    own_index = choose_option(question, first_shown=presentation.order[0])
+    return Spoken(presentation.answers[presentation.to_own.index(own_index)])
 
 
 def response_statistics(question: Question, response: str) -> TextStatistics:
@@ -104,20 +124,20 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
             tie is offered: there the one shown first is taken, so that the two orders make a tie.
 
     Raises:
-        RejectedRequestError: If more than two responses are compared and there are fewer options than responses.
+        RejectedRequestError: If one of several responses is chosen and there are fewer options than responses.
     """
     qualities = [quality(response_statistics(question, response)) for response in question.responses]
     positions = option_positions(question.criterion)
-    if question.mode == "assess":
+    if not question.compares:
         return _nearest(positions, qualities[0], prefer_high=False)
-    if len(qualities) == 2:
+    if question.mode == "compare":
         target = min(1.0, max(0.0, 0.5 + DIFFERENCE_GAIN * (qualities[0] - qualities[1])))
         return _nearest(positions, target, prefer_high=_first_preferred(*question.responses, first_shown=first_shown))
     candidates = list(positions)[: len(qualities)]
     if len(candidates) < len(qualities):
         raise RejectedRequestError(
-            f"question {question.id!r} compares {len(qualities)} responses with {len(candidates)} options that are not "
-            "NA; give one option a response",
+            f"question {question.id!r} chooses among {len(qualities)} responses with {len(candidates)} options that "
+            "are not NA; give one option a response",
             cause="options",
         )
     best = max(qualities)
@@ -152,10 +172,11 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _reasons(question: Question, responses: Sequence[str]) -> str:
+def _reasons(question: Question, responses: Sequence[str] | None = None) -> str:
     lines = ["Text statistics only; the meaning of the response and of the criterion was not read."]
-    for place, response in enumerate(responses):
-        name = "The response" if question.mode == "assess" else f"Response {response_letter(place)}"
+    kind = "Option" if question.mode == "choose" else "Response"
+    for place, response in enumerate(question.responses if responses is None else responses):
+        name = f"{kind} {question.place_name(place)}" if question.compares else "The response"
         lines.append(f"{name}: {_describe(response_statistics(question, response))}")
     return "\n".join(lines)
 

@@ -1,4 +1,7 @@
-"""A judge behind a network: limits, retries and structured output, the same above every transport."""
+"""A judge behind a network: limits, retries, structured output and log-probabilities, the same above every transport.
+
+What a server refuses (structured output, log-probabilities, so many of them) it is not asked for again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any, Final, Literal, Protocol
 
 from evenhand.engines.base import Request
 from evenhand.engines.limits import Gate
-from evenhand.engines.replies import speaks_of_schema
+from evenhand.engines.replies import speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (
     EngineError,
     FatalEngineError,
@@ -31,6 +34,8 @@ LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
 CHARACTERS_PER_TOKEN: Final = 4
 EXPECTED_REPLY_TOKENS: Final = 200
+FEWER_LOGPROBS: Final = 5
+"""How many of the likeliest tokens are asked for where a server answers that it gives fewer; some give no more."""
 RESERVED_PARAMETERS: Final = frozenset(
     {"model", "messages", "n", "stream", "response_format", "logprobs", "top_logprobs", "temperature", "max_tokens"}
     | {"top_p", "seed", "stop"}
@@ -214,12 +219,13 @@ class _Session:
 
 @dataclass(slots=True)
 class _Trial:
-    """One request on its way: whether the last attempt asked for structured output, and how many there were."""
+    """One request on its way: what the last attempt asked for beside the text, and how many there were."""
 
     request: Request
     tokens: float
     replies_before: int
     schema: bool = False
+    logprobs: int = 0
     attempts: int = 0
     retries: int = 0
 
@@ -241,6 +247,7 @@ class RemoteJudge:
         self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
         self._schema_refused = False
+        self._most_logprobs: int | None = None
 
     def __repr__(self) -> str:
         return f"RemoteJudge({self.settings!r}, {self.transport!r})"
@@ -342,6 +349,7 @@ class RemoteJudge:
             raise FatalEngineError(str(session.fatal), cause=session.fatal.cause)
         trial.attempts += 1
         trial.schema = bool(session.schema) and trial.request.response_schema is not None
+        trial.logprobs = self._logprobs_of(trial.request)
         payload = self._payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
         try:
             async with asyncio.timeout(self.settings.timeout):
@@ -370,11 +378,23 @@ class RemoteJudge:
             raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
         if isinstance(error, FatalEngineError):
             session.fatal = session.fatal or error
+        elif trial.logprobs and speaks_of_logprobs(str(error)):
+            self._give_fewer_logprobs(trial.logprobs, str(error))
+            return 0.0
         elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
             session.schema = False
             self._schema_refused = True
             return 0.0
         raise error
+
+    def _logprobs_of(self, request: Request) -> int:
+        """How many log-probabilities a place a request asks for, as far as the server gives them."""
+        return request.logprobs if self._most_logprobs is None else min(request.logprobs, self._most_logprobs)
+
+    def _give_fewer_logprobs(self, refused: int, told: str) -> None:
+        """Ask for fewer log-probabilities from now on, or for none; requests sent before may be refused later."""
+        fewer = FEWER_LOGPROBS if refused > FEWER_LOGPROBS and speaks_of_fewer_logprobs(told) else 0
+        self._most_logprobs = fewer if self._most_logprobs is None else min(self._most_logprobs, fewer)
 
     def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
         limited = isinstance(error, RateLimitedError)
@@ -408,9 +428,9 @@ class RemoteJudge:
         payload = {**self._sampling, "messages": request.messages}
         if self.settings.seed is not None:
             payload["seed"] = self.settings.seed + request.sample
-        if request.logprobs:
+        if logprobs := self._logprobs_of(request):
             payload["logprobs"] = True
-            payload["top_logprobs"] = request.logprobs
+            payload["top_logprobs"] = logprobs
         if schema and request.response_schema is not None:
             payload["response_format"] = {
                 "type": "json_schema",

@@ -160,6 +160,22 @@ def speaks_of_schema(message: str) -> bool:
     return any(word in folded for word in ("response_format", "json_schema", "schema", "structured output", "guided"))
 
 
+def speaks_of_logprobs(message: str) -> bool:
+    """Whether an error's message is about log-probabilities."""
+    folded = message.casefold()
+    return any(word in folded for word in ("logprob", "log_prob", "log prob", "log-prob"))
+
+
+def speaks_of_fewer_logprobs(message: str) -> bool:
+    """Whether an error's message about log-probabilities is about how many were asked for.
+
+    >>> speaks_of_fewer_logprobs("top_logprobs: must be at most 5"), speaks_of_fewer_logprobs("logprobs unsupported")
+    (True, False)
+    """
+    folded = message.casefold()
+    return any(word in folded for word in ("top_logprobs", "greater than", "max", "at most", "less than", "<="))
+
+
 def seconds_to_wait(retry_after: str | None) -> float | None:
     """The Retry-After header, in seconds or as an HTTP date; None when it is neither.
 

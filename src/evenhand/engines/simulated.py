@@ -7,20 +7,24 @@ q, length preference λ · ln((1 + length) / (1 + ``typical_length``)) (length i
     two responses, two options     P(first shown) = σ(δ), with δ = s₁ − s₂ + θ and s = q + length preference
     … with a tie (three options)   P(first) : P(tie) : P(second) = exp(δ/2) : ``tie`` : exp(−δ/2)   (Davidson 1970)
     … graded (four and more)       y = δ + a standard logistic draw; the option whose value is nearest to σ(y)
-    more responses                 P(place i) ∝ exp(s_i + θ·[i is shown first])   (Luce 1959)
+    the best of several responses  P(place i) ∝ exp(s_i + θ·[i is shown first])   (Luce 1959)
     one response                   the option whose value is nearest to s
 
 ``noise`` is the standard deviation of a normal error added to every s, drawn anew for each sample. With probability
 1 − ``accuracy`` another option than the one so chosen is taken, each equally often. In an assessment the judge takes,
 with probability |tanh(θ/2)|, the option shown first (shown last for θ < 0) whatever the response; that is the size at
-which two equally good responses are told apart by a comparison with the same θ.
+which two equally good responses are told apart by a comparison with the same θ. On a checklist of several items it
+answers, with the same probability, the item shown first (shown last for θ < 0) with the option of the highest value,
+whatever the response; the other items keep their probabilities.
 
 So the probabilities of every choice are known in closed form (with ``noise``, in a comparison of two by Gauss–Hermite
-quadrature, good to about 1e-6, and in one of more by 4,096 fixed draws), and a reply is a draw from them, seeded by
-(seed, question id, order, sample).
+quadrature, good to about 1e-6, and in a choice of the best by 4,096 fixed draws), and a reply is a draw from them,
+seeded by (seed, question id, order, sample). Each item of a sheet is drawn by itself. Log-probabilities, where they are
+asked for, are the logarithms of those probabilities, at a token that is the whole answer: a calibrated judge.
 
 After that the reply may go wrong: with the probabilities ``refusal_rate``, ``truncation_rate`` and ``garbage_rate`` it
-refuses, breaks off before the verdict, or names no option. A re-ask mends that with probability ``recovery_rate``.
+refuses, breaks off before the verdict, or names no option. A sheet is refused or broken off as a whole, and each of its
+items may name no option by itself. A re-ask mends that with probability ``recovery_rate``.
 """
 
 from __future__ import annotations
@@ -38,12 +42,21 @@ import numpy.typing as npt
 from anyio.lowlevel import checkpoint
 from scipy.special import expit, ndtr
 
-from evenhand.engines.base import Request
+from evenhand.engines.base import Request, SheetItem
 from evenhand.engines.baseline import option_positions
-from evenhand.engines.phrasing import FreeEngine, asked, phrase
+from evenhand.engines.phrasing import (
+    SHEET_STAGES,
+    FreeEngine,
+    Spoken,
+    SpokenItem,
+    asked,
+    asked_items,
+    phrase,
+    phrase_sheet,
+)
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.question import Presentation, Question
-from evenhand.votes import Completion, TokenLogprob
+from evenhand.votes import Completion
 
 QualityRule = Callable[[Question, int], float]
 Fault = Literal["refusal", "truncation", "garbage"]
@@ -71,6 +84,8 @@ def quality_of_text(question: Question, index: int) -> float:
 def quality_from_context(name: str) -> QualityRule:
     """Read the qualities from the question's context: a number for one response, a JSON list for several.
 
+    A JSON object holds one of them for each criterion or item, by its name.
+
     >>> from evenhand.question import comparison_criterion
     >>> question = Question(id="1", criterion=comparison_criterion("a", "b"), responses=("x", "y"), mode="compare",
     ...                     context={"quality": "[0.5, 2]"})
@@ -84,12 +99,14 @@ def quality_from_context(name: str) -> QualityRule:
             read = json.loads(text or "", parse_int=float)
         except (ValueError, RecursionError):
             read = None
+        if isinstance(read, dict):
+            read = read.get(question.criterion.name)
         values = read if isinstance(read, list) else [read]
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
         if not len(numbers) == len(values) == len(question.responses):
             raise RejectedRequestError(
-                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, or a JSON list of "
-                f"{len(question.responses)} numbers",
+                f"the context {name!r} of question {question.id!r} is {text!r}; it must be a number, a JSON list of "
+                f"{len(question.responses)} numbers, or an object with one of them for {question.criterion.name!r}",
                 cause="no_quality",
             )
         return float(numbers[index])
@@ -105,6 +122,7 @@ class SimulatedEngine(FreeEngine):
         quality: Where the truth comes from: response text -> quality, or a function of the question and of the
             response's index in the question's own order. By default a number in [0, 1) that depends on the text alone.
         position_preference: Log-odds in favour of what is shown first; negative in favour of what is shown last.
+            On a checklist the item shown first is the more readily answered yes.
         verbosity_preference: Added to a response's quality for each e-fold of its length.
         noise: Standard deviation of the error on each quality, drawn anew for each sample.
         accuracy: Probability that the judge names the option it means.
@@ -161,37 +179,84 @@ class SimulatedEngine(FreeEngine):
         """The reply to one request.
 
         Raises:
-            RejectedRequestError: If the request has no question, or a response has no known quality.
+            RejectedRequestError: If the request has no question and no items, or a response has no known quality.
         """
         await checkpoint()
+        return self.reply(request)
+
+    def reply(self, request: Request) -> Completion:
+        """The reply to one request, at once.
+
+        Raises:
+            RejectedRequestError: As :meth:`complete`.
+        """
+        if request.stage in SHEET_STAGES:
+            return self._sheet_reply(request)
         question, presentation = asked(request, self.judge_id)
-        random = self._random(question, presentation.order, request.sample)
-        probabilities = self.choice_probabilities(question, presentation.order)
-        own_index = int(random.choice(len(probabilities), p=probabilities))
+        random = self._random(question.id, presentation.order, request.sample)
+        answer = self._answer(question, presentation, random)
         fault = self._fault(random.random())
         recovers = random.random() < self.recovery_rate
         if fault is not None and (
-            request.stage in {"selection", "one_step"} or (request.stage == "reask" and not recovers)
+            request.stage in {"selection", "one_step", "verdict"} or (request.stage == "reask" and not recovers)
         ):
-            text, finish_reason = _REPLIES[fault]
-            return Completion(text=text, finish_reason=finish_reason, model=self.judge_id)
-        shown = presentation.to_own.index(own_index)
-        reasons = self._reasons(question, presentation)
-        reply = phrase(request, presentation.options[shown].label, reasons, model=self.judge_id)
-        if not request.logprobs or request.stage in {"assessment", "summary"}:
-            return reply
-        return reply.model_copy(update={"logprobs": (self._logprob(presentation, probabilities, shown, request),)})
+            return self._faulty(fault)
+        return phrase(request, answer, self._reasons(question, presentation), model=self.judge_id)
 
-    def choice_probabilities(self, question: Question, order: Sequence[int]) -> Probabilities:
+    def _sheet_reply(self, request: Request) -> Completion:
+        items = asked_items(request, self.judge_id)
+        again = request.stage == "sheet_reask"
+        first = items[0]
+        order = first.presentation.order if first.question.mode == "check" else ()
+        random = self._random(f"sheet {first.question.sheet}", order, request.sample)
+        fault, recovers = self._fault(random.random()), random.random() < self.recovery_rate
+        if fault in {"refusal", "truncation"} and not (again and recovers):
+            return self._faulty(fault)
+        answers = [self._sheet_answer(item, request.sample, again=again) for item in items]
+        return phrase_sheet(request, answers, model=self.judge_id)
+
+    def _sheet_answer(self, item: SheetItem, sample: int, *, again: bool) -> SpokenItem:
+        question, presentation = item.question, item.presentation
+        random = self._random(question.id, presentation.order, sample)
+        answer = self._answer(question, presentation, random, place=item.number - 1)
+        garbled, recovers = random.random() < self.garbage_rate, random.random() < self.recovery_rate
+        if garbled and not (again and recovers):
+            answer = Spoken(_REPLIES["garbage"][0])
+        return SpokenItem(item.number, answer, self._reasons(question, presentation))
+
+    def _answer(
+        self, question: Question, presentation: Presentation, random: np.random.Generator, *, place: int | None = None
+    ) -> Spoken:
+        """An answer drawn from its probabilities, which it carries."""
+        probabilities = self.choice_probabilities(question, presentation.order, place=place)
+        chosen = int(random.choice(len(probabilities), p=probabilities))
+        shares = tuple(
+            (answer, float(probabilities[own]))
+            for answer, own in zip(presentation.answers, presentation.to_own, strict=True)
+        )
+        return Spoken(presentation.answers[presentation.to_own.index(chosen)], shares)
+
+    def _faulty(self, fault: Fault) -> Completion:
+        text, finish_reason = _REPLIES[fault]
+        return Completion(text=text, finish_reason=finish_reason, model=self.judge_id)
+
+    def choice_probabilities(
+        self, question: Question, order: Sequence[int], *, place: int | None = None
+    ) -> Probabilities:
         """P(option) in this order, given that the reply names one; indices are the criterion's own. NA options get 0.
+
+        Args:
+            question: What is asked.
+            order: The permutation shown.
+            place: Of an item of a checklist: where it is shown. None leaves the effect of its place out.
 
         Raises:
             RejectedRequestError: If a response has no known quality, or there are fewer options than responses.
         """
         presentation = question.present(tuple(order))
-        if question.mode == "assess":
+        if not question.compares:
             chosen = self._assessment(question)
-        elif len(question.responses) == 2:
+        elif question.mode == "compare":
             chosen = self._comparison(question, presentation)
         else:
             chosen = self._selection(question, presentation)
@@ -199,13 +264,25 @@ class SimulatedEngine(FreeEngine):
         others = max(1, len(positions) - 1)
         meant = np.zeros(len(question.criterion.options))
         meant[positions] = self.accuracy * chosen[positions] + (1 - self.accuracy) * (1 - chosen[positions]) / others
-        if question.mode == "assess" and self.position_preference:
-            shown = [own for own in presentation.to_own if own in positions]
+        favoured = self._favoured(question, presentation, place)
+        if favoured is not None:
             taken = math.tanh(abs(self.position_preference) / 2)
             meant *= 1 - taken
-            meant[shown[0] if self.position_preference > 0 else shown[-1]] += taken
+            meant[favoured] += taken
         normalized: Probabilities = meant / meant.sum()
         return normalized
+
+    def _favoured(self, question: Question, presentation: Presentation, place: int | None) -> int | None:
+        """The option of the criterion's own order that its place, or its question's place, speaks for."""
+        if question.compares or not self.position_preference:
+            return None
+        positions, first = option_positions(question.criterion), self.position_preference > 0
+        if question.mode == "assess":
+            shown = [own for own in presentation.to_own if own in positions]
+            return shown[0 if first else -1]
+        if question.places < 2 or place != (0 if first else question.places - 1):
+            return None
+        return max(positions, key=lambda own: positions[own])
 
     def expected_value(self, question: Question, orders: Sequence[Sequence[int]]) -> float:
         """The mean over the orders of the expected value of the option chosen; of two responses, the first's winrate.
@@ -307,13 +384,13 @@ class SimulatedEngine(FreeEngine):
         return table
 
     def _selection(self, question: Question, presentation: Presentation) -> Probabilities:
-        """More than two responses: a softmax over them."""
+        """The best of several responses: a softmax over them."""
         positions = list(option_positions(question.criterion))
         count = len(question.responses)
         if len(positions) < count:
             raise RejectedRequestError(
-                f"question {question.id!r} compares {count} responses with {len(positions)} options that are not NA; "
-                "give one option a response",
+                f"question {question.id!r} chooses among {count} responses with {len(positions)} options that are "
+                "not NA; give one option a response",
                 cause="options",
             )
         strengths = np.array([self._strength(question, index) for index in range(count)])
@@ -339,29 +416,14 @@ class SimulatedEngine(FreeEngine):
             draw -= rate
         return None
 
-    def _random(self, question: Question, order: tuple[int, ...], sample: int) -> np.random.Generator:
-        key = f"{self.seed}\n{question.id}\n{order}\n{sample}"
+    def _random(self, name: str, order: tuple[int, ...], sample: int) -> np.random.Generator:
+        key = f"{self.seed}\n{name}\n{order}\n{sample}"
         return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:16]))
 
     def _reasons(self, question: Question, presentation: Presentation) -> str:
-        order = presentation.order if question.mode == "compare" else (0,)
+        order = presentation.order if question.compares else (0,)
         strengths = ", ".join(f"{self._strength(question, index):.3f}" for index in order)
         return f"A simulated assessment; the latent quality as shown: {strengths}."
-
-    def _logprob(
-        self, presentation: Presentation, probabilities: Probabilities, shown: int, request: Request
-    ) -> TokenLogprob:
-        """The whole label as one token, with the labels shown as the likeliest alternatives."""
-        ranked = sorted(
-            (
-                (label, float(probabilities[own]))
-                for label, own in zip(presentation.labels, presentation.to_own, strict=True)
-            ),
-            key=lambda pair: -pair[1],
-        )
-        top = tuple((label, math.log(share)) for label, share in ranked[: request.logprobs] if share > 0)
-        chosen = float(probabilities[presentation.to_own[shown]])
-        return TokenLogprob(token=presentation.labels[shown], logprob=math.log(chosen), top=top)
 
 
 def _mean_over_noise(table: Callable[[Probabilities], Probabilities], scale: float) -> Probabilities:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
+from evenhand.parsing.fields import is_verdict_name
+from evenhand.parsing.json_values import Object, Scalar, containers, json_values
 from evenhand.tokens import spoken_word
 from evenhand.votes import TokenLogprob
 
@@ -30,8 +32,9 @@ def option_probabilities(
     """The probability mass of each answer at the token of the verdict.
 
     That token is, in the stretch of the reply that ``span`` names, the first one whose word is the chosen answer.
-    Without a span it is the last such token of the whole reply, since the verdict comes after the reasons. Where
-    nothing was chosen it is the first token that names an answer itself or among its alternatives.
+    Without a span it is looked for in the one JSON field of the reply that is named like a verdict, or else it is the
+    last such token of the whole reply, since the verdict comes after the reasons. Where nothing was chosen it is the
+    first token that names an answer itself or among its alternatives.
 
     The mass of an answer is summed over every surface form among the likeliest tokens there (see
     :func:`~evenhand.tokens.spoken_word`); the generated token counts once, whether the server lists it or not. An
@@ -58,12 +61,28 @@ def option_probabilities(
     >>> [round(mass, 9) for mass in masses]
     [0.75, 0.125]
     """
+    span = verdict_span(text) if span is None else span
     words = _words(answers, by_truth=span is not None)
     if words is None:
         return None
     places = range(len(logprobs)) if span is None else _tokens_at(logprobs, text, span)
     place = _verdict_token(logprobs, places, words, chosen, last=span is None)
     return None if place is None else _masses(logprobs[place], words, len(answers))
+
+
+def verdict_span(text: str) -> Span | None:
+    """Where the value of the only JSON field stands that is named like a verdict; None if there is none, or several."""
+    if "{" not in text:
+        return None
+    found = [
+        value
+        for root in json_values(text)
+        for container in containers(root)
+        if isinstance(container, Object)
+        for name, value in container.pairs
+        if is_verdict_name(name) and isinstance(value, Scalar)
+    ]
+    return (found[0].start, found[0].end) if len(found) == 1 else None
 
 
 def _words(answers: Sequence[str], *, by_truth: bool) -> Mapping[str, int] | None:

@@ -1,0 +1,225 @@
+"""What the judges without a model say on sheets of questions, and the log-probabilities that go with it."""
+
+import asyncio
+import json
+import math
+
+import numpy as np
+import pytest
+
+from evenhand.criteria import yes_no_criterion
+from evenhand.engines.base import Request, SheetItem
+from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.errors import RejectedRequestError
+from evenhand.judging.schemas import one_step_schema
+from evenhand.parsing import match_closest_option, option_probabilities, read_sheet
+from evenhand.question import Question, choice_criterion
+
+TANH = math.tanh(0.5)  # of a position preference of 1
+
+
+def check(item, count, *, instance=0):
+    return Question(
+        id=f"{instance}/{item}",
+        criterion=yes_no_criterion(f"item {item}", f"Is it {item}?"),
+        responses=("r",),
+        mode="check",
+        sheet=f"sheet {instance}",
+        sheet_size=count,
+        context={"truth": json.dumps({f"item {item}": item / 10 for item in range(10)})},
+    )
+
+
+def sheet_request(count, *, order=None, instance=0, coded=False, numbers=None, **more):
+    order = tuple(range(count)) if order is None else order
+    questions = [check(item, count, instance=instance) for item in range(count)]
+    items = tuple(
+        SheetItem(place + 1, questions[own], questions[own].present(order, coded=coded))
+        for place, own in enumerate(order)
+        if numbers is None or place + 1 in numbers
+    )
+    return Request(messages=(), items=items, **{"stage": "sheet", "reasoning": False, **more})
+
+
+def reply(engine, request):
+    return asyncio.run(engine.complete(request))
+
+
+def read(request, completion):
+    return read_sheet(
+        completion.text,
+        [item.presentation.answers for item in request.items],
+        finish_reason=completion.finish_reason,
+        numbers=[item.number for item in request.items],
+    )
+
+
+NOISY = SimulatedEngine(quality=quality_from_context("truth"), noise=0.25)
+
+
+@pytest.mark.parametrize("reasoning", [True, False])
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("engine", [NOISY, BaselineEngine()])
+def test_a_sheet_is_one_json_object_with_an_entry_an_item(engine, coded, reasoning):
+    request = sheet_request(4, order=(2, 0, 3, 1), coded=coded, reasoning=reasoning)
+    completion = reply(engine, request)
+    entries = json.loads(completion.text)["answers"]
+    assert [entry["index"] for entry in entries] == [1, 2, 3, 4]
+    assert all(("reasoning" in entry) == reasoning for entry in entries)
+    assert {entry["answer"] for entry in entries} <= set(("1", "2") if coded else ("Yes", "No"))
+    assert all(answer.match.index is not None for answer in read(request, completion))
+
+
+def test_the_answers_are_those_of_the_items_wherever_they_are_shown():
+    exact = SimulatedEngine(quality=quality_from_context("truth"))
+    request = sheet_request(10, order=tuple(reversed(range(10))), coded=True)
+    answers = [answer.match.index for answer in read(request, reply(exact, request))]
+    # qualities 0.9 … 0.0 in the order shown; yes above ½
+    assert answers == [0] * 4 + [1] * 6
+
+
+def masses(request, completion):
+    return [
+        option_probabilities(
+            completion.logprobs,
+            item.presentation.answers,
+            answer.match.index,
+            text=completion.text,
+            span=answer.span,
+        )
+        for item, answer in zip(request.items, read(request, completion), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("reasoning", [True, False])
+@pytest.mark.parametrize("coded", [True, False])
+def test_the_log_probabilities_of_a_sheet_are_those_of_its_choices(coded, reasoning):
+    order = (3, 1, 0, 2)
+    request = sheet_request(4, order=order, coded=coded, reasoning=reasoning, logprobs=20)
+    completion = reply(NOISY, request)
+    assert "".join(token.token for token in completion.logprobs) == completion.text
+    for found, item in zip(masses(request, completion), request.items, strict=True):
+        assert found == pytest.approx(tuple(NOISY.choice_probabilities(item.question, order)))
+
+
+def test_confidence_is_calibrated():
+    """The mean confidence, and the share of yes, are the pass probability within Monte Carlo error."""
+    yes, confidence, known = [], [], []
+    for instance in range(300):
+        request = sheet_request(4, instance=instance, logprobs=5)
+        completion = reply(NOISY, request)
+        for answer, found, item in zip(
+            read(request, completion), masses(request, completion), request.items, strict=True
+        ):
+            yes.append(answer.match.index == 0)
+            confidence.append(found[0] / sum(found))
+            known.append(NOISY.choice_probabilities(item.question, (0, 1, 2, 3))[0])
+    assert confidence == pytest.approx(known)
+    # qualities 0, .1, .2, .3 and noise .25: P(z > 2, 1.6, 1.2, .8) = .02275, .05480, .11507, .21186, mean .10112
+    assert np.mean(known) == pytest.approx(0.10112, abs=1e-5)
+    spread = math.sqrt(sum(share * (1 - share) for share in known)) / len(known)
+    assert abs(np.mean(yes) - np.mean(known)) < 4 * spread
+
+
+@pytest.mark.parametrize(("preference", "place"), [(1.0, 0), (-1.0, 3)])
+def test_the_item_shown_first_or_last_is_the_more_readily_answered_yes(preference, place):
+    engine = SimulatedEngine(quality=lambda question, index: 0.0, position_preference=preference)
+    for order in ((0, 1, 2, 3), (2, 3, 1, 0)):
+        request = sheet_request(4, order=order, logprobs=5)
+        found = masses(request, reply(engine, request))
+        assert [mass[0] for mass in found] == pytest.approx([TANH if at == place else 0.0 for at in range(4)])
+    alone = check(0, 1)
+    assert engine.choice_probabilities(alone, (0,), place=0)[0] == 0.0
+
+
+def test_a_sheet_is_refused_or_broken_off_as_a_whole_and_its_items_garbled_one_by_one():
+    refused = reply(SimulatedEngine(refusal_rate=1.0), sheet_request(3))
+    assert {answer.match.reason for answer in read(sheet_request(3), refused)} == {"refusal"}
+    cut = reply(SimulatedEngine(truncation_rate=1.0), sheet_request(3))
+    assert {answer.match.reason for answer in read(sheet_request(3), cut)} == {"truncated"}
+    engine = SimulatedEngine(garbage_rate=0.3)
+    reasons = []
+    for instance in range(100):
+        request = sheet_request(4, instance=instance)
+        reasons += [answer.match.reason for answer in read(request, reply(engine, request))]
+    assert set(reasons) == {None, "no_match"}
+    # 400 items at .3: four standard errors are .0917
+    assert abs(reasons.count("no_match") / 400 - 0.3) < 4 * math.sqrt(0.21 / 400)
+
+
+def test_a_reask_is_about_the_items_named_and_mends_what_it_may():
+    request = sheet_request(4, numbers=(2, 4), stage="sheet_reask")
+    assert [entry["index"] for entry in json.loads(reply(NOISY, request).text)["answers"]] == [2, 4]
+    broken = SimulatedEngine(garbage_rate=1.0)
+    assert {answer.match.reason for answer in read(request, reply(broken, request))} == {"no_match"}
+    mended = SimulatedEngine(garbage_rate=1.0, recovery_rate=1.0)
+    assert {answer.match.reason for answer in read(request, reply(mended, request))} == {None}
+    refused = SimulatedEngine(refusal_rate=1.0, recovery_rate=1.0)
+    assert {answer.match.reason for answer in read(request, reply(refused, request))} == {None}
+
+
+def test_an_item_asked_alone_is_answered_as_on_the_sheet():
+    request = sheet_request(3)
+    for item, answer in zip(request.items, read(request, reply(NOISY, request)), strict=True):
+        alone = Request(messages=(), stage="verdict", question=item.question, presentation=item.presentation)
+        said = reply(NOISY, alone).text.rpartition(" ")[2]
+        assert said == item.presentation.answers[answer.match.index]
+
+
+@pytest.mark.parametrize("engine", [SimulatedEngine(), BaselineEngine()])
+def test_a_sheet_without_items_cannot_be_answered(engine):
+    with pytest.raises(RejectedRequestError, match="items of its sheet"):
+        reply(engine, Request(messages=(), stage="sheet"))
+
+
+def best_of(count=3, **more):
+    question = Question(
+        id="q", criterion=choice_criterion("best", "Which?", count), responses=("a", "b", "c")[:count], mode="choose"
+    )
+    shown = question.present(tuple(reversed(range(count))), coded=True)
+    return Request(messages=(), question=question, presentation=shown, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "form"),
+    [
+        ({"stage": "selection"}, "{answer}"),
+        ({"stage": "reask"}, "{answer}"),
+        ({"stage": "verdict", "reasoning": False}, "{answer}"),
+        ({"stage": "verdict", "response_schema": {"type": "object"}}, "{answer}"),
+        ({"stage": "verdict", "reasoning": True}, "…\nSelected option: {answer}"),
+        ({"stage": "one_step"}, "…\nSelected option: {answer}"),
+        ({"stage": "one_step", "response_schema": one_step_schema(("1", "2", "3"))}, "json"),
+        ({"stage": "one_step", "response_schema": one_step_schema(("1", "2", "3"), verdict_first=True)}, "json"),
+    ],
+)
+def test_a_choice_is_named_by_its_code_with_its_probabilities_at_every_stage(more, form):
+    engine = SimulatedEngine(quality={"a": 0.0, "b": math.log(2), "c": math.log(3)})
+    request = best_of(logprobs=20, **more)
+    completion = reply(engine, request)
+    assert "".join(token.token for token in completion.logprobs) == completion.text
+    if form == "json":
+        fields = json.loads(completion.text)
+        assert list(fields) == list(request.response_schema["properties"])
+        answer = fields["selected_option"]
+    else:
+        answer = completion.text.rpartition(" ")[2]
+        assert completion.text.endswith(form.format(answer=answer).lstrip("…"))
+    assert answer in ("1", "2", "3")
+    read_as = match_closest_option(completion.text, request.presentation.answers).index
+    assert request.presentation.answers[read_as] == answer
+    found = option_probabilities(completion.logprobs, request.presentation.answers, read_as, text=completion.text)
+    # shown as c, b, a: 3 : 2 : 1
+    assert found == pytest.approx((3 / 6, 2 / 6, 1 / 6))
+
+
+def test_as_many_alternatives_as_were_asked_for():
+    completion = reply(SimulatedEngine(quality={"a": 0.0, "b": 0.0, "c": 3.0}), best_of(logprobs=1, stage="verdict"))
+    assert len(completion.logprobs[-1].top) == 1
+    assert reply(SimulatedEngine(), best_of(stage="verdict")).logprobs is None
+
+
+def test_the_baseline_has_no_log_probabilities():
+    assert reply(BaselineEngine(), best_of(logprobs=5, stage="verdict")).logprobs is None
+    assert reply(BaselineEngine(), sheet_request(3, logprobs=5)).logprobs is None
