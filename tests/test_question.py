@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.question import Question, choice_criterion, comparison_criterion, response_label, response_letter
+from evenhand.question import (
+    Question,
+    choice_criterion,
+    comparison_criterion,
+    has_plain_answers,
+    option_codes,
+    response_label,
+    response_letter,
+)
 
 LEVELS = Criterion(
     name="level",
@@ -19,6 +27,11 @@ LEVELS = Criterion(
 
 def assessment(criterion=LEVELS):
     return Question(id="1", criterion=criterion, responses=("an answer",))
+
+
+def choice(*responses):
+    criterion = choice_criterion("best", "Which is best?", len(responses))
+    return Question(id="1", criterion=criterion, responses=responses, mode="choose")
 
 
 def comparison(criterion, *responses):
@@ -80,14 +93,13 @@ def test_an_na_option_means_the_same_in_every_order():
 
 
 def test_two_candidates_without_values_change_places_too():
-    assert comparison(choice_criterion("best", "Which?", 2)).present((1, 0)).to_own == (1, 0)
+    assert choice("a", "b").present((1, 0)).to_own == (1, 0)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_of_several_candidates_a_letter_chooses_the_response_at_its_place(order):
-    criterion = choice_criterion("best", "Which is best?", 3)
-    shown = comparison(criterion, "r0", "r1", "r2").present(order)
-    assert shown.labels == ("Response A", "Response B", "Response C")
+def test_of_several_candidates_a_number_chooses_the_response_at_its_place(order):
+    shown = choice("r0", "r1", "r2").present(order)
+    assert shown.labels == ("Option 1", "Option 2", "Option 3")
     for place, response in enumerate(shown.responses):
         assert f"r{shown.to_own[place]}" == response
 
@@ -96,7 +108,7 @@ def test_of_several_candidates_a_letter_chooses_the_response_at_its_place(order)
 def test_a_choice_is_read_back_in_every_order(drawn):
     count, order = drawn
     responses = tuple(f"response {index}" for index in range(count))
-    shown = comparison(choice_criterion("best", "Which?", count), *responses).present(tuple(order))
+    shown = choice(*responses).present(tuple(order))
     assert [responses[own] for own in shown.to_own] == list(shown.responses)
 
 
@@ -106,11 +118,49 @@ def test_an_order_that_is_no_permutation_is_refused(order):
         assessment().present(order)
 
 
-def test_an_assessment_is_of_one_response_and_a_comparison_of_several():
+def test_an_assessment_is_of_one_response_a_comparison_of_two_and_a_choice_of_several():
     with pytest.raises(InvalidInputError, match="assesses 2 responses"):
         Question(id="1", criterion=LEVELS, responses=("a", "b"))
     with pytest.raises(InvalidInputError, match=r"compares 1 response\(s\)"):
         comparison(LEVELS, "only")
+    with pytest.raises(InvalidInputError, match=r"compares 3 response\(s\)"):
+        comparison(LEVELS, "a", "b", "c")
+    with pytest.raises(InvalidInputError, match=r"chooses from 1 response\(s\)"):
+        Question(id="1", criterion=LEVELS, responses=("only",), mode="choose")
+    with pytest.raises(InvalidInputError, match="is an item of a sheet, but names none"):
+        Question(id="1", criterion=LEVELS, responses=("a",), mode="check")
+
+
+def test_an_order_of_a_sheet_permutes_its_items_and_leaves_the_options():
+    item = Question(id="1", criterion=LEVELS, responses=("a",), mode="check", sheet="all", sheet_size=4)
+    assert item.places == 4
+    shown = item.present((3, 1, 0, 2))
+    assert (shown.order, shown.options) == ((3, 1, 0, 2), LEVELS.options)
+    assert shown.to_own == tuple(range(len(LEVELS.options)))
+
+
+def test_codes_follow_the_places_shown():
+    shown = assessment().present((2, 0, 1), coded=True)
+    assert shown.answers == ("1", "2", "3")
+    assert shown.labels == tuple(LEVELS.labels[own] for own in (2, 0, 1))
+    assert option_codes(10) == tuple("ABCDEFGHIJ")
+    with pytest.raises(InvalidInputError, match="27 options cannot be told apart"):
+        option_codes(27)
+
+
+@pytest.mark.parametrize(
+    ("labels", "plain"),
+    [
+        (("Yes", "No"), True),
+        (("1", "2", "3"), True),
+        (("A", "B"), True),
+        (("Good", "Bad"), False),  # one token in some vocabularies, two in others
+        (("9", "10"), False),
+    ],
+)
+def test_only_labels_of_one_token_need_no_code(labels, plain):
+    options = (*(Option(label=label) for label in labels), Option(label="Does not apply", na=True))
+    assert has_plain_answers(Criterion(name="c", description="d", options=options)) is plain
 
 
 def test_responses_are_lettered_beyond_the_alphabet():

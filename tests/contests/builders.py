@@ -1,5 +1,6 @@
 """Votes and contests by hand."""
 
+from evenhand.aggregation import VoteRules
 from evenhand.contests import Contest, resolve
 from evenhand.question import comparison_criterion
 from evenhand.votes import Verdict, Vote
@@ -40,4 +41,4 @@ def held(votes, *, first="a", second="b", instance=0, criterion=CHOICE, **rules)
         verdict=Verdict(unscored_reason="missing_response"),
         graded=len(criterion.options) > 3,
     )
-    return resolve(empty, votes, criterion, **rules)
+    return resolve(empty, votes, criterion, VoteRules(**rules))

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from evenhand.aggregation import VoteRules
 from evenhand.contests import Contest, Showing, resolve
 from evenhand.errors import InvalidInputError
 from tests.contests.builders import CHOICE, GRADED, TIES, contest, held, vote
@@ -35,7 +36,7 @@ def test_orders_that_disagree(policy, score, winner, reason):
 
 def test_stored_votes_are_resolved_again_without_a_call():
     split = contest(1.0, 0.0)
-    again = resolve(split, split.verdict.votes, CHOICE, on_position_bias="first")
+    again = resolve(split, split.verdict.votes, CHOICE, VoteRules(on_position_bias="first"))
     assert (split.score, again.score) == (0.5, 1.0)
     assert again == contest(1.0, 0.0, on_position_bias="first")
     back = Contest.model_validate_json(again.model_dump_json())

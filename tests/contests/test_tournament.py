@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from evenhand.aggregation import VoteRules
 from evenhand.contests import (
     ComparisonRow,
     hold_tournament,
@@ -230,7 +231,7 @@ def equal_systems(instances, **options):
 def test_both_orders_remove_the_position_advantage_that_one_order_shows():
     both = equal_systems(1500)
     # one order: P(first) = 0.7, so that a equal system seems 0.2 better; sd sqrt(0.7 · 0.3 / 1500) ≈ 0.012
-    first_only = [resolve(held, held.verdict.votes, CHOICE, on_position_bias="first") for held in both]
+    first_only = [resolve(held, held.verdict.votes, CHOICE, VoteRules(on_position_bias="first")) for held in both]
     assert winrates(first_only, "ab")["a"] == pytest.approx(0.7, abs=4 * 0.012)
     # both orders: the mean of two results in {0, 1} of mean 0.7 and 0.3; sd sqrt(2 · 0.21 / 4 / 1500) ≈ 0.0084
     summary = summarize_contests(both, "ab")

@@ -14,7 +14,8 @@ from evenhand.errors import (
     RejectedRequestError,
     TransientEngineError,
 )
-from evenhand.judging.flow import Flow, one_step_schema, selection_schema
+from evenhand.judging.flow import Flow
+from evenhand.judging.schemas import one_step_schema, selection_schema
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge, chooses
@@ -219,10 +220,10 @@ def test_a_graded_comparison_is_mirrored(order, label, value):
     assert (vote.selected_label, vote.value) == (label, value)
 
 
-@pytest.mark.parametrize(("reply", "index"), [("Response C", 1), ("C", 1), ("A", 2), ("B", 0)])
+@pytest.mark.parametrize(("reply", "index"), [("Option 3", 1), ("3", 1), ("1", 2), ("[[2]]", 0)])
 def test_of_several_candidates_the_one_shown_there_is_chosen(reply, index):
     criterion = choice_criterion("best", "Which is best?", 3)
-    question = Question(id="1", criterion=criterion, responses=("r0", "r1", "r2"), mode="compare")
+    question = Question(id="1", criterion=criterion, responses=("r0", "r1", "r2"), mode="choose")
     vote = ask(ScriptedJudge(chooses(reply)), question, (2, 0, 1))
     assert vote.selected_index == index
 

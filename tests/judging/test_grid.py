@@ -49,7 +49,7 @@ def test_the_orders_of_a_question(grid, expected):
 
 
 def test_a_comparison_permutes_its_responses():
-    asked = Question(id="1", criterion=criterion(2), responses=("a", "b", "c"), mode="compare")
+    asked = Question(id="1", criterion=criterion(2), responses=("a", "b", "c"), mode="choose")
     assert Grid().permutations([asked]) == [((0, 1, 2), (2, 1, 0))]
 
 

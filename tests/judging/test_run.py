@@ -1,11 +1,12 @@
 """A run of the grid: every vote in its place, no call too many, and failures that are told."""
 
+import json
 import signal
 import threading
 
 import pytest
 
-from evenhand.criteria import Criterion, Option
+from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import Journal
 from evenhand.engines.simulated import SimulatedEngine
@@ -554,3 +555,62 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
 def test_a_dry_run_refuses_weights_that_do_not_fit():
     with pytest.raises(InvalidInputError, match=r"judge_weights is \[1.0\]"):
         estimate_run(questions(1), [ScriptedJudge(chooses("Mid"), name=name) for name in "ab"], weights=[1.0])
+
+
+def drawn(judge, question, **grid):
+    grid = {"check_positional_bias": False, "samples": 5, **grid}
+    [votes] = run_votes([question], [judge], grid=Grid(**grid), flow=Flow(name="verdict_only"), limits=QUIET)
+    return votes
+
+
+@pytest.mark.parametrize(
+    ("script", "confidence", "made"),
+    [
+        ("YYY", None, 3),  # three of five
+        ("YNYY", None, 4),
+        ("YNYNY", None, 5),
+        ("YYNY", 0.6, 1),  # after one draw P = 1 - (1/2)^2 = 0.75
+        ("Y??YY", None, 4),  # unreadable draws settle nothing: after three, 1 : 0 can still become 1 : 2
+    ],
+)
+def test_no_draw_is_made_that_could_not_change_the_outcome(script, confidence, made):
+    replies = {"Y": "Yes", "N": "No", "?": "hm"}
+    judge = ScriptedJudge(lambda request: "hm" if request.stage == "reask" else replies[script[request.sample]])
+    question = Question(id="1", criterion=yes_no_criterion("met", "Is it met?"), responses=("r",))
+    votes = drawn(judge, question, stop_early=True, confidence=confidence)
+    assert [vote.sample for vote in votes] == list(range(made))
+    assert max(request.sample for request in judge.requests) == made - 1
+
+
+def test_draws_of_one_order_stop_without_those_of_another():
+    script = {(0, 1): "YYY", (1, 0): "YNNYN"}
+    judge = ScriptedJudge(lambda request: {"Y": "Yes", "N": "No"}[script[request.presentation.order][request.sample]])
+    question = Question(id="1", criterion=yes_no_criterion("met", "Is it met?"), responses=("r",))
+    votes = drawn(judge, question, check_positional_bias=True, stop_early=True, confidence=None)
+    assert [vote.order for vote in votes] == [(0, 1)] * 3 + [(1, 0)] * 5
+
+
+def test_a_sheet_is_drawn_until_all_its_questions_are_settled():
+    script = {"a": "YYYYY", "b": "YNNYN"}
+    names = {"Y": "Yes", "N": "No"}
+
+    def answer(request):
+        answers = [
+            {"index": item.number, "answer": names[script[item.question.id][request.sample]]} for item in request.items
+        ]
+        return json.dumps({"answers": answers})
+
+    questions = [
+        Question(
+            id=name,
+            criterion=yes_no_criterion(name, "Is it met?"),
+            responses=("r",),
+            mode="check",
+            sheet="list",
+            sheet_size=2,
+        )
+        for name in script
+    ]
+    grid = Grid(check_positional_bias=False, samples=5, stop_early=True, confidence=None)
+    votes = run_votes(questions, [ScriptedJudge(answer)], grid=grid, limits=QUIET)
+    assert [len(cast) for cast in votes] == [5, 5]

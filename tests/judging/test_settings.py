@@ -5,6 +5,7 @@ import typing
 
 import pytest
 
+from evenhand.aggregation import VoteRules
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.journal import default_journal_path
 from evenhand.errors import InvalidInputError, UnknownRuleError
@@ -26,7 +27,8 @@ def test_without_options_the_defaults_hold():
     settings = RunSettings.from_options({})
     assert (settings.grid, settings.flow, settings.limits) == (Grid(), Flow(), Limits())
     assert (settings.level, settings.seed, settings.journal) == (0.95, 0, "default")
-    assert settings.aggregation is settings.on_position_bias is settings.judge_weights is None
+    assert settings.rules == VoteRules()
+    assert settings.judge_weights is None
 
 
 def test_every_option_arrives():
@@ -36,6 +38,9 @@ def test_every_option_arrives():
             "orders": "shuffled",
             "shuffles": 3,
             "samples": 4,
+            "stop_early": True,
+            "confidence": None,
+            "prompt": "direct_one_step",
             "flow": "one_step",
             "max_reasks": 2,
             "generate_summaries": True,
@@ -53,20 +58,59 @@ def test_every_option_arrives():
         },
         ["ordinal"],
     )
-    assert settings.grid == Grid(orders="shuffled", check_positional_bias=0.2, samples=4, shuffles=3, seed=7)
-    assert settings.flow == Flow(name="one_step", max_reasks=2, generate_summaries=True, include_prompts=False, seed=7)
-    assert settings.limits == Limits(max_calls=10, max_cost=1.5, max_failure_rate=0.5, progress=False)
-    assert (settings.aggregation, settings.on_position_bias, settings.judge_weights) == (
-        "weighted_mean",
-        "abstain",
-        (1, 2),
+    assert settings.grid == Grid(
+        orders="shuffled",
+        check_positional_bias=0.2,
+        samples=4,
+        shuffles=3,
+        seed=7,
+        stop_early=True,
+        confidence=None,
     )
+    assert settings.flow == Flow(
+        name="one_step",
+        max_reasks=2,
+        generate_summaries=True,
+        include_prompts=False,
+        seed=7,
+        prompt="direct_one_step",
+    )
+    assert settings.limits == Limits(max_calls=10, max_cost=1.5, max_failure_rate=0.5, progress=False)
+    assert settings.rules == VoteRules(aggregation="weighted_mean", on_position_bias="abstain")
+    assert settings.judge_weights == (1, 2)
     assert (settings.level, settings.seed, settings.journal) == (0.9, 7, None)
+
+
+def test_an_expected_value_asks_for_log_probabilities_and_short_answers():
+    settings = RunSettings.from_options({"scoring": "expected", "min_mass": 0.7}, ["ordinal"])
+    assert settings.rules == VoteRules(scoring="expected", min_mass=0.7)
+    assert (settings.flow.logprobs, settings.flow.coded) == (20, True)
+
+
+def test_each_scale_has_its_own_rule():
+    rules = {"binary": "unanimous", "ordinal": "median"}
+    settings = RunSettings.from_options({"aggregation": rules}, ["binary", "ordinal", "nominal"])
+    assert [settings.rules.panel_rule(scale) for scale in ("binary", "ordinal", "nominal")] == [
+        "unanimous",
+        "median",
+        None,
+    ]
+    assert settings.parameters()["aggregation"] == rules
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"aggregation": {"ordnal": "median"}}, r"aggregation names the scale 'ordnal'. Did you mean 'ordinal'\?"),
+        ({"aggregation": {"ordinal": "majority"}}, "'majority' is not a rule for the scale 'ordinal'"),
+        ({"aggregation": ["median"]}, r"aggregation is \['median'\]; give the name of a rule"),
+        ({"scoring": "mean"}, "scoring is 'mean'"),
+        ({"min_mass": 2}, "min_mass is 2"),
+        ({"stop_early": 1}, "stop_early is 1"),
+        ({"confidence": 0.5}, "confidence is 0.5"),
+        ({"confidence": "high"}, "confidence is 'high'"),
+        ({"prompt": 3}, "prompt is 3"),
+        ({"stop_early": True, "scoring": "expected"}, "every further draw changes a mean"),
         ({"sample": 3}, r"there is no option 'sample'. Did you mean 'samples'\?"),
         ({"temperature": 0}, "there is no option 'temperature'"),
         ({"flow": "three_step"}, "flow is 'three_step'"),

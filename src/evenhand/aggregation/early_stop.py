@@ -78,6 +78,6 @@ def check_confidence(confidence: float | None) -> None:
     """Raise :class:`~evenhand.errors.InvalidInputError` unless it is None or lies in (½, 1)."""
     if confidence is not None and not 0.5 < confidence < 1:
         raise InvalidInputError(
-            f"confidence is {confidence!r}; give a number between 0.5 and 1 such as 0.95, or None to stop only when the "
-            "remaining draws cannot change the outcome"
+            f"confidence is {confidence!r}; give a number between 0.5 and 1, such as 0.95, or None to stop only when "
+            "the remaining draws cannot change the outcome"
         )

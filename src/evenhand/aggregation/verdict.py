@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypedDict
 
 from evenhand.aggregation.collapse import (
@@ -111,14 +112,20 @@ def aggregate(
         >>> verdict.aggregated_value, verdict.selected_label, verdict.position_consistent
         (0.75, 'Fair', False)
     """
-    verdict = _collapse(votes, criterion, rule, weights, on_position_bias, scoring)
+    collapse = partial(
+        _collapse,
+        criterion=criterion,
+        rule=rule,
+        weights=weights,
+        on_position_bias=on_position_bias,
+        scoring=scoring,
+    )
+    verdict = collapse(votes)
     unscored = [vote for vote in votes if vote.selected_index is None and not vote.na]
     if not unscored or not criterion.has_values:
         return verdict
     filled = [_filled(votes, criterion, best=best) for best in (False, True)]
-    low, high = (
-        _collapse(each, criterion, rule, weights, on_position_bias, scoring).aggregated_value for each in filled
-    )
+    low, high = (collapse(each).aggregated_value for each in filled)
     if low is None or high is None:  # an inconsistent verdict abstains whatever the missing votes are
         return verdict
     return verdict.model_copy(update={"bounds": (min(low, high), max(low, high))})
@@ -139,6 +146,7 @@ def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[
 
 def _collapse(
     votes: Sequence[Vote],
+    *,
     criterion: Criterion,
     rule: str | None,
     weights: Mapping[str, float] | None,

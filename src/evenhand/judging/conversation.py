@@ -138,9 +138,7 @@ class QuestionConversation(Conversation):
             return
         self.assessment = reply.text
         self.hear(reply)
-        await self._select(
-            "selection", fill_prompt("selection", self._values()), selection_schema(self.shown.answers)
-        )
+        await self._select("selection", fill_prompt("selection", self._values()), selection_schema(self.shown.answers))
 
     async def _one_step(self) -> None:
         """Assess and select in one reply."""

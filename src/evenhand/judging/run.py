@@ -317,9 +317,7 @@ def _sheets(questions: Sequence[Question], grid: Grid) -> list[_Sheet]:
         orders = tuple(
             tuple(permutations[row][place % len(permutations[row])] for row in rows) for place in range(width)
         )
-        offsets = tuple(
-            tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width)
-        )
+        offsets = tuple(tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width))
         sheets.append(_Sheet(tuple(rows), asked, orders, offsets))
     return sheets
 
@@ -485,4 +483,6 @@ def _expected_text(request: Request, key: str) -> str:
     if request.items:
         answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
         return json.dumps({"answers": answers})
-    return request.options[0] if request.options else key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])
+    return (
+        request.options[0] if request.options else key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])
+    )

@@ -301,7 +301,7 @@ class RunSettings:
 
 def _warn_of_missing_logprobs(votes: Sequence[Sequence[Vote]]) -> None:
     replied: dict[str, list[bool]] = {}
-    for vote in (vote for cast in votes for vote in cast if vote.selected_index is not None):
+    for vote in (vote for row in votes for vote in row if vote.selected_index is not None):
         replied.setdefault(vote.judge_id, []).append(vote.probabilities is not None)
     without = [judge_id for judge_id, given in replied.items() if not any(given)]
     if without:

@@ -91,7 +91,7 @@ _ENVIRONMENT = ImmutableSandboxedEnvironment(
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=True,
-    autoescape=False,  # noqa: S701 - the output is a prompt, not HTML
+    autoescape=False,  # the output is a prompt, not HTML
 )
 
 
@@ -163,7 +163,7 @@ def check_own_prompt(text: str, *, sheet: bool) -> None:
         InvalidPromptError: If it is no template, names what it is not filled with, or leaves out what is judged.
     """
     accepted = OWN_PLACEHOLDERS["sheet" if sheet else "question"]
-    shown = ", ".join("{{ %s }}" % name for name in sorted(accepted))
+    shown = ", ".join(f"{{{{ {name} }}}}" for name in sorted(accepted))
     try:
         found = _placeholders_in(text)
     except TemplateSyntaxError as error:
@@ -200,7 +200,7 @@ def render_own_prompt(text: str, stage: OwnStage, values: Mapping[str, object]) 
         blocks["options"] = _part("_options.md", values)
         blocks |= {name: values[name] for name in _CRITERION}
     body = _ENVIRONMENT.from_string(text).render(blocks).strip()
-    return _ENVIRONMENT.get_template("own.md").render({**values, "body": body, "stage": stage}).strip()
+    return _ENVIRONMENT.get_template("_own.md").render({**values, "body": body, "stage": stage}).strip()
 
 
 def _part(name: str, values: Mapping[str, object]) -> str:

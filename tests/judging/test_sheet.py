@@ -1,0 +1,211 @@
+"""Sheets: several questions about one response that one reply answers, each by itself."""
+
+import asyncio
+import json
+import math
+
+import pytest
+
+from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.errors import InvalidInputError, TransientEngineError
+from evenhand.judging.flow import Flow
+from evenhand.judging.grid import Grid
+from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.question import Question
+from evenhand.votes import Completion, TokenLogprob
+from tests.support.judges import ScriptedJudge
+
+ORDER = (2, 0, 1)
+QUIET = Limits(progress=False, max_failure_rate=1.0)
+GIVEN = Grid(check_positional_bias=False)
+
+
+def checks(*questions, response="The answer.", **more):
+    return [
+        Question(
+            id=str(place),
+            criterion=yes_no_criterion(f"item {place}", text),
+            responses=(response,),
+            mode="check",
+            sheet="list",
+            sheet_size=len(questions),
+            **more,
+        )
+        for place, text in enumerate(questions)
+    ]
+
+
+def graded(name, *labels):
+    options = tuple(Option(label=label, value=1 - place / (len(labels) - 1)) for place, label in enumerate(labels))
+    return Criterion(name=name, description=f"How {name} is it?", options=options)
+
+
+def rubric(*criteria):
+    return [
+        Question(id=criterion.name, criterion=criterion, responses=("The answer.",), sheet="rubric", sheet_size=9)
+        for criterion in criteria
+    ]
+
+
+def reply(*entries):
+    return json.dumps({"answers": [{"index": index, "answer": answer} for index, answer in entries]})
+
+
+def ask(judge, questions, orders=None, **flow):
+    flow.setdefault("reasoning", False)
+    orders = orders or [tuple(range(question.places)) for question in questions]
+    return asyncio.run(Flow(**flow).ask_sheet(questions, orders, 0, judge))
+
+
+def test_one_call_answers_all_and_each_answer_finds_its_question():
+    judge = ScriptedJudge([reply((3, "Yes"), (1, "No"), (2, "yes."))])
+    votes = ask(judge, checks("First?", "Second?", "Third?"), [ORDER] * 3)
+    # shown third, first, second: number 1 is the third question
+    assert [vote.selected_label for vote in votes] == ["Yes", "Yes", "No"]
+    assert [vote.order for vote in votes] == [ORDER] * 3
+    assert [line for line in judge.sent().split("\n") if line[:2] in {"1.", "2.", "3."}] == [
+        "1. Third? (answers: Yes / No)",
+        "2. First? (answers: Yes / No)",
+        "3. Second? (answers: Yes / No)",
+    ]
+    assert [request.stage for request in judge.requests] == ["sheet"]
+    assert sum(vote.usage.calls for vote in votes) == 1
+
+
+def test_only_what_is_missing_is_asked_again_and_the_rest_stands():
+    judge = ScriptedJudge([reply((1, "Yes"), (2, "maybe")), reply((2, "No"), (3, "Yes"), (1, "No"))])
+    votes = ask(judge, checks("First?", "Second?", "Third?"))
+    assert [vote.selected_label for vote in votes] == ["Yes", "No", "Yes"]
+    assert [vote.reasks for vote in votes] == [0, 1, 1]
+    asked_again = judge.sent().split("\n")
+    assert asked_again[0].startswith("That reply has no answer that can be read for these numbers: 2, 3.")
+    assert [item.number for item in judge.requests[1].items] == [2, 3]
+    assert sum(vote.usage.calls for vote in votes) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        (reply((1, "Yes"), (3, "No")), [None, "no_match", None]),
+        (reply((1, "Yes"), (2, "No"), (2, "Yes"), (3, "No")), [None, "ambiguous", None]),
+        (reply((1, "Yes"), (2, "No"), (4, "Yes"), (0, "No")), [None, None, "no_match"]),
+        (reply((1, "Yes"), (2, "maybe"), (3, "No")), [None, "no_match", None]),
+        ("", ["empty"] * 3),
+        ("I'm sorry, but I can't help with that request.", ["refusal"] * 3),
+    ],
+)
+def test_what_cannot_be_read_leaves_only_its_own_question_unscored(text, reasons):
+    votes = ask(ScriptedJudge([text]), checks("First?", "Second?", "Third?"), max_reasks=0)
+    assert [vote.unscored_reason for vote in votes] == reasons
+    assert [vote.selected_index is None for vote in votes] == [reason is not None for reason in reasons]
+
+
+def test_a_reply_that_breaks_off_answers_what_it_still_says():
+    whole = reply((1, "Yes"), (2, "No"), (3, "Yes"))
+    cut = Completion(text=whole[: whole.index('"index": 3')], finish_reason="length")
+    votes = ask(ScriptedJudge([cut]), checks("First?", "Second?", "Third?"), max_reasks=0)
+    assert [vote.selected_label for vote in votes] == ["Yes", "No", None]
+    assert votes[2].unscored_reason == "truncated"
+
+
+def test_an_engine_that_fails_leaves_all_unscored_and_one_that_fails_when_asked_again_only_the_rest():
+    error = TransientEngineError("gone", cause="connection")
+    votes = ask(ScriptedJudge([error]), checks("First?", "Second?"))
+    assert [(vote.unscored_reason, vote.error) for vote in votes] == [
+        ("engine_error", "connection: judge 'scripted': gone")
+    ] * 2
+    votes = ask(ScriptedJudge([reply((2, "Yes")), error]), checks("First?", "Second?"))
+    assert [(vote.selected_label, vote.unscored_reason) for vote in votes] == [(None, "engine_error"), ("Yes", None)]
+
+
+def test_criteria_with_different_options_stand_on_one_sheet_each_in_its_own_order():
+    clear, kind = graded("clear", "Very", "Somewhat", "Not"), graded("kind", "Kind", "Unkind")
+    judge = ScriptedJudge(
+        [
+            json.dumps(
+                {
+                    "answers": [
+                        {"index": 1, "reasoning": "Plain.", "answer": "Not"},
+                        {"index": 2, "reasoning": "Warm.", "answer": "kind"},
+                    ]
+                }
+            )
+        ]
+    )
+    votes = ask(judge, rubric(clear, kind), [(2, 0, 1), (1, 0)], reasoning=True)
+    assert [(vote.selected_index, vote.value, vote.assessment) for vote in votes] == [
+        (2, 0.0, "Plain."),
+        (0, 1.0, "Warm."),
+    ]
+    assert "1. clear: How clear is it?\nIts answers:\n- Not\n- Very\n- Somewhat\n" in judge.sent()
+    schema = judge.requests[0].response_schema["properties"]["answers"]["items"]["anyOf"]
+    assert [kind["properties"]["answer"]["enum"] for kind in schema] == [
+        ["Not", "Very", "Somewhat"],
+        ["Unkind", "Kind"],
+    ]
+    assert [list(kind["properties"]) for kind in schema] == [["index", "reasoning", "answer"]] * 2
+
+
+def test_each_answer_on_a_sheet_has_the_probabilities_of_its_own_token():
+    text = '{"answers": [{"index": 1, "answer": "Yes"}, {"index": 2, "answer": "No"}]}'
+    first, second = text.index("Yes"), text.index("No")
+    pieces = [text[:first], "Yes", text[first + 3 : second], "No", text[second + 2 :]]
+    top = {1: (("Yes", math.log(0.7)), ("No", math.log(0.2))), 3: ((" no", math.log(0.3)), ("yes", math.log(0.6)))}
+    tokens = tuple(
+        TokenLogprob(token=piece, logprob=math.log(0.7) if place == 1 else math.log(0.1), top=top.get(place, ()))
+        for place, piece in enumerate(pieces)
+    )
+    judge = ScriptedJudge([Completion(text=text, logprobs=tokens)])
+    votes = ask(judge, checks("First?", "Second?"), logprobs=20)
+    assert judge.requests[0].logprobs == 20
+    assert votes[0].probabilities == pytest.approx((0.7, 0.2))
+    # the generated token "No" has 0.1 of its own beside the 0.3 of " no"
+    assert votes[1].probabilities == pytest.approx((0.6, 0.4))
+    assert votes[0].completion.logprobs is None
+
+
+def test_a_run_asks_for_each_sheet_once_an_order_and_sample():
+    judge = ScriptedJudge(lambda request: reply(*((item.number, "Yes") for item in request.items)))
+    questions = [
+        *checks("First?", "Second?", response="One.", instance=0),
+        *checks("First?", "Second?", response="Another.", instance=1),
+    ]
+    votes = run_votes(questions, [judge], grid=Grid(samples=3), limits=QUIET)
+    assert len(judge.requests) == 2 * 2 * 3  # instances, orders, samples
+    assert [len(cast) for cast in votes] == [6] * 4
+    assert {vote.order for vote in votes[0]} == {(0, 1), (1, 0)}
+    assert sorted(vote.sample for vote in votes[0] if vote.order == (0, 1)) == [0, 1, 2]
+    estimate = estimate_run(questions, [judge], grid=Grid(samples=3))
+    assert (estimate.votes, estimate.calls) == (24, 12)
+
+
+def test_questions_with_fewer_orders_than_others_on_their_sheet_are_drawn_again_in_these():
+    clear, kind = graded("clear", "Very", "Somewhat", "Not"), graded("kind", "Kind", "Unkind")
+    judge = ScriptedJudge(lambda request: reply(*((i.number, i.presentation.labels[0]) for i in request.items)))
+    grid = Grid(orders="cyclic", check_positional_bias=False)
+    clear_votes, kind_votes = run_votes(rubric(clear, kind), [judge], grid=grid, limits=QUIET)
+    assert [vote.order for vote in clear_votes] == [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
+    assert [(vote.order, vote.sample) for vote in kind_votes] == [((0, 1), 0), ((1, 0), 0), ((0, 1), 1)]
+
+
+def test_items_of_one_sheet_are_shuffled_together_and_instances_apart():
+    asked = {}
+
+    def answer(request):
+        asked[request.items[0].question.instance] = [item.question.id for item in request.items]
+        return reply(*((item.number, "Yes") for item in request.items))
+
+    questions = [q for instance in range(6) for q in checks(*"abcdef", response=f"{instance}", instance=instance)]
+    grid = Grid(orders="shuffled", check_positional_bias=False, seed=1)
+    votes = run_votes(questions, [ScriptedJudge(answer)], grid=grid, limits=QUIET)
+    for instance in range(6):
+        orders = {vote.order for cast in votes[6 * instance : 6 * instance + 6] for vote in cast}
+        assert [tuple(map(int, asked[instance]))] == list(orders)
+    assert len({tuple(shown) for shown in asked.values()}) > 1
+
+
+def test_a_sheet_is_about_one_response():
+    one, _ = checks("First?", "Second?")
+    _, other = checks("First?", "Second?", response="Another.")
+    with pytest.raises(InvalidInputError, match="the sheet 'list' asks about different responses"):
+        run_votes([one, other], [ScriptedJudge([])], limits=QUIET)
