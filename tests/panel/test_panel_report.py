@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from evenhand.aggregation import Scoring, aggregate
+from evenhand.aggregation import Scoring, VoteRules, aggregate
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.panel import panel_report
@@ -29,7 +29,7 @@ def verdicts_of(criterion, *instances, **options):
 
 def report_of(criterion, *instances, rule=None, weights=None, **options):
     verdicts = verdicts_of(criterion, *instances, rule=rule, weights=weights)
-    return panel_report(verdicts, criterion, rule, weights=weights, resamples=50, **options)
+    return panel_report(verdicts, criterion, VoteRules(aggregation=rule), weights=weights, resamples=50, **options)
 
 
 class TestByHand:
@@ -95,6 +95,18 @@ class TestByHand:
         report = self.report()
         assert report.effective.mean_correlation.estimate == pytest.approx(rho)
         assert report.effective.effective.estimate == pytest.approx(3 / (1 + 2 * max(rho, 0)))
+
+    def test_against_a_reference_the_errors_are_correlated(self):
+        # Errors of j0: 0, 0, ½, -½. Errors of j1: 0, 0, ½, 0. The last instance has no reference.
+        truth, rows = [0.0, 1.0, 0.5, 1.0, None], [(0, 0), (2, 2), (2, 2), (1, 2), (0, 2)]
+        report = report_of(LEVELS, *[panel(*row) for row in rows], reference=truth)
+        errors = np.array(rows[:4]) / 2 - np.array(truth[:4], float)[:, None]
+        expected = np.corrcoef(errors.T)[0, 1]
+        assert report.effective.mean_correlation.estimate == pytest.approx(expected)
+        assert (report.correlated, report.notes) == ("errors", ())
+        plain = report_of(LEVELS, *[panel(*row) for row in rows])
+        assert plain.correlated == "scores"
+        assert any("right together" in note for note in plain.notes)
 
     def test_votes_made_and_votes_left_out(self):
         report = self.report(planned_votes=20)
@@ -231,9 +243,8 @@ class TestRules:
             Vote(judge_id=judge, order=(0, 1), selected_index=0, probabilities=(mass, 1 - mass, 0.0, 0.0))
             for judge, mass in (("a", 0.8), ("b", 0.6))
         ]
-        scoring = Scoring(expected=True)
-        verdicts = [aggregate(votes, LEVELS, scoring=scoring)]
-        a, b = panel_report(verdicts, LEVELS, scoring=scoring).judges
+        verdicts = [aggregate(votes, LEVELS, scoring=Scoring(expected=True))]
+        a, b = panel_report(verdicts, LEVELS, VoteRules(scoring="expected")).judges
         assert (a.mean.estimate, b.mean.estimate) == (pytest.approx(0.1), pytest.approx(0.2))
 
     def test_a_tie_is_on_the_scale_of_a_comparison(self):

@@ -5,6 +5,16 @@ Read :func:`panel_report` first.
 
 from evenhand.panel.caution import spread_caution
 from evenhand.panel.measure import panel_report
+from evenhand.panel.of_run import planned_votes, report_of_run
 from evenhand.panel.report import JudgeReport, JudgeStability, PairReport, PanelReport
 
-__all__ = ["JudgeReport", "JudgeStability", "PairReport", "PanelReport", "panel_report", "spread_caution"]
+__all__ = [
+    "JudgeReport",
+    "JudgeStability",
+    "PairReport",
+    "PanelReport",
+    "panel_report",
+    "planned_votes",
+    "report_of_run",
+    "spread_caution",
+]

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.aggregation import SELECTED, Scoring
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.panel.caution import spread_caution
@@ -62,12 +62,11 @@ class _Draws:
 def panel_report(
     verdicts: Sequence[Verdict],
     criterion: Criterion,
-    rule: str | None = None,
+    rules: VoteRules | None = None,
     *,
     weights: Mapping[str, float] | None = None,
-    on_position_bias: str | None = None,
-    scoring: Scoring = SELECTED,
     planned_votes: int | None = None,
+    reference: Sequence[float | None] | None = None,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -89,11 +88,11 @@ def panel_report(
     Args:
         verdicts: One an instance, each with all its votes.
         criterion: Whose options were voted on.
-        rule: The panel rule that made the verdicts; None for the scale's default.
+        rules: The rules that made the verdicts; None for the defaults.
         weights: As they were given to `evenhand.aggregation.aggregate`.
-        on_position_bias: Likewise.
-        scoring: Likewise.
         planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
+        reference: Per instance the value that is right, where it is known. With it the effective number of judges is
+            that of their errors; without it, of their scores, which good judges have in common.
         level: Of the intervals.
         resamples: For the intervals that are drawn.
         seed: Of the draws.
@@ -118,10 +117,12 @@ def panel_report(
         (0.0, 'no question was drawn twice')
     """
     draws = _Draws(level, resamples, seed)
-    panel_rule = PanelRule(criterion, rule, weights, on_position_bias, scoring)
+    panel_rule = PanelRule(criterion, rules or VoteRules(), weights)
     table = panel_table(verdicts, panel_rule)
     undefined: dict[str, str] = {}
     judges = _judges(verdicts, table, criterion, level, undefined)
+    right = None if reference is None else [np.nan if value is None else value for value in reference]
+    effective = _effective(table, right, draws, undefined)
     made = sum(was_made(vote) for verdict in verdicts for vote in verdict.votes)
     several = [verdict.agreement if len(verdict.votes) > 1 else None for verdict in verdicts]
     agreement = _mean(
@@ -145,11 +146,12 @@ def panel_report(
             "percent_agreement", lambda: percent_agreement(table.selections, level=level), table, undefined
         ),
         alpha=_of_panel("krippendorff_alpha", lambda: _alpha(table, criterion, draws), table, undefined),
-        effective=_effective(table, draws, undefined),
+        effective=effective,
+        correlated="scores" if reference is None else "errors",
         judges=judges,
         pairs=_pairs(table, criterion, draws, undefined),
         undefined=MappingProxyType(undefined),
-        notes=_notes(verdicts, judges),
+        notes=_notes(verdicts, judges, shared_truth=effective is not None and reference is None),
         level=level,
         resamples=resamples,
         seed=seed,
@@ -235,10 +237,14 @@ def _alpha(table: PanelTable, criterion: Criterion, draws: _Draws) -> Agreement:
     )
 
 
-def _effective(table: PanelTable, draws: _Draws, undefined: dict[str, str]) -> EffectiveJudges | None:
+def _effective(
+    table: PanelTable, reference: ArrayLike | None, draws: _Draws, undefined: dict[str, str]
+) -> EffectiveJudges | None:
     found = _of_panel(
         "effective_judges",
-        lambda: effective_judges(table.scores, level=draws.level, resamples=draws.resamples, seed=draws.seed),
+        lambda: effective_judges(
+            table.scores, reference, level=draws.level, resamples=draws.resamples, seed=draws.seed
+        ),
         table,
         undefined,
     )
@@ -267,7 +273,7 @@ def _pairs(table: PanelTable, criterion: Criterion, draws: _Draws, undefined: di
     return tuple(found)
 
 
-def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport]) -> tuple[str, ...]:
+def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared_truth: bool) -> tuple[str, ...]:
     cells = Counter(
         (row, vote.judge_id, vote.order)
         for row, verdict in enumerate(verdicts)
@@ -280,7 +286,12 @@ def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport]) -> tuple[
         f"The questions put to {', '.join(map(repr, uneven))} had different numbers of draws; the stability of draws "
         "compares only the first two of each, which no early stop selects."
     )
-    return tuple(note for note in (caution, stopped if uneven else None) if note is not None)
+    shared = (
+        "The effective number of judges is that of the scores: judges that are right together count as repeating each "
+        "other. Give the values that are right as a reference to measure it on the errors."
+    )
+    notes = (caution, stopped if uneven else None, shared if shared_truth else None)
+    return tuple(note for note in notes if note is not None)
 
 
 def _mean(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from evenhand.statistics import Agreement, EffectiveJudges, Interval
 
@@ -83,7 +83,8 @@ class PanelReport:
         agreement: The mean share of an instance's votes that equal its verdict, over the instances with several votes.
         percent_agreement: The share of agreeing pairs of judges.
         alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
-        effective: How many independent judges the panel is worth, from the correlations of the judges' scores.
+        effective: How many independent judges the panel is worth; see `evenhand.statistics.effective_judges`.
+        correlated: Whether its correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
         judges: In the order of their names.
         pairs: Every two judges.
         undefined: Score name -> why there is none.
@@ -105,6 +106,7 @@ class PanelReport:
     percent_agreement: Agreement | None
     alpha: Agreement | None
     effective: EffectiveJudges | None
+    correlated: Literal["scores", "errors"]
     judges: tuple[JudgeReport, ...]
     pairs: tuple[PairReport, ...]
     undefined: Mapping[str, str]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import SELECTED, Scoring, aggregate, check_rule
+from evenhand.aggregation import VoteRules, check_rule
 from evenhand.aggregation.rules import WEIGHTED_RULES
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
@@ -24,35 +24,32 @@ NOT_DRAWN = -2
 
 @dataclass(frozen=True, slots=True)
 class PanelRule:
-    """How the verdicts were aggregated; the arguments are those of `evenhand.aggregation.aggregate`."""
+    """How the verdicts on one criterion were aggregated.
+
+    Attributes:
+        criterion: Whose options were voted on.
+        rules: The rules.
+        weights: As they were given to `evenhand.aggregation.aggregate`.
+    """
 
     criterion: Criterion
-    rule: str | None = None
+    rules: VoteRules
     weights: Mapping[str, float] | None = None
-    on_position_bias: str | None = None
-    scoring: Scoring = SELECTED
 
     @property
     def name(self) -> str:
-        """The rule, the default spelt out."""
-        return check_rule(self.rule, self.criterion.scale)
+        """The panel rule, the default spelt out."""
+        return check_rule(self.rules.panel_rule(self.criterion.scale), self.criterion.scale)
 
     def of_panel(self, votes: Sequence[Vote]) -> Verdict | None:
         """The verdict of several judges; None when there is no vote, or none that counts."""
         if not any(self._weight(vote) > 0 for vote in votes):
             return None
-        return aggregate(
-            votes,
-            self.criterion,
-            self.rule,
-            weights=self.weights,
-            on_position_bias=self.on_position_bias,
-            scoring=self.scoring,
-        )
+        return self.rules.aggregate(votes, self.criterion, weights=self.weights)
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict:
         """The verdict of one judge, to which no panel rule applies."""
-        return aggregate(votes, self.criterion, on_position_bias=self.on_position_bias, scoring=self.scoring)
+        return replace(self.rules, aggregation=None).aggregate(votes, self.criterion)
 
     def _weight(self, vote: Vote) -> float:
         if self.name not in WEIGHTED_RULES:
@@ -168,7 +165,7 @@ def _check_same(score: float, verdict: Verdict, row: int, rule: PanelRule) -> No
     if not np.isclose(score, given, rtol=0, atol=SAME, equal_nan=True):
         raise InvalidInputError(
             f"the votes of verdict {row} come to {score!r} under the rule {rule.name!r}, but the verdict says "
-            f"{verdict.aggregated_value!r}: pass the rule, weights, on_position_bias and scoring that it was made with"
+            f"{verdict.aggregated_value!r}: pass the rules and weights that it was made with"
         )
 
 
