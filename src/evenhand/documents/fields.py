@@ -131,5 +131,6 @@ def contexts(value: object, what: str) -> dict[str, str]:
 def briefly(value: object) -> str:
     """A value as messages show it, however large it is."""
     shortened = reprlib.Repr()
+    shortened.maxlevel = shortened.maxlist = shortened.maxdict = 2
     shortened.maxstring = shortened.maxother = 80
     return shortened.repr(value)

@@ -90,7 +90,8 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}: " if mark else ""
-        raise ArtifactError(f"{what} is not YAML as it is read here ({place}{error.problem})") from error
+        hint = "; in [ ] and { }, put a text with a question mark in quotes" if "'?'" in str(error.problem) else ""
+        raise ArtifactError(f"{what} is not YAML as it is read here ({place}{error.problem}{hint})") from error
     except yaml.YAMLError as error:
         raise ArtifactError(f"{what} is not YAML ({' '.join(str(error).split())})") from error
     except ValueError as error:
