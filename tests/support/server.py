@@ -49,6 +49,8 @@ FaultKind = Literal[
     "truncate",
     "no_choices",
     "unsupported_schema",
+    "unsupported_logprobs",
+    "too_many_logprobs",
 ]
 
 
@@ -60,7 +62,9 @@ class Fault:
         kind: ``latency`` adds ``seconds`` and goes on; ``status`` answers ``status``, its body echoing the
             Authorization header as real servers do; ``hang`` never answers; ``cut`` closes the connection before the
             headers and ``cut_body`` in the middle of the body; ``garbage`` is a body that is not JSON; ``no_choices``
-            a JSON body without choices; ``unsupported_schema`` is a 400 for requests with a response_format;
+            a JSON body without choices; ``unsupported_schema`` is a 400 for requests with a response_format,
+            ``unsupported_logprobs`` for those that ask for log-probabilities, and ``too_many_logprobs`` for those that
+            ask for more than ``most`` a token;
             ``empty``, ``none``, ``content_filter`` and ``truncate`` change the content of the reply.
         on: The numbers of the requests, from 1; None for all.
         match: Only for requests whose messages contain this text.
@@ -72,6 +76,7 @@ class Fault:
         message: The message in the error's body.
         code: The code in the error's body.
         body: For ``garbage``.
+        most: For ``too_many_logprobs``.
     """
 
     kind: FaultKind
@@ -85,6 +90,19 @@ class Fault:
     message: str = "the fault that the test asked for"
     code: str | None = None
     body: str = "<html>Bad gateway"
+    most: int = 5
+
+
+UNSUPPORTED: Mapping[str, Callable[[Fault, Mapping[str, Any]], bool]] = {
+    "unsupported_schema": lambda fault, body: "response_format" in body,
+    "unsupported_logprobs": lambda fault, body: bool(body.get("logprobs")),
+    "too_many_logprobs": lambda fault, body: (body.get("top_logprobs") or 0) > fault.most,
+}
+UNSUPPORTED_MESSAGES = {
+    "unsupported_schema": ("response_format of type json_schema is not supported by this model", "response_format"),
+    "unsupported_logprobs": ("this model does not support logprobs", "logprobs"),
+    "too_many_logprobs": ("Invalid value for 'top_logprobs': must be less than or equal to {most}", "top_logprobs"),
+}
 
 
 @dataclass(frozen=True)
@@ -210,7 +228,7 @@ class _Application:
                 continue
             if fault.match is not None and fault.match not in conversation(seen.body):
                 continue
-            if fault.kind == "unsupported_schema" and "response_format" not in seen.body:
+            if fault.kind in UNSUPPORTED and not UNSUPPORTED[fault.kind](fault, seen.body):
                 continue
             if fault.times is not None and self.used[index] >= fault.times:
                 continue
@@ -227,7 +245,7 @@ class _Application:
         for fault in self._due(seen):
             if fault.kind == "latency":
                 await asyncio.sleep(fault.seconds)
-            elif fault.kind in {"status", "unsupported_schema"}:
+            elif fault.kind == "status" or fault.kind in UNSUPPORTED:
                 return await self._send(request, seen, self._error(request, fault))
             elif fault.kind == "hang":
                 await self.stopping.wait()
@@ -259,9 +277,10 @@ class _Application:
 
     @staticmethod
     def _error(request: web.BaseRequest, fault: Fault) -> web.Response:
-        if fault.kind == "unsupported_schema":
-            message = "response_format of type json_schema is not supported by this model"
-            return web.json_response({"error": {"message": message, "param": "response_format"}}, status=400)
+        if fault.kind in UNSUPPORTED:
+            message, parameter = UNSUPPORTED_MESSAGES[fault.kind]
+            error = {"message": message.format(most=fault.most), "param": parameter}
+            return web.json_response({"error": error}, status=400)
         headers = {}
         if fault.retry_after is not None:
             headers["Retry-After"] = str(fault.retry_after)

@@ -86,3 +86,20 @@ def test_a_server_in_its_own_process_keeps_the_same_record():
         assert content(post(server.base_url, ask())) == "Good"
         assert server.stats() == {"seen": 1, "finished": 1, "in_flight": 0, "max_in_flight": 1}
         assert server.requests()[0]["body"] == ask()
+
+
+@pytest.mark.parametrize(
+    ("kind", "refused", "told"),
+    [
+        ("unsupported_logprobs", {"logprobs": True, "top_logprobs": 1}, "does not support logprobs"),
+        ("too_many_logprobs", {"logprobs": True, "top_logprobs": 6}, "less than or equal to 5"),
+    ],
+)
+def test_log_probabilities_can_be_refused(kind, refused, told):
+    with JudgeServer(reply="Good", faults=[Fault(kind)]) as server:
+        assert content(post(server.base_url, ask())) == "Good"
+        with pytest.raises(urllib.error.HTTPError) as refusal:
+            post(server.base_url, ask(**refused))
+        assert refusal.value.code == 400
+        assert told in refusal.value.read().decode()
+    assert [seen.status for seen in server.requests] == [200, 400]
