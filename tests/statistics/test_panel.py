@@ -76,6 +76,10 @@ class TestEffectiveJudges:
         with pytest.raises(InvalidInputError, match="one value for 3 instances"):
             effective_judges([[1, 2], [2, 3], [3, 1]], [1, 2])
 
+    def test_an_instance_that_no_two_judges_scored_does_not_matter(self):
+        table = [[0, 1, NAN], [1, 1, 0], [1, 0, 1], [0, 0, 0]]
+        assert effective_judges([*table, [NAN, NAN, 1], [NAN] * 3]) == effective_judges(table)
+
     @given(st.integers(2, 5), st.integers(4, 12), st.integers(0, 10_000))
     @settings(max_examples=40, deadline=None)
     def test_neither_units_nor_offset_nor_the_order_of_the_judges_matters(self, k, n, seed):

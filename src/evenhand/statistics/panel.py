@@ -100,6 +100,7 @@ def effective_judges(
         raise EstimationError(
             f"the effective number of judges is undefined for {n_judges} judge(s); it compares judges"
         )
+    table = table[(~np.isnan(table)).sum(axis=1) >= 2]
     every = list(combinations(range(n_judges), 2))
     pairs = [pair for pair in every if _has_correlation(table[:, pair])]
     if not pairs:
@@ -108,13 +109,13 @@ def effective_judges(
         )
     table = table - np.nanmean(table)  # keeps the differences of large sums exact
     rows = np.stack([_moments(table[:, pair]) for pair in pairs], axis=1)
+    rows = rows[rows[:, :, 0].any(axis=1)]
     (rho,) = _mean_correlation(rows.sum(axis=0)[None])
     low, high = _correlation_limits(rows, table, level=level, resamples=resamples, seed=seed)
-    n = int(rows[:, :, 0].any(axis=1).sum())
 
     def interval(estimate: float, lower: float, upper: float) -> Interval:
         bounds = min(lower, estimate), max(upper, estimate)
-        return Interval(estimate, *bounds, level, "dirichlet_bootstrap", n, resamples, seed)
+        return Interval(estimate, *bounds, level, "dirichlet_bootstrap", len(rows), resamples, seed)
 
     k = len({judge for pair in pairs for judge in pair})
     worth = [k / (1 + (k - 1) * max(each, 0.0)) for each in (float(rho), high, low)]
@@ -139,6 +140,8 @@ def draw_stability(selections: ArrayLike, *, first_two: bool = False, level: flo
     If drawing stopped once the draws agreed, the cells that disagree have more pairs and the share is too low (and the
     average of the cells' shares too high). ``first_two`` compares only the first two draws of every cell, which
     depends on no stopping rule that always lets two be made.
+
+    `repetition_stability` averages the shares of the prompts, and has more to say where nothing stopped early.
 
     Args:
         selections: (n_instances, n_cells, n_draws) integers: the option selected; negative for a draw that is missing
