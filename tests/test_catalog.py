@@ -9,6 +9,7 @@ import pytest
 from evenhand.artifacts import load_comparison, load_criterion
 from evenhand.catalogs import catalog_path, check_entry, register_catalog
 from evenhand.checklist_artifacts import load_checklist
+from evenhand.cli import main
 from evenhand.loading import load
 from evenhand.parsing import match_closest_option
 from evenhand.registration import register
@@ -188,3 +189,16 @@ def _unitxt_catalog():
     import unitxt  # noqa: PLC0415 - only for its folder
 
     return Path(unitxt.local_catalog_path)
+
+
+def test_the_command_checks_a_users_own_file(tmp_path, capsys):
+    path = tmp_path / "mine.yaml"
+    path.write_text("criteria:\n  - {requirement: Is polite., weight: 2}\n", encoding="utf-8")
+    assert main(["catalog", "check", str(path)]) == 0
+    assert "1 of 1 entry is sound" in capsys.readouterr().out
+    path.write_text("criteria:\n  - {requirement: Is polite., wieght: 2}\n", encoding="utf-8")
+    assert main(["catalog", "check", str(path)]) == 1
+    assert "Did you mean 'weight'?" in capsys.readouterr().err
+    path.write_text("criteria: [", encoding="utf-8")
+    assert main(["catalog", "check", str(path)]) == 1
+    assert "is not YAML as it is read here (line 1" in capsys.readouterr().err

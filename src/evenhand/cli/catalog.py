@@ -55,12 +55,27 @@ def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path
 
 def _check_entries(entries: Mapping[str, Path]) -> int:
     """Build every entry; name those that cannot be built."""
-    from evenhand.catalogs import check_entry  # noqa: PLC0415 - seconds of import
-    from evenhand.registration import register  # noqa: PLC0415 - as above
+    from evenhand.registration import register  # noqa: PLC0415 - seconds of import
 
     register()
-    faults = {identifier: fault for identifier, path in entries.items() if (fault := check_entry(path))}
+    faults = {identifier: fault for identifier, path in entries.items() if (fault := _fault(path))}
     for identifier, fault in faults.items():
         print(f"{identifier}: {fault}", file=sys.stderr)
     print(f"{len(entries) - len(faults)} of {len(entries)} {'entry is' if len(entries) == 1 else 'entries are'} sound")
     return EXIT_UNSOUND if faults else 0
+
+
+def _fault(path: Path) -> str | None:
+    """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
+    from evenhand.catalogs import check_entry  # noqa: PLC0415 - seconds of import
+    from evenhand.documents import read_document  # noqa: PLC0415 - as above
+    from evenhand.loading import load  # noqa: PLC0415 - as above
+
+    try:
+        data = read_document(path, f"the file {str(path)!r}")
+        if isinstance(data, dict) and any(field.startswith("__") for field in data):
+            return check_entry(path)
+        load(path)
+    except InvalidInputError as error:
+        return str(error)
+    return None
