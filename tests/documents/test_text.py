@@ -1,6 +1,7 @@
 """YAML and JSON as plain data: what a person means by it, and what is refused with its line."""
 
 import json
+import math
 
 import pytest
 import yaml
@@ -36,6 +37,10 @@ from evenhand.errors import ArtifactError
         ("weight: 1e-3", {"weight": 0.001}),
         ("weight: -.5", {"weight": -0.5}),
         ("weight: '2'", {"weight": "2"}),
+        ("weight: -.inf", {"weight": -math.inf}),
+        ("weight: 7.", {"weight": 7.0}),
+        ("weight: 0x10", {"weight": "0x10"}),
+        ("weight: 1_000", {"weight": "1_000"}),
         ("when: 2024-01-31", {"when": "2024-01-31"}),
         ("5: a", {"5": "a"}),
         ("no: a", {"no": "a"}),
@@ -76,13 +81,18 @@ def bomb():
         ("a: &a [*a]", "its aliases make more than 100000 values"),
         (bomb(), "its aliases make more than 100000 values"),
         ("[" * 20_000, "is nested too deeply"),
-        ("a: " + "1" * 5000, "a number with too many digits"),
+        ("a: " + "1" * 5000, "a number that cannot be read"),
         ("\x00", "is not YAML (unacceptable character #x0000"),
         ("[Is it polite?, Is it short?]", "in [ ] and { }, put a text with a question mark in quotes"),
         (
             "- a\n- {question: Is it polite?, weight: 2}",
             "(line 2: expected ',' or '}', but got '?'; in [ ] and { }, put",
         ),
+        ("a: !!int b", "holds a number that cannot be read"),
+        ("a: !!bool b", "(line 1: 'b' is neither true nor false)"),
+        ("label: !!str [a]", "(line 1: expected a scalar node, but found sequence)"),
+        ("a: !!map [a]", "(line 1: a mapping is expected here)"),
+        ("a: !!seq {a: b}", "(line 1: expected a sequence node, but found mapping)"),
         ("a: *b", "found undefined alias 'b'"),
     ],
 )
@@ -103,7 +113,7 @@ def test_what_yaml_may_not_say(written, message):
         ("", "is not JSON (line 1"),
         ('{"a": NaN}', "holds NaN, which is no number of JSON"),
         ("[" * 100_000, "is nested too deeply"),
-        ("1" * 5000, "a number with too many digits"),
+        ("1" * 5000, "a number that cannot be read"),
     ],
 )
 def test_what_json_may_not_say(written, message):

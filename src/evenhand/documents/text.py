@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -71,7 +72,7 @@ def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     except json.JSONDecodeError as error:
         raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
     except ValueError as error:
-        raise ArtifactError(f"{what} holds a number with too many digits") from error
+        raise ArtifactError(f"{what} holds a number that cannot be read") from error
     except RecursionError as error:
         raise ArtifactError(f"{what} is nested too deeply to be read") from error
 
@@ -95,7 +96,7 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     except yaml.YAMLError as error:
         raise ArtifactError(f"{what} is not YAML ({' '.join(str(error).split())})") from error
     except ValueError as error:
-        raise ArtifactError(f"{what} holds a number with too many digits") from error
+        raise ArtifactError(f"{what} holds a number that cannot be read") from error
     except RecursionError as error:
         raise ArtifactError(f"{what} is nested too deeply to be read") from error
 
@@ -120,9 +121,9 @@ class _Loader(yaml.SafeLoader):
     def mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
         if not isinstance(node, yaml.MappingNode):
             self.refuse(node, "a mapping is expected here")
-        own = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != f"{_TAG}merge"]
-        for number, name in enumerate(own):
-            if name in own[:number]:
+        own = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        for name in own:
+            if own[name] > 1:
                 self.refuse(node, f"the field {name!r} stands here twice: keep one")
         self.flatten_mapping(node)
         found: dict[str, Any] = {}
@@ -130,11 +131,23 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 self.refuse(key, "a field's name is a text")
             as_written = key.value in TEXT_FIELDS and value.tag in _WORDED
-            found[key.value] = value.value if as_written else self.construct_object(value, deep=True)
+            found[key.value] = self.construct_scalar(value) if as_written else self.construct_object(value, deep=True)
         return found
 
     def sequence(self, node: yaml.SequenceNode) -> list[Any]:
         return self.construct_sequence(node, deep=True)
+
+    def boolean(self, node: yaml.ScalarNode) -> bool:
+        written = self.construct_scalar(node).lower()
+        if written not in {"true", "false"}:
+            self.refuse(node, f"{written!r} is neither true nor false")
+        return bool(written == "true")
+
+    def number(self, node: yaml.ScalarNode) -> int | float:
+        written = self.construct_scalar(node).lower()
+        return (
+            float(written.replace(".inf", "inf").replace(".nan", "nan")) if set(written) & set(".en") else int(written)
+        )
 
     def unknown(self, node: yaml.Node) -> NoReturn:
         self.refuse(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
@@ -144,11 +157,11 @@ _Loader.yaml_constructors.update(
     {
         f"{_TAG}map": _Loader.mapping,
         f"{_TAG}seq": _Loader.sequence,
-        f"{_TAG}str": lambda _, node: node.value,
+        f"{_TAG}str": _Loader.construct_scalar,
         f"{_TAG}null": lambda *_: None,
-        f"{_TAG}bool": lambda _, node: node.value.lower() == "true",
-        f"{_TAG}int": lambda _, node: int(node.value),
-        f"{_TAG}float": lambda _, node: float(re.sub(r"\.(?=inf|nan)", "", node.value.lower())),
+        f"{_TAG}bool": _Loader.boolean,
+        f"{_TAG}int": _Loader.number,
+        f"{_TAG}float": _Loader.number,
         None: _Loader.unknown,
     }
 )
