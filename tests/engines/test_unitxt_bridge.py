@@ -8,7 +8,7 @@ import pytest
 import unitxt
 
 from evenhand.criteria import yes_no_criterion
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.base import JudgeEngine, Request, SheetItem
 from evenhand.engines.baseline import BaselineEngine
 from evenhand.engines.calls import Calls
 from evenhand.engines.engine_thread import thread_of
@@ -202,6 +202,26 @@ def test_data_that_the_engine_may_not_see_is_refused_alone():
     assert refused.cause == "data_classification"
     assert answered.text == "OPEN"
     assert [[instance["source"][-1]["content"] for instance in batch] for batch in engine.batches] == [["open"]]
+
+
+def test_the_policy_of_a_sheet_is_that_of_its_questions():
+    engine = BridgeTestScriptedEngine(data_classification_policy=["public"])
+
+    def sheet(text, *policies):
+        questions = [request(text, policy=policy).question for policy in policies]
+        items = tuple(SheetItem(place, one, one.present((0, 1))) for place, one in enumerate(questions, 1))
+        return Request(messages=({"role": "user", "content": text},), stage="sheet", items=items, logprobs=20)
+
+    secret, mixed, answered = ask(
+        UnitxtBridge(engine),
+        sheet("secret", ("pii",), ("pii",)),
+        sheet("mixed", ("public",), ("pii",)),
+        sheet("open", ("public",), ("public",)),
+    )
+    assert [refused.cause for refused in (secret, mixed)] == ["data_classification"] * 2
+    assert (answered.text, answered.logprobs) == ("OPEN", None)
+    [[sent]] = engine.batches
+    assert sent["data_classification_policy"] == ["public"]
 
 
 def test_samples_of_one_prompt_are_asked_again_although_unitxts_cache_is_on(tmp_path):

@@ -111,7 +111,7 @@ class Calls:
         key = request_key(self._identity, description)
         if share is None:
             share = self._budget.share()
-        elif request.stage == "reask":
+        elif request.stage in {"reask", "sheet_reask"}:
             share.expect(1)
         while True:
             pending = self._pending.get(key)

@@ -184,6 +184,13 @@ class _Gathering:
     answered: bool = False
 
 
+def _policies(request: Request) -> list[tuple[str, ...]]:
+    """The data classification policies of what is asked about: of one question, or of all on a sheet."""
+    questions = [item.question for item in request.items] if request.question is None else [request.question]
+    policies = dict.fromkeys(question.data_classification for question in questions)
+    return [policy for policy in policies if policy is not None]
+
+
 class UnitxtBridge:
     """A unitxt inference engine as a judge.
 
@@ -277,26 +284,26 @@ class UnitxtBridge:
         """The reply to one request.
 
         Raises:
-            RejectedRequestError: If the engine may not see data of the question's classification.
+            RejectedRequestError: If the engine may not see data of the classification of the question, or of one on the
+                sheet.
             EngineError: If the engine failed on this request.
         """
         if self._gathering is None:
             raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
-        policy = request.question.data_classification if request.question is not None else None
+        policies = _policies(request)
+        for policy in policies:
+            self._check_policy(policy)
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        waiting = _Waiting(request.messages, request.options, policy, reply)
-        self._check_policy(waiting)
+        waiting = _Waiting(request.messages, request.options, policies[0] if policies else None, reply)
         self._gathering.waiting.append(waiting)
         self._gathering.arrivals += 1
         self._gathering.arrived.set()
         return await reply
 
-    def _check_policy(self, waiting: _Waiting) -> None:
+    def _check_policy(self, policy: tuple[str, ...]) -> None:
         """Refuse a request that the engine would refuse before it costs the others of its batch anything."""
-        if waiting.policy is None:
-            return
         try:
-            self.engine.verify_instance({"source": "", "data_classification_policy": list(waiting.policy)})
+            self.engine.verify_instance({"source": "", "data_classification_policy": list(policy)})
         except Exception as error:
             raise refusal_of_data(error) from error
 
