@@ -160,7 +160,7 @@ def test_a_unanimous_panel_is_always_followed(run, data):
     assert (verdict.agreement, verdict.na, verdict.unscored_reason) == (1.0, False, None)
 
 
-@given(runs(), st.floats(1e-3, 1e3))
+@given(runs(), st.floats(1e-12, 1e12))
 def test_weights_scaled_by_a_constant_change_nothing(run, factor):
     criterion, votes, rule, policy = run
     own = {vote.judge_id: vote.weight for vote in votes}

@@ -223,7 +223,7 @@ def _plurality(ballots: Sequence[Ballot], levels: Levels) -> int:
 
 def _leaders(weights: Mapping[int, list[float]]) -> list[int]:
     totals = {key: math.fsum(parts) for key, parts in weights.items()}
-    most = max(totals.values()) - TOLERANCE
+    most = max(totals.values()) * (1 - TOLERANCE)
     return [key for key, total in totals.items() if total >= most]
 
 
