@@ -57,6 +57,8 @@ def sheet(*entries):
         "1.\nYes\n2.\nNo\n3.\nYes",
         "1. Is it kind, yes or no? Yes\n2. Does it say yes? No\n3. Is it short? **Yes**",
         "1. It says no, politely.\nAnswer: Yes\n2. Some say yes.\n   **Answer:** No\n3. So, short.\nVerdict: Yes",
+        "1. It is polite, not no.\n\n**Yes**\n2. Some say yes.\n  No.\n3. So, short.\nYes",
+        "In 3 lines:\n1. Yes\n2. No\n3 errors found\n3. Yes",
         "| # | Question | Answer |\n|---|:-:|---|\n| 1 | Says no? | Yes |\n| 2 | Says yes? | **No** |\n| 3 | c | yes |",
         "| 1 | Yes |\n| 2 | No |\n| 3 | Yes |",
         "| Answer | Item |\n|---|---|\n| Yes | 1 |\n| No | 2 |\n| Yes | 3 |",
@@ -100,6 +102,8 @@ def test_a_missing_number_is_unanswered_and_the_rest_is_read():
         "1. Yes\n1. Yes\n2. No",
         "| 1 | Yes |\n| 1 | No |\n| 2 | No |",
         "1. Yes\nAnswer: No\n2. No",
+        "1. Yes\nNo\n2. No",
+        "1. It is polite.\nYes\nNo\n2. No",
     ],
 )
 def test_a_doubled_number_or_answer_is_unanswered(text):
@@ -268,3 +272,17 @@ def test_the_order_of_the_entries_does_not_matter(answers, seed):
     expected = [YES_NO.index(answer) for answer in answers]
     assert outcomes(sheet(*entries), len(answers)) == expected
     assert outcomes("\n".join(f"{index}. {answer}" for index, answer in entries), len(answers)) == expected
+
+
+@given(
+    answers=st.lists(st.sampled_from(YES_NO), min_size=1, max_size=5),
+    reasons=st.lists(st.text(max_size=40) | st.lists(PIECES, max_size=12).map("".join), min_size=5, max_size=5),
+    ascii_only=st.booleans(),
+)
+def test_whatever_the_reasons_say_the_answers_are_read(answers, reasons, ascii_only):
+    entries = [
+        {"index": index, "reasoning": reasons[index - 1].replace("<think>", ""), "answer": answer}
+        for index, answer in enumerate(answers, 1)
+    ]
+    text = json.dumps({"answers": entries}, ensure_ascii=ascii_only)
+    assert outcomes(text, len(answers)) == [YES_NO.index(answer) for answer in answers]

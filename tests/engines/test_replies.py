@@ -54,6 +54,21 @@ def test_usage_cost_and_model_are_read_where_they_are_given():
     assert (completion.prompt_tokens, completion.completion_tokens, completion.cost) == (None, None, None)
 
 
+def test_logprobs_in_columns_are_read():
+    columns = {
+        "tokens": ["Yes", ".", 3],
+        "token_logprobs": [-0.5, None, -1],
+        "top_logprobs": [{"Yes": -0.5, "No": -1, "odd": "x"}, None, {}],
+    }
+    [token] = read_completion(reply({"content": "Yes."}, logprobs=columns)).logprobs
+    assert (token.token, token.logprob, token.top) == ("Yes", -0.5, (("Yes", -0.5), ("No", -1.0)))
+    without = {"tokens": ["Yes"], "token_logprobs": [-0.5], "top_logprobs": None}
+    [token] = read_completion(reply({"content": "Yes"}, logprobs=without)).logprobs
+    assert token.top == ()
+    uneven = {"tokens": ["Yes"], "token_logprobs": []}
+    assert read_completion(reply({"content": "Yes"}, logprobs=uneven)).logprobs is None
+
+
 def test_logprobs_are_read_and_broken_entries_left_out():
     content = [
         {"token": "Yes", "logprob": -0.5, "top_logprobs": [{"token": "Yes", "logprob": -0.5}, {"token": "No"}]},

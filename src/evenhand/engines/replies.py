@@ -101,9 +101,11 @@ def _finite(value: object) -> float | None:
 
 
 def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    if not isinstance(content, list):
+    if not isinstance(logprobs, Mapping):
         return None
+    content = logprobs.get("content")
+    if not isinstance(content, list):
+        return _columns(logprobs)
     tokens = []
     for entry in content:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
@@ -113,6 +115,24 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
             top = tuple(_pairs(entry.get("top_logprobs")))
             tokens.append(TokenLogprob(token=entry["token"], logprob=logprob, top=top))
     return tuple(tokens)
+
+
+def _columns(logprobs: Mapping[str, object]) -> tuple[TokenLogprob, ...] | None:
+    """Log-probabilities as some servers still give them: a list of tokens, and beside it one of their numbers."""
+    tokens, numbers = logprobs.get("tokens"), logprobs.get("token_logprobs")
+    if not isinstance(tokens, list) or not isinstance(numbers, list) or len(tokens) != len(numbers):
+        return None
+    likeliest = logprobs.get("top_logprobs")
+    tops = likeliest if isinstance(likeliest, list) and len(likeliest) == len(tokens) else [None] * len(tokens)
+    read = []
+    for token, number, top in zip(tokens, numbers, tops, strict=True):
+        logprob = _finite(number)
+        if isinstance(token, str) and logprob is not None:
+            alternatives = top.items() if isinstance(top, Mapping) else ()
+            pairs = ((name, _finite(value)) for name, value in alternatives if isinstance(name, str))
+            finite = tuple((name, value) for name, value in pairs if value is not None)
+            read.append(TokenLogprob(token=token, logprob=logprob, top=finite))
+    return tuple(read)
 
 
 def _pairs(likeliest: object) -> Iterable[tuple[str, float]]:

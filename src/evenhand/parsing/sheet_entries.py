@@ -185,15 +185,15 @@ def _line_entries(text: str) -> list[Entry]:
     if (entries := _entries_on_one_line(text)) is not None:
         return entries
     heads = list(_NUMBERED.finditer(text))
+    marked = [head for head in heads if head.group("separator") or head.group("word")]
+    heads = marked or heads  # a bare number that begins a line may be prose
     entries = []
     for place, head in enumerate(heads):
-        end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
-        span = _stripped(text, head.end(), end)
-        block = text[slice(*span)]
-        if not head.group("separator") and not head.group("word") and len(block.split()) > 4:
-            continue  # a line of prose that begins with a number
         last = place + 1 == len(heads)
-        entries.append(Entry(int(head.group("number")), block, span, block=True, last=last))
+        span = _stripped(text, head.end(), len(text) if last else heads[place + 1].start())
+        block = text[slice(*span)]
+        if marked or len(block.split()) <= 4:
+            entries.append(Entry(int(head.group("number")), block, span, block=True, last=last))
     return entries
 
 

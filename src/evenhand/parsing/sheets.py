@@ -30,6 +30,7 @@ _LEAD = re.compile(
     r"(?::|=|→|\bis\b|[-–—](?=\s))[*_`\"' ]*(?P<rest>.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
+_LINE_BELOW = re.compile(r"(?<=\n)(?P<rest>[ \t]*\S.{0,80})$", re.MULTILINE)
 _AFTER_QUESTION = re.compile(r"^[^\n]*(?:\?[*_`\"')\]]*|→|=>|->)[ \t]*[-–—:=>→]*[ \t]*(?P<rest>[^\n?]+)$")
 _CONTRAST = re.compile(r"(?:but|however|or|and|though|although|yet|/)(?![\w'])", re.IGNORECASE)
 
@@ -150,9 +151,9 @@ def _truth(truth: bool, offered: Sequence[str]) -> Match | None:
 
 
 def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
-    """The answer in what follows a number: its first words, the words after "Answer:", or those after the question."""
+    """The answer in what follows a number: its first words, those after "Answer:" or the question, or a line's all."""
     block, start = entry.text or "", (entry.span or (0, 0))[0]
-    leads = list(_LEAD.finditer(block))
+    leads = [*_LEAD.finditer(block)] or [line for line in _LINE_BELOW.finditer(block) if _is_answer(line, offered)]
     found = [read for lead in leads if (read := _head(block, lead.start("rest"), offered, finish_reason)) is not None]
     first = _head(block, 0, offered, finish_reason)
     if first is not None and first[0].index is not None:
@@ -169,6 +170,11 @@ def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -
     reasoning = block[: leads[-1].start()] if leads and found[-1] is not first else block[head_end:]
     reasoning = reasoning[_rest_at(reasoning, 0) :]
     return SheetAnswer(match, _reasoning(reasoning), (start + head_start, start + head_end))
+
+
+def _is_answer(line: re.Match[str], offered: Sequence[str]) -> bool:
+    """Whether a line is an answer and nothing else."""
+    return match_closest_option(line.group("rest"), offered).kind in {"exact", "normalized"}
 
 
 def _rest_at(text: str, position: int) -> int:
