@@ -9,6 +9,7 @@ from evenhand.artifacts import (
     EvenhandCriterion,
     UndefinedScoreWarning,
     artifact_from_criterion,
+    context_mapping,
     criterion_from_artifact,
     load_any_criterion,
     load_comparison,
@@ -16,12 +17,12 @@ from evenhand.artifacts import (
     load_criterion,
 )
 from evenhand.criteria import Criterion, Option
-from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
 from evenhand.loading import load
 from evenhand.question import comparison_criterion
 from evenhand.registration import register
 from evenhand.tables import judge
-from evenhand.unitxt_bases import Criteria, CriteriaWithOptions
+from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, fetch_artifact
 
 TONE = Criterion(
     name="tone",
@@ -252,3 +253,25 @@ def test_judging_by_a_frozen_criterion_without_values_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         judge(rows, PLAIN, "engines.evenhand.baseline", progress=False)
+
+
+def test_a_criterion_with_options_may_be_the_criterion_of_a_comparison():
+    compared = load_comparison(TONE, allow_ties=True)
+    assert (compared.name, compared.description, compared.scale) == (TONE.name, TONE.description, "pairwise")
+    assert (compared.prediction_field, compared.context_fields) == (TONE.prediction_field, TONE.context_fields)
+    own = comparison_criterion("better", "Which?")
+    assert load_comparison(own) is own
+
+
+def test_an_artifact_of_another_kind_is_no_criterion():
+    engine = fetch_artifact("engines.evenhand.baseline")[0]
+    with pytest.raises(ArtifactError, match=r"is a \w*Engine, not a criterion"):
+        load(engine)
+
+
+def test_context_fields_come_in_unitxts_forms():
+    assert context_mapping(None) == {}
+    assert context_mapping("question") == {"question": "question"}
+    assert context_mapping({"shown": "question"}) == {"shown": "question"}
+    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name"):
+        context_mapping(3)

@@ -68,6 +68,12 @@ def test_frozen_items_may_stand_in_a_list():
     assert read_checklist([ChecklistItem(question="a?"), "b?"], "the list") == read_checklist(["a?", "b?"], "the list")
 
 
+def test_a_frozen_item_without_a_name_has_an_empty_one():
+    item = ChecklistItem(question="a?")
+    assert item.model_dump()["name"] == ""
+    assert read_checklist({"items": [item.model_dump(mode="json")]}, "the dump").items[0].name == "1"
+
+
 def with_item(**fields):
     return ["Is it polite?", {"question": "Is it short?", **fields}]
 
