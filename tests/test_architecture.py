@@ -100,7 +100,7 @@ def unitxt_classes(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "evenhand.unitxt_bases"
         for alias in node.names
     }
-    own = {"JudgeMetric", "JudgeEngineArtifact", "RemoteJudgeArtifact", "EvenhandCriterion"}
+    own = {"JudgeMetric", "AssessingJudge", "JudgeEngineArtifact", "RemoteJudgeArtifact", "EvenhandCriterion"}
     bases = imported & {"Artifact", "Criteria", "CriteriaWithOptions", "InferenceEngine", "MapReduceMetric"} | own
     return [
         node

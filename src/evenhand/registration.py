@@ -7,6 +7,7 @@ import evenhand.checklist_artifacts
 import evenhand.engines.artifacts
 import evenhand.metrics.direct
 import evenhand.metrics.pairwise
+import evenhand.metrics.rubric
 import evenhand.metrics.votes
 import evenhand.rubric_artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.catalogs import catalog_path, register_catalog

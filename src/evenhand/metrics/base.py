@@ -14,6 +14,7 @@ from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import context_of, field_of, texts_of
 from evenhand.judging.settings import RunSettings
+from evenhand.panel import PanelReport
 from evenhand.question import Question
 from evenhand.statistics import Interval
 from evenhand.unitxt_bases import (
@@ -53,7 +54,9 @@ class JudgeMetric(MapReduceMetric):
         check_positional_bias: True shows every instance in both orders; a share shows a seeded sample so; False none.
         orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
         shuffles: How many permutations ``shuffled`` draws.
-        samples: Draws of each prompt; more than 1 need an engine with a temperature.
+        samples: Draws of each prompt; more than 1 need an engine with a temperature. Odd numbers cannot tie, and a
+            spread of 0 from fewer than 5 draws proves little where a threshold decides
+            (:func:`~evenhand.panel.spread_caution`).
         stop_early: Make no further draw once the remaining ones cannot change what the judge comes to.
         confidence: With ``stop_early``, stop too once the posterior of the leading option reaches this; None to stop
             only when the outcome is certain.
@@ -136,35 +139,35 @@ class JudgeMetric(MapReduceMetric):
 
     def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
         """The run's settings, checked, together with the scales and values that its rules must fit."""
-        return RunSettings.from_options(
-            {
-                "check_positional_bias": self.check_positional_bias,
-                "orders": self.orders,
-                "shuffles": self.shuffles,
-                "samples": self.samples,
-                "stop_early": self.stop_early,
-                "confidence": self.confidence,
-                "flow": self.flow,
-                "max_reasks": self.max_reasks,
-                "generate_summaries": self.generate_summaries,
-                "include_prompts_in_result": self.include_prompts_in_result,
-                "prompt": self.prompt,
-                "aggregation": self.aggregation,
-                "on_position_bias": self.on_position_bias,
-                "scoring": self.scoring,
-                "min_mass": self.min_mass,
-                "judge_weights": self.judge_weights,
-                "max_failure_rate": self.max_failure_rate,
-                "max_calls": self.max_calls,
-                "max_cost": self.max_cost,
-                "level": self.confidence_level,
-                "seed": self.seed,
-                "journal": self.journal,
-                "progress": self.progress,
-            },
-            scales,
-            has_values=has_values,
-        )
+        return RunSettings.from_options(self.run_options(), scales, has_values=has_values)
+
+    def run_options(self) -> dict[str, Any]:
+        """The options of the run, as they are set."""
+        return {
+            "check_positional_bias": self.check_positional_bias,
+            "orders": self.orders,
+            "shuffles": self.shuffles,
+            "samples": self.samples,
+            "stop_early": self.stop_early,
+            "confidence": self.confidence,
+            "flow": self.flow,
+            "max_reasks": self.max_reasks,
+            "generate_summaries": self.generate_summaries,
+            "include_prompts_in_result": self.include_prompts_in_result,
+            "prompt": self.prompt,
+            "aggregation": self.aggregation,
+            "on_position_bias": self.on_position_bias,
+            "scoring": self.scoring,
+            "min_mass": self.min_mass,
+            "judge_weights": self.judge_weights,
+            "max_failure_rate": self.max_failure_rate,
+            "max_calls": self.max_calls,
+            "max_cost": self.max_cost,
+            "level": self.confidence_level,
+            "seed": self.seed,
+            "journal": self.journal,
+            "progress": self.progress,
+        }
 
     def rules(self) -> VoteRules:
         """How votes become verdicts."""
@@ -190,9 +193,7 @@ class JudgeMetric(MapReduceMetric):
                 names.append((self.evaluator_name or as_judge(engine).judge_id).lower())
         return "+".join(dict.fromkeys(names))
 
-    def judge(
-        self, questions: Sequence[Question], settings: Union[RunSettings, None] = None
-    ) -> list[tuple[Vote, ...]]:
+    def judge(self, questions: Sequence[Question], settings: Union[RunSettings, None] = None) -> list[tuple[Vote, ...]]:
         """The votes on each question."""
         panel = self.panel(question.data_classification for question in questions)
         return (settings or self.settings()).run(questions, panel)
@@ -295,6 +296,13 @@ def interval_scores(name: str, interval: Union[Interval, None], *, with_interval
     if with_intervals:
         scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
     return scores
+
+
+def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals: bool) -> dict[str, float]:
+    """What the votes say about the judges, under the name of the score that they made; nothing without a report."""
+    if report is None:
+        return {}
+    return {f"{name}_{each}": value for each, value in report.scores(with_intervals=with_intervals).items()}
 
 
 def usage_scores(usage: Usage) -> dict[str, float]:

@@ -8,8 +8,11 @@ from typing import Any, Dict, List, Union
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
+from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
-from evenhand.metrics.base import JudgeMetric, draw_key_of, interval_scores, score_name_of, usage_scores
+from evenhand.metrics.assessing import AssessingJudge
+from evenhand.metrics.base import draw_key_of, interval_scores, panel_scores, score_name_of, usage_scores
+from evenhand.panel import report_of_run
 from evenhand.question import Question
 from evenhand.scoring import summarize
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
@@ -35,14 +38,23 @@ class DirectAssessment:
     verdict: Verdict
 
 
-class DirectJudge(JudgeMetric):
+class DirectJudge(AssessingJudge):
     """A judge assesses each response against a criterion and chooses one of its options.
 
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
     shown; an instance whose reply names no option, or whose prediction is None, is unscored
     (NaN) and counted. The scores' names are those of
-    unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the settings.
+    unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the settings, and
+    :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples. With several judges or draws the global
+    scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where instances name
+    criteria of their own, under the name of each.
     """
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data, the examples too."""
+        super().verify()
+        if self.criteria is not None:
+            self.example_pools([load_criterion(self.criteria)])
 
     def scales(self) -> Sequence[Scale]:
         """The scale of the metric's own criterion, if it has one."""
@@ -60,8 +72,9 @@ class DirectJudge(JudgeMetric):
             self.response_of(given, criterion.prediction_field, row)
             for row, (given, criterion) in enumerate(zip(inputs, criteria, strict=True))
         ]
+        pools = self.example_pools(list(frozen.values()))
         questions = [
-            self._question(row, given, criteria[row], responses[row])
+            self._question(row, given, criteria[row], responses[row], pools[criteria[row].name])
             for row, given in enumerate(inputs)
             if not is_missing(responses[row])
         ]
@@ -120,7 +133,25 @@ class DirectJudge(JudgeMetric):
         for reason, count in summary.unscored_votes.items():
             scores[f"{main}_unscored_votes_{reason}"] = count
         scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}
-        return {**scores, "score_name": main}
+        return {**scores, **self._panel_scores(intermediates), "score_name": main}
+
+    def _panel_scores(self, assessments: Sequence[DirectAssessment]) -> dict[str, float]:
+        """What the votes say about the judges, criterion by criterion."""
+        main, by_criterion = assessments[0].score_name, {each.criterion.name: each.criterion for each in assessments}
+        scores: dict[str, float] = {}
+        for name, criterion in by_criterion.items():
+            verdicts = [each.verdict for each in assessments if each.criterion.name == name]
+            report = report_of_run(
+                verdicts,
+                criterion,
+                self.rules(),
+                samples=self.samples,
+                level=self.confidence_level,
+                seed=self.seed,
+            )
+            named = main if len(by_criterion) == 1 else f"{main}_{score_name_of([name], name)}"
+            scores |= panel_scores(named, report, with_intervals=self.return_confidence_interval)
+        return scores
 
     def _criterion(self, artifact: Criteria) -> Criterion:
         if not isinstance(artifact, CriteriaWithOptions):
@@ -132,8 +163,15 @@ class DirectJudge(JudgeMetric):
         self.settings([criterion.scale], has_values=criterion.has_values)
         return criterion
 
-    def _question(self, row: int, given: EvaluationInput, criterion: Criterion, response: Any) -> Question:
-        return Question(
+    def _question(
+        self,
+        row: int,
+        given: EvaluationInput,
+        criterion: Criterion,
+        response: Any,
+        pool: Union[ExamplePool, None],
+    ) -> Question:
+        question = Question(
             id=str(row),
             criterion=criterion,
             responses=(text_of(response),),
@@ -144,6 +182,7 @@ class DirectJudge(JudgeMetric):
             guidelines=self.guidelines,
             data_classification=getattr(given, "data_classification", None),
         )
+        return question if pool is None else pool.shown_to(question)
 
     def _aggregate(self, votes: Sequence[Vote], criterion: Criterion) -> Verdict:
         return self.rules().aggregate(votes, criterion)

@@ -1,0 +1,178 @@
+"""Judged cases that a judge is shown before its own: drawn from labelled rows, balanced over the labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evenhand.criteria import Criterion, fold_label
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.instances import context_of, field_of, is_missing, text_of, texts_of
+from evenhand.question import Example, Question
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplePool:
+    """The labelled cases of one criterion, from which every question draws its own.
+
+    Attributes:
+        cases: The cases.
+        number: How many each question is shown.
+        seed: Of the draws.
+    """
+
+    cases: tuple[Example, ...]
+    number: int
+    seed: int = 0
+
+    def shown_to(self, question: Question) -> Question:
+        """The question with its examples.
+
+        The labels are as equally frequent as the cases allow, which of them get one more and which cases stand for a
+        label is drawn, and so is the order in which they are shown. The draw depends on the seed, the instance
+        (``draw_key``) and the criterion, not on the order of the cases. The case that the question itself is about
+        (the same response in the same context) is never drawn, and no case is drawn twice.
+        """
+        key = question.draw_key or str(question.instance)
+        own = _identity(question.responses[0], question.context)
+        lots = {
+            place: self._lot(key, question.criterion.name, _identity(case.response, case.context), case.label)
+            for place, case in enumerate(self.cases)
+            if _identity(case.response, case.context) != own
+        }
+        drawn = self._balanced(lots, lambda label: self._lot(key, question.criterion.name, label))
+        shown = sorted(drawn, key=lambda place: self._lot("order", lots[place]))
+        return replace(question, examples=tuple(self.cases[place] for place in shown))
+
+    def _balanced(self, lots: Mapping[int, str], label_lot: Callable[[str], str]) -> list[int]:
+        """The places of the cases drawn: again and again a case of the label drawn least often so far."""
+        left: dict[str, list[int]] = {}
+        for place in sorted(lots, key=lots.__getitem__, reverse=True):
+            left.setdefault(self.cases[place].label, []).append(place)
+        drawn: list[int] = []
+        counts: Counter[str] = Counter()
+        taken: set[str] = set()
+        while len(drawn) < self.number and left:
+            label = min(left, key=lambda label: (counts[label], label_lot(label)))
+            place = left[label].pop()
+            if not left[label]:
+                del left[label]
+            identity = _identity(self.cases[place].response, self.cases[place].context)
+            if identity not in taken:
+                taken.add(identity)
+                counts[label] += 1
+                drawn.append(place)
+        return drawn
+
+    def _lot(self, *labels: str) -> str:
+        return hashlib.sha256(json.dumps([self.seed, *labels]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleFields:
+    """Where the rows hold what an example needs.
+
+    Attributes:
+        label: The field with the label; ``{system}`` stands for the response's field.
+        responses: The fields with responses.
+        context: Name shown -> field; None for the criterion's own context fields.
+        reference: The field with a known good answer.
+    """
+
+    label: str
+    responses: tuple[str, ...] = ("response",)
+    context: Mapping[str, str] | None = None
+    reference: str | None = None
+
+
+def check_number_of_examples(number: object, *, examples: object) -> None:
+    """Check how many examples are asked for.
+
+    Raises:
+        InvalidInputError: If it is no whole number from 1, or there are no examples to choose from.
+    """
+    if number is None:
+        return
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise InvalidInputError(f"num_examples is {number!r}; it must be a whole number of at least 1")
+    if not examples:
+        raise InvalidInputError(f"num_examples is {number!r}, but there are no examples to choose from: give examples")
+
+
+def example_pool(
+    rows: Sequence[Mapping[str, Any]],
+    criterion: Criterion,
+    fields: ExampleFields,
+    *,
+    number: int | None = None,
+    seed: int = 0,
+) -> ExamplePool:
+    """The cases of a criterion in labelled rows.
+
+    A row whose label or response is missing is no case of this criterion.
+
+    Args:
+        rows: With a response, its label, and the context fields of what is judged.
+        criterion: What the labels answer; they are labels of its options.
+        fields: Where they hold it.
+        number: How many cases a question is shown; None for one of each label that the rows have.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: If a label is no option, a field is missing, or no case is left.
+    """
+    cases = dict.fromkeys(
+        case
+        for row, given in enumerate(rows)
+        for response_field in fields.responses
+        if (case := _case(row, given, response_field, criterion, fields)) is not None
+    )
+    if not cases:
+        raise InvalidInputError(
+            f"the {len(rows)} rows of examples have no case of {criterion.name!r} with a response in "
+            f"{' or '.join(map(repr, fields.responses))} and a label in {fields.label!r}"
+        )
+    found = tuple(_example(*case) for case in cases)
+    labels = len({case.label for case in found})
+    return ExamplePool(cases=found, number=labels if number is None else number, seed=seed)
+
+
+_Case = tuple[str, str, tuple[tuple[str, str], ...]]
+
+
+def _example(response: str, label: str, context: tuple[tuple[str, str], ...]) -> Example:
+    return Example(response, label, dict(context))
+
+
+def _case(
+    row: int, given: Mapping[str, Any], response_field: str, criterion: Criterion, fields: ExampleFields
+) -> _Case | None:
+    try:
+        response = field_of(given, response_field, row, "the response of an example")
+        label = field_of(given, fields.label.replace("{system}", response_field), row, "the label of an example")
+        if is_missing(response) or is_missing(label):
+            return None
+        reference = None if fields.reference is None else given.get(fields.reference)
+        context = context_of(given, fields.context, criterion, row, texts_of(reference))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"row {row} of the examples cannot be shown: {error}") from error
+    return text_of(response), _label(text_of(label), criterion, row), tuple(context.items())
+
+
+def _label(label: str, criterion: Criterion, row: int) -> str:
+    """The option's own label."""
+    for option in criterion.options:
+        if fold_label(option.label) == fold_label(label):
+            return option.label
+    raise InvalidInputError(
+        f"row {row} of the examples has the label {label!r}, which is no option of {criterion.name!r}. "
+        + did_you_mean(label, criterion.labels)
+    )
+
+
+def _identity(response: str, context: Mapping[str, str]) -> str:
+    return json.dumps([response, sorted(context.items())])

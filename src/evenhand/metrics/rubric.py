@@ -1,0 +1,236 @@
+"""A rubric: a judge chooses an option of every criterion, and the options make one score."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union
+
+from evenhand.criteria import Rubric, Scale
+from evenhand.errors import InvalidInputError
+from evenhand.judging.examples import ExamplePool
+from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.settings import RunSettings
+from evenhand.judging.together import asked_together, check_calls
+from evenhand.metrics.assessing import AssessingJudge
+from evenhand.metrics.base import draw_key_of, interval_scores, score_name_of
+from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
+from evenhand.panel import PanelReport, report_of_run
+from evenhand.question import Question
+from evenhand.rubric_artifacts import load_rubric, rubric_artifact
+from evenhand.rubric_scoring import (
+    RubricResult,
+    length_penalty_of,
+    rubric_as_judged,
+    rubric_result,
+    summarize_rubric,
+)
+from evenhand.unitxt_bases import EvaluationInput, Maybe
+from evenhand.votes import MISSING_RESPONSE, Vote
+
+NO_RUBRIC = (
+    "the metric has no rubric: give a catalog id such as rubrics.evenhand.summarization, the path of a YAML or JSON "
+    "file, a dict, or a rubric"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricAssessment:
+    """What one instance maps to.
+
+    Attributes:
+        score_name: The main score's name.
+        evaluator: The judge's name in score names.
+        rubric: The rubric as it was judged.
+        result: The verdicts with all votes, and the score.
+    """
+
+    score_name: str
+    evaluator: str
+    rubric: Rubric
+    result: RubricResult
+
+
+class RubricJudge(AssessingJudge):
+    """A judge chooses an option of every criterion of a rubric, and their weighted values make the score.
+
+    The score of an instance is :func:`~evenhand.aggregation.rubric_score` of the options chosen (with
+    ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
+    is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
+    score would be at its worst and at its best option. All criteria of all instances are asked in one queue.
+
+    :class:`~evenhand.metrics.base.JudgeMetric` lists the other settings, and
+    :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples; ``criteria`` and ``criteria_field`` are not
+    for rubrics. Defaults of its own: ``flow="one_step"``, since a rubric asks many questions a response, and
+    ``check_positional_bias=False``, since the options stand in a random order.
+
+    Attributes:
+        rubric: What is judged: a catalog id, the path of a YAML or JSON file, a dict, an artifact, or a frozen
+            :class:`~evenhand.criteria.Rubric`.
+        calls: ``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric, in which a
+            missing or invalid entry leaves only its own criterion unscored.
+        shuffle_options: Show the options in a seeded random order of each instance and criterion, which is in each
+            vote; False shows them as written.
+        orders: Another order than ``shuffled``.
+        check_positional_bias: True shows each order's reverse too, and averages.
+        auto_na_option: Offer an option that says that it does not apply to each criterion that has none.
+        na_strategy: What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``,
+            ``partial`` or ``fail``.
+        na_partial: What ``partial`` counts, instead of what the rubric says.
+        length_penalty: Fields of :class:`~evenhand.aggregation.LengthPenalty`: what a response that is too long loses.
+    """
+
+    rubric: Any = None
+    calls: str = "per_criterion"
+    shuffle_options: bool = True
+    auto_na_option: bool = True
+    na_strategy: Maybe[str] = None
+    na_partial: Maybe[float] = None
+    length_penalty: Maybe[Dict[str, Any]] = None
+    orders: str = "shuffled"
+    check_positional_bias: Union[bool, float] = False
+    flow: str = "one_step"
+
+    def prepare(self) -> None:
+        """Make the rubric an artifact, which unitxt can copy and write."""
+        super().prepare()
+        if self.rubric is not None:
+            self.rubric = rubric_artifact(self.rubric)
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it."""
+        given = data.get("rubric")
+        if given is None or isinstance(given, str):
+            return data
+        return {**data, "rubric": self.rubric.to_dict()}
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        if self.criteria is not None or self.criteria_field is not None:
+            raise InvalidInputError(
+                "the metric judges a rubric and takes neither criteria nor criteria_field: give rubric, or use "
+                "metrics.evenhand.direct for one criterion"
+            )
+        for name in ("shuffle_options", "auto_na_option"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; accepted: True or False")
+        super().verify()
+        check_calls(self.calls, self.run_options(), examples=self.examples)
+        length_penalty_of(self.length_penalty)
+        if self.rubric is not None:
+            rubric = self.judged_rubric()
+            self.settings(self.scales(), has_values=all(criterion.has_values for criterion in rubric.criteria))
+            check_score_names(rubric)
+            self.example_pools(rubric.criteria)
+
+    def scales(self) -> Sequence[Scale]:
+        """The scales of the rubric's criteria."""
+        if self.rubric is None:
+            return ()
+        return tuple(dict.fromkeys(criterion.scale for criterion in self.judged_rubric().criteria))
+
+    def run_options(self) -> Dict[str, Any]:
+        """The options of the run, the order of the options among them."""
+        as_written = not self.shuffle_options and self.orders == "shuffled"
+        return {**super().run_options(), "orders": "given" if as_written else self.orders}
+
+    def judged_rubric(self) -> Rubric:
+        """The rubric as it is judged: with the NA options offered, and the metric's own NA strategy.
+
+        Raises:
+            InvalidInputError: If there is none.
+        """
+        if self.rubric is None:
+            raise InvalidInputError(NO_RUBRIC)
+        return rubric_as_judged(
+            load_rubric(self.rubric),
+            auto_na_option=self.auto_na_option,
+            na_strategy=self.na_strategy,
+            na_partial=self.na_partial,
+        )
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[RubricAssessment]:
+        """Judge all instances."""
+        inputs, rubric = list(evaluation_inputs_stream), self.judged_rubric()
+        pools = self.example_pools(rubric.criteria)
+        asked = [self._questions(row, given, rubric, pools) for row, given in enumerate(inputs)]
+        for criterion in rubric.criteria:
+            warn_of_left_out_context(criterion, self.given_context_fields())
+        votes = self.judge_each(asked, self._settings_of_calls())
+        name, evaluator = score_name_of([rubric.name], self.main_score), self.evaluator()
+        return [
+            RubricAssessment(name, evaluator, rubric, self._result(rubric, questions, cast))
+            for questions, cast in zip(asked, votes, strict=True)
+        ]
+
+    def reduce_one(self, intermidate: RubricAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance: the rubric's, and those of each criterion."""
+        main, result = intermidate.score_name, intermidate.result
+        score = math.nan if result.score is None else result.score
+        scores = instance_scores(main, intermidate.rubric, result, with_prompts=self.include_prompts_in_result)
+        return {main: score, f"{main}_using_{intermidate.evaluator}": score, **scores, "score_name": main}
+
+    def reduce(self, intermediates: List[RubricAssessment]) -> Dict[str, Any]:
+        """The global scores: the mean rubric score, that of each criterion, and how far they can be trusted."""
+        first = intermediates[0]
+        results, rubric, main = [each.result for each in intermediates], first.rubric, first.score_name
+        summary = summarize_rubric(results, rubric, level=self.confidence_level)
+        shown = self.return_confidence_interval
+        using = interval_scores(f"{main}_using_{first.evaluator}", summary.score, with_intervals=shown)
+        scores = global_scores(main, rubric, summary, self._panels(results, rubric), with_intervals=shown)
+        return {**scores, **using, "score_name": main}
+
+    def _settings_of_calls(self) -> RunSettings:
+        settings = self.settings()
+        return settings if self.calls == "per_criterion" else settings.asking(reasoning=self.flow != "verdict_only")
+
+    def _questions(
+        self, row: int, given: EvaluationInput, rubric: Rubric, pools: Dict[str, Union[ExamplePool, None]]
+    ) -> List[Question]:
+        """One question a criterion; none where there is no response to ask about."""
+        questions = []
+        for criterion in rubric.criteria:
+            response = self.response_of(given, criterion.prediction_field, row)
+            if is_missing(response):
+                continue
+            question = Question(
+                id=f"{row}/{criterion.name}",
+                criterion=criterion,
+                responses=(text_of(response),),
+                context=self.context_of(given, criterion, row),
+                references=texts_of(given[1]),
+                instance=row,
+                draw_key=draw_key_of(given),
+                guidelines=self.guidelines,
+                data_classification=getattr(given, "data_classification", None),
+            )
+            pool = pools[criterion.name]
+            questions.append(question if pool is None else pool.shown_to(question))
+        return asked_together(questions, "rubric") if self.calls == "per_item" else questions
+
+    def _result(self, rubric: Rubric, questions: Sequence[Question], votes: Sequence[Sequence[Vote]]) -> RubricResult:
+        cast = {question.criterion.name: each for question, each in zip(questions, votes, strict=True)}
+        rules = self.rules()
+        penalty = length_penalty_of(self.length_penalty)
+        return rubric_result(
+            [
+                rules.aggregate(cast[criterion.name], criterion) if criterion.name in cast else MISSING_RESPONSE
+                for criterion in rubric.criteria
+            ],
+            rubric,
+            expected=rules.scoring == "expected",
+            length_penalty=penalty.of(questions[0].responses[0]) if penalty is not None and questions else None,
+        )
+
+    def _panels(self, results: Sequence[RubricResult], rubric: Rubric) -> Dict[str, Union[PanelReport, None]]:
+        """Criterion name -> what the votes say about the judges."""
+        return {
+            criterion.name: report_of_run(
+                [result.verdicts[place] for result in results],
+                criterion,
+                self.rules(),
+                samples=self.samples,
+                level=self.confidence_level,
+                seed=self.seed,
+            )
+            for place, criterion in enumerate(rubric.criteria)
+        }

@@ -1,0 +1,274 @@
+"""From the verdicts on a rubric's criteria to one score a response, and from many responses to what is reported.
+
+:func:`rubric_result` is one response, :func:`summarize_rubric` many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from evenhand.aggregation import LengthPenalty, RubricScore, rubric_score
+from evenhand.aggregation.levels import Levels
+from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
+from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.scoring import ScoreSummary, summarize
+from evenhand.statistics import Interval, mean_intervals
+from evenhand.votes import UnscoredReason, Usage, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RubricResult:
+    """What the verdicts on one response come to.
+
+    Attributes:
+        verdicts: One a criterion, in the rubric's order.
+        unpenalized: The rubric's score before the length penalty, with what it rests on.
+        length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
+            response.
+        score: In [0, 1], less the penalty, not below 0; None when it is undefined.
+        raw_score: The weighted sum, less the penalty; None when nothing is counted.
+        bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
+            criterion whose options have no values plays no part. None where the rubric does not apply.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    unpenalized: RubricScore
+    length_penalty: float | None
+    score: float | None
+    raw_score: float | None
+    bounds: tuple[float, float] | None
+
+    @property
+    def unscored_reason(self) -> UnscoredReason | None:
+        """Why there is no score."""
+        return self.unpenalized.unscored_reason
+
+    @property
+    def na(self) -> bool:
+        """Whether no criterion applies, so that there is nothing to score."""
+        return self.score is None and self.unscored_reason is None
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the score leaves out criteria that are unscored."""
+        return self.score is not None and bool(self.unpenalized.unscored)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricSummary:
+    """What the results of ``num_instances`` responses come to.
+
+    Attributes:
+        num_instances: Responses judged.
+        num_unscored: Responses without a score for want of a readable verdict; they are not in ``score``.
+        num_incomplete: Responses whose score leaves out criteria that are unscored.
+        num_na: Responses to which no criterion applies; they are not in ``score`` either.
+        score: The mean rubric score; None when no response has one.
+        raw_score: The mean weighted sum, less the penalty.
+        score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
+        score_if_unscored_1: The same with the best option.
+        length_penalty: The mean penalty; None without one.
+        parse_rate: The share of the replies, over all criteria, that named an option.
+        unscored_votes: Reason -> number of votes without a selection.
+        reasks: How many times a judge was asked again.
+        usage: What all calls consumed.
+        criteria: Criterion name -> the summary of its verdicts.
+    """
+
+    num_instances: int
+    num_unscored: int
+    num_incomplete: int
+    num_na: int
+    score: Interval | None
+    raw_score: Interval | None
+    score_if_unscored_0: float | None
+    score_if_unscored_1: float | None
+    length_penalty: Interval | None
+    parse_rate: Interval | None
+    unscored_votes: Mapping[str, int]
+    reasks: int
+    usage: Usage
+    criteria: Mapping[str, ScoreSummary]
+
+
+def rubric_as_judged(
+    rubric: Rubric,
+    *,
+    auto_na_option: bool = True,
+    na_strategy: str | None = None,
+    na_partial: float | None = None,
+) -> Rubric:
+    """The rubric as a run judges it.
+
+    Args:
+        rubric: As it was written.
+        auto_na_option: Offer an option that says that it does not apply to each criterion that has none, criteria
+            whose options have no values included: whether a criterion applies is no matter of values.
+        na_strategy: Instead of the rubric's own.
+        na_partial: Instead of the rubric's own.
+
+    Raises:
+        UnknownRuleError: If there is no such strategy.
+        InvalidCriterionError: If ``na_partial`` is out of its range.
+    """
+    if na_strategy is not None and na_strategy not in get_args(NaStrategy):
+        raise UnknownRuleError(f"na_strategy is {na_strategy!r}. {did_you_mean(na_strategy, get_args(NaStrategy))}")
+    if na_partial is not None and (isinstance(na_partial, bool) or not isinstance(na_partial, int | float)):
+        raise InvalidInputError(f"na_partial is {na_partial!r}; it is a number in [0, 1]")
+    return Rubric(
+        name=rubric.name,
+        criteria=tuple(with_na_option(each) if auto_na_option else each for each in rubric.criteria),
+        description=rubric.description,
+        na_strategy=rubric.na_strategy if na_strategy is None else cast(NaStrategy, na_strategy),
+        na_partial=rubric.na_partial if na_partial is None else na_partial,
+    )
+
+
+def rubric_result(
+    verdicts: Sequence[Verdict], rubric: Rubric, *, expected: bool = False, length_penalty: float | None = None
+) -> RubricResult:
+    """The rubric's score of one response; see :func:`~evenhand.aggregation.rubric_score`.
+
+    Args:
+        verdicts: One a criterion, in the rubric's order.
+        rubric: Gives weights, values and the NA strategy.
+        expected: Weigh the number that each verdict was aggregated to (``scoring="expected"``), and not the value of
+            the option that is nearest to it.
+        length_penalty: What the response's length takes.
+
+    Example:
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> rubric = Rubric(name="answer", criteria=(yes_no_criterion("correct", "…"), yes_no_criterion("polite", "…")))
+        >>> met, unread = Verdict(selected_index=0, value=1.0, aggregated_value=1.0), Verdict(unscored_reason="empty")
+        >>> result = rubric_result([met, unread], rubric, length_penalty=0.25)
+        >>> result.score, result.bounds
+        (0.75, (0.25, 0.75))
+    """
+    weighed = [_weighed(verdict, expected=expected) for verdict in verdicts]
+    score = rubric_score(weighed, rubric)
+    taken = length_penalty or 0.0
+    applies = score.score is not None or score.unscored_reason is not None
+    extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in _pairs(verdicts, rubric)]
+    limits = [rubric_score([pair[side] for pair in extremes], rubric).score for side in (0, 1)]
+    return RubricResult(
+        verdicts=tuple(verdicts),
+        unpenalized=score,
+        length_penalty=length_penalty,
+        score=_less(score.score, taken),
+        raw_score=None if score.raw_score is None else score.raw_score - taken,
+        bounds=(_known(_less(limits[0], taken), 0.0), _known(_less(limits[1], taken), 1.0)) if applies else None,
+    )
+
+
+def summarize_rubric(results: Sequence[RubricResult], rubric: Rubric, *, level: float = 0.95) -> RubricSummary:
+    """Scores with intervals over responses; one result a response, each a cluster with all its votes.
+
+    Args:
+        results: One a response.
+        rubric: Whose criteria were judged.
+        level: Of the intervals.
+    """
+    together = summarize(
+        [Verdict(votes=tuple(vote for verdict in result.verdicts for vote in verdict.votes)) for result in results],
+        level=level,
+    )
+    penalties = [result.length_penalty for result in results]
+    greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
+    weights = [criterion.weight for criterion in rubric.criteria]
+    lowest, highest = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
+    limits = [result.bounds for result in results if result.bounds is not None]
+    return RubricSummary(
+        num_instances=len(results),
+        num_unscored=sum(result.score is None and not result.na for result in results),
+        num_incomplete=sum(result.incomplete for result in results),
+        num_na=sum(result.na for result in results),
+        score=_mean([result.score for result in results], level, (0.0, 1.0)),
+        raw_score=_mean([result.raw_score for result in results], level, (lowest - greatest, highest)),
+        score_if_unscored_0=float(np.mean([low for low, _ in limits])) if limits else None,
+        score_if_unscored_1=float(np.mean([high for _, high in limits])) if limits else None,
+        length_penalty=_mean(penalties, level, (0.0, max(greatest, 1.0))),
+        parse_rate=together.parse_rate,
+        unscored_votes=together.unscored_votes,
+        reasks=together.reasks,
+        usage=together.usage,
+        criteria=MappingProxyType(
+            {
+                criterion.name: summarize([result.verdicts[place] for result in results], level=level)
+                for place, criterion in enumerate(rubric.criteria)
+            }
+        ),
+    )
+
+
+def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:
+    """The penalty that the fields of :class:`~evenhand.aggregation.LengthPenalty` describe.
+
+    Raises:
+        InvalidInputError: If there is no such field, or its value is not accepted.
+    """
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        accepted = [field.name for field in fields(LengthPenalty)]
+        for name, value in given.items():
+            if name not in accepted:
+                raise InvalidInputError(f"length_penalty has no field {name!r}. {did_you_mean(name, accepted)}")
+            if name != "sections" and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise InvalidInputError(f"length_penalty has {name}={value!r}; it is a number")
+        given = LengthPenalty(**given)
+    if not isinstance(given, LengthPenalty):
+        raise InvalidInputError(
+            f"length_penalty is {given!r}; give its fields, as {{'free_budget': 300, 'max_cap': 600}}, or None"
+        )
+    if given.sections == "thinking":
+        raise InvalidInputError(
+            "length_penalty has sections='thinking', but what is judged is one text, of which no part is known to be "
+            "thinking; accepted: 'all' or 'output'"
+        )
+    return given
+
+
+def _pairs(verdicts: Sequence[Verdict], rubric: Rubric) -> list[tuple[Verdict, Criterion]]:
+    return list(zip(verdicts, rubric.criteria, strict=True))
+
+
+def _weighed(verdict: Verdict, *, expected: bool) -> Verdict:
+    return verdict.model_copy(update={"value": verdict.aggregated_value}) if expected else verdict
+
+
+def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tuple[Verdict, Verdict]:
+    """The verdict with the worst and with the best value that it could have, had every vote been readable."""
+    if verdict.na or not criterion.has_values:
+        return verdict, verdict
+    weighed = _weighed(verdict, expected=expected).value
+    if verdict.bounds is None:
+        values = [option.value for option in criterion.options if option.value is not None]
+        low, high = (min(values), max(values)) if weighed is None else (weighed, weighed)
+    else:
+        low, high = verdict.bounds
+        if not expected:
+            levels = Levels.of(criterion)
+            low, high = (levels.number(levels.snap(limit)) for limit in (low, high))
+    ordered = (low, high) if criterion.weight >= 0 else (high, low)
+    worst, best = (Verdict(value=value, aggregated_value=value) for value in ordered)
+    return worst, best
+
+
+def _less(score: float | None, taken: float) -> float | None:
+    return None if score is None else max(score - taken, 0.0)
+
+
+def _known(limit: float | None, otherwise: float) -> float:
+    return otherwise if limit is None else limit
+
+
+def _mean(values: Sequence[float | None], level: float, bounds: tuple[float, float]) -> Interval | None:
+    numbers = np.array([np.nan if value is None else value for value in values])
+    (interval,) = mean_intervals(np.clip(numbers, *bounds), level=level, bounds=bounds)
+    return interval
