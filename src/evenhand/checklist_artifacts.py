@@ -4,12 +4,13 @@ An artifact holds its items as the plain data of a checklist's document (see :mo
 the catalog as in a file that a user writes, and is read by the same reader.
 """
 
+from collections.abc import Mapping
 from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Checklist
 from evenhand.documents import checklist_document, read_checklist
-from evenhand.errors import ArtifactError
-from evenhand.references import document_of, shown
+from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.references import document_of, names_a_file, shown
 from evenhand.unitxt_bases import Artifact, Maybe
 
 
@@ -55,6 +56,35 @@ def load_checklist(reference: object) -> Checklist:
         raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a checklist")
     referent = document_of(reference, "checklist")
     return read_checklist(referent.data, referent.what, name=referent.name or "checklist")
+
+
+def load_checklist_of_row(given: object, what: str) -> Checklist:
+    """The checklist that a row of data holds, or names by its catalog id. Files are not read.
+
+    Args:
+        given: A list of questions or of items, a mapping, a JSON text of one of these, or an id.
+        what: It is called in messages.
+
+    Raises:
+        ArtifactError: If it is something else, or the id is not that of a checklist.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    if isinstance(given, str) and names_a_file(given):
+        raise ArtifactError(
+            f"{what} is {shown(given)}, the name of a file, and no file is read because a row of data names it: put "
+            "the questions into the row, or the id of a checklist such as 'checklists.evenhand.summary'"
+        )
+    if not isinstance(given, (str, list, tuple, Mapping)) or not given:
+        raise ArtifactError(
+            f"{what} is {shown(given)}; a row's checklist is a list of questions, a list or mapping of items, or the "
+            "id of a checklist such as 'checklists.evenhand.summary'"
+        )
+    try:
+        return load_checklist(given)
+    except ArtifactError as error:
+        raise ArtifactError(f"{what}: {error}") from error
+    except InvalidCriterionError as error:
+        raise InvalidCriterionError(f"{what}: {error}") from error
 
 
 def checklist_artifact(reference: object) -> EvenhandChecklist:

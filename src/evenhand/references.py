@@ -58,7 +58,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         return Referent(plain(list(reference), shown(reference)), shown(reference))
     if isinstance(reference, str) and reference.lstrip().startswith(("{", "[")):
         return Referent(parse_json(reference, "the JSON text"), shown(reference))
-    if isinstance(reference, Path) or (isinstance(reference, str) and _names_a_file(reference)):
+    if isinstance(reference, Path) or (isinstance(reference, str) and names_a_file(reference)):
         path = Path(reference).expanduser()
         what = f"the {kind} file {str(path)!r}" if kind else f"the file {str(path)!r}"
         return Referent(read_document(path, what), what, path.stem)
@@ -94,8 +94,10 @@ def shown(reference: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
-def _names_a_file(reference: str) -> bool:
-    """Whether a text is a path and no catalog id, which has neither a slash nor an ending."""
+def names_a_file(reference: str) -> bool:
+    """Whether a text is a path: neither JSON nor a catalog id, which has no slash and no ending of a file."""
+    if reference.lstrip().startswith(("{", "[")):
+        return False
     return (
         reference.strip().lower().endswith(FILE_ENDINGS)
         or "/" in reference.partition("[")[0]

@@ -5,6 +5,7 @@ from pathlib import Path
 import evenhand.artifacts
 import evenhand.checklist_artifacts
 import evenhand.engines.artifacts
+import evenhand.metrics.checklist
 import evenhand.metrics.direct
 import evenhand.metrics.pairwise
 import evenhand.metrics.rubric

@@ -3,6 +3,14 @@
 Read :func:`aggregate` first: it is the one way from the votes on a question to a verdict, in every mode.
 """
 
+from evenhand.aggregation.checklist_items import (
+    ItemReason,
+    ItemResult,
+    item_results,
+    met_answers,
+    verdict_answer,
+    verdict_confidence,
+)
 from evenhand.aggregation.checklist_score import (
     ChecklistScore,
     ChecklistSummary,
@@ -10,10 +18,10 @@ from evenhand.aggregation.checklist_score import (
     category_pass_rates,
     check_primary_score,
     checklist_scores,
+    possible_scores,
     score_answers,
+    score_items,
     summarize_checklists,
-    verdict_answer,
-    verdict_confidence,
 )
 from evenhand.aggregation.collapse import SELECTED, Scoring
 from evenhand.aggregation.early_stop import check_confidence, draws_are_settled, posterior_of_lead
@@ -52,6 +60,8 @@ __all__ = [
     "ChecklistScore",
     "ChecklistSummary",
     "ConfidenceLevel",
+    "ItemReason",
+    "ItemResult",
     "LengthPenalty",
     "PrimaryScore",
     "RubricScore",
@@ -70,9 +80,13 @@ __all__ = [
     "confidence_level",
     "confident_answer",
     "draws_are_settled",
+    "item_results",
+    "met_answers",
+    "possible_scores",
     "posterior_of_lead",
     "rubric_score",
     "score_answers",
+    "score_items",
     "summarize_checklists",
     "verdict_answer",
     "verdict_confidence",

@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from evenhand.aggregation.checklist_items import (
+    DEFAULT_RULES,
+    ItemResult,
+    item_results,
+    met_answers,
+    possible_confidences,
+    verdict_answer,
+)
 from evenhand.aggregation.rules import average_of
-from evenhand.aggregation.yes_no import Answer, relative_confidence
+from evenhand.aggregation.vote_rules import VoteRules
+from evenhand.aggregation.yes_no import Answer
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.votes import Verdict
@@ -145,44 +154,81 @@ def score_answers(
 
 
 def checklist_scores(
-    verdicts: Sequence[Verdict], checklist: Checklist, *, primary: PrimaryScore = "pass_rate"
+    verdicts: Sequence[Verdict],
+    checklist: Checklist,
+    *,
+    primary: PrimaryScore = "pass_rate",
+    rules: VoteRules = DEFAULT_RULES,
 ) -> ChecklistScore:
     """The scores of one checklist from one verdict per item, in the checklist's order.
 
-    A verdict of value 1 is yes, of value 0 no. An item's confidence is the mean of P(yes) / (P(yes) + P(no)) over the
-    scored votes that carry probabilities.
+    What an item counts, its prerequisites and its confidence is said in :func:`~evenhand.aggregation.item_results`.
+
+    Args:
+        verdicts: A verdict of value 1 is yes, of value 0 no.
+        checklist: Whose items they are.
+        primary: The score that ``primary_score`` is.
+        rules: How the votes became verdicts, and how little mass log-probabilities may cover.
 
     Raises:
         InvalidInputError: If there are more or fewer verdicts than items.
         UnknownRuleError: If ``primary`` names no score.
     """
-    _check_lengths(len(checklist.items), {"verdicts": verdicts})
+    return score_items(item_results(verdicts, checklist, rules=rules), primary=primary)
+
+
+def score_items(items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate") -> ChecklistScore:
+    """The scores of the items of one checklist."""
     return score_answers(
-        [verdict_answer(verdict) for verdict in verdicts],
-        [item.weight for item in checklist.items],
-        confidences=[verdict_confidence(verdict) for verdict in verdicts],
+        [result.answer for result in items],
+        [result.item.weight for result in items],
+        confidences=[result.confidence for result in items],
         primary=primary,
     )
 
 
-def verdict_answer(verdict: Verdict) -> Answer | None:
-    """The answer that a verdict on a yes/no question gives; None when it is unscored."""
-    if verdict.na:
-        return "na"
-    if verdict.value is None:
-        return None
-    return "yes" if verdict.value > 0.5 else "no"
+def possible_scores(
+    verdicts: Sequence[Verdict],
+    checklist: Checklist,
+    *,
+    primary: PrimaryScore = "pass_rate",
+    rules: VoteRules = DEFAULT_RULES,
+) -> tuple[float, float] | None:
+    """The least and the greatest primary score if every answer that is missing had been given.
+
+    An unanswered item, and every unscored vote on an item that is answered, counts as a no for the least and as a yes
+    for the greatest; prerequisites are looked at after that. None where every item is NA, so that there is no score.
+
+    Raises:
+        InvalidInputError: If there are more or fewer verdicts than items.
+        UnknownRuleError: If ``primary`` names no score.
+    """
+    judged = [_possible_answers(verdict) for verdict in verdicts]
+    confidences = [possible_confidences(verdict, rules=rules) for verdict in verdicts]
+    _check_lengths(len(checklist.items), {"verdicts": verdicts})
+    needed = {item.name: item.prerequisites for item in checklist.items}
+    limits = []
+    for end in (0, 1):
+        own = {item.name: answers[end] for item, answers in zip(checklist.items, judged, strict=True)}
+        met = met_answers(own, needed)
+        failed = [met[name] != own[name] for name in own]
+        score = score_answers(
+            list(met.values()),
+            [item.weight for item in checklist.items],
+            confidences=[0.0 if fails else one[end] for fails, one in zip(failed, confidences, strict=True)],
+            primary=primary,
+        )
+        limits.append(score.primary_score)
+    low, high = limits
+    return None if low is None or high is None else (low, high)
 
 
-def verdict_confidence(verdict: Verdict) -> float | None:
-    """The mean confidence of the votes on a yes/no question (yes is option 0); None without probabilities."""
-    confidences = [
-        relative_confidence(vote.probabilities[0], vote.probabilities[1])
-        for vote in verdict.votes
-        if vote.scored and vote.probabilities is not None
-    ]
-    known = [confidence for confidence in confidences if confidence is not None]
-    return average_of(known) if known else None
+def _possible_answers(verdict: Verdict) -> tuple[Answer, Answer]:
+    answer = verdict_answer(verdict)
+    if verdict.bounds is not None and answer != "na":
+        low, high = verdict.bounds
+        return ("yes" if low > 0.5 else "no", "yes" if high > 0.5 else "no")
+    return ("no", "yes") if answer is None else (answer, answer)
 
 
 def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.criteria import Criterion
+from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import without_lone_surrogates
 
@@ -64,7 +64,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 def context_of(
     row: Mapping[str, Any],
     fields: Mapping[str, str] | None,
-    criterion: Criterion,
+    criterion: Criterion | Checklist,
     instance: int,
     references: Sequence[str] = (),
 ) -> dict[str, str]:
@@ -86,7 +86,7 @@ def context_of(
     setting = "context_fields"
     if fields is None:
         fields = criterion.context_fields
-        setting = f"the criterion {criterion.name!r} (map it with context_fields={{name: your field}})"
+        setting = f"{_named(criterion)} (map it with context_fields={{name: your field}})"
     context = {}
     for name, field in fields.items():
         if field in REFERENCE_FIELDS and field not in row and references:
@@ -98,7 +98,7 @@ def context_of(
     return context
 
 
-def warn_of_left_out_context(criterion: Criterion, fields: Mapping[str, str] | None) -> None:
+def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:
     """Warn when the context fields given leave out what the criterion is judged by."""
     if not fields:  # showing nothing is a decision
         return
@@ -106,8 +106,12 @@ def warn_of_left_out_context(criterion: Criterion, fields: Mapping[str, str] | N
     left_out = [name for name, field in criterion.context_fields.items() if name not in shown and field not in shown]
     if left_out:
         warnings.warn(
-            f"the criterion {criterion.name!r} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
+            f"{_named(criterion)} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
             "out, so the judge will not see it: add it, or leave context_fields out",
             LeftOutContextWarning,
             stacklevel=3,
         )
+
+
+def _named(criterion: Criterion | Checklist) -> str:
+    return f"the {type(criterion).__name__.lower()} {criterion.name!r}"

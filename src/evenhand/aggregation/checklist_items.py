@@ -1,0 +1,212 @@
+"""From the verdicts on a checklist's items to what each item counts: its answer, its confidence, its prerequisites."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from typing import Literal
+
+from evenhand.aggregation.collapse import Scoring
+from evenhand.aggregation.rules import average_of
+from evenhand.aggregation.verdict import aggregate
+from evenhand.aggregation.vote_rules import VoteRules
+from evenhand.aggregation.yes_no import Answer, ConfidenceLevel, confidence_level
+from evenhand.criteria import Checklist, ChecklistItem, Criterion
+from evenhand.errors import InvalidInputError
+from evenhand.votes import UnscoredReason, Verdict, Vote
+
+ItemReason = UnscoredReason | Literal["prerequisite", "prerequisite_unanswered"]
+DEFAULT_RULES = VoteRules()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What one item of a checklist came to.
+
+    Attributes:
+        item: The item.
+        verdict: What the judges said to its question, with all votes.
+        answer: What it counts, after its prerequisites; None when it is unanswered.
+        confidence: The probability of yes; 0 for an item that its prerequisite fails. None where nothing but a single
+            plain answer is known, and for an item that is NA or unanswered.
+        covered_mass: The mean of P(yes) + P(no) over the votes that have log-probabilities; None without any.
+        reason: Why it is unanswered; or ``prerequisite``, which makes it a no whatever was said to its own question.
+    """
+
+    item: ChecklistItem
+    verdict: Verdict
+    answer: Answer | None
+    confidence: float | None = None
+    covered_mass: float | None = None
+    reason: ItemReason | None = None
+
+    @property
+    def judged(self) -> Answer | None:
+        """The answer to its own question, whatever its prerequisites."""
+        return verdict_answer(self.verdict)
+
+    @property
+    def confidence_level(self) -> ConfidenceLevel | None:
+        """The confidence in five steps."""
+        return None if self.confidence is None else confidence_level(self.confidence)
+
+    @property
+    def reasoning(self) -> str | None:
+        """The reasons of one of the votes that the answer rests on."""
+        return self.verdict.assessment
+
+
+def item_results(
+    verdicts: Sequence[Verdict], checklist: Checklist, *, rules: VoteRules = DEFAULT_RULES
+) -> tuple[ItemResult, ...]:
+    """What each item came to, from one verdict per item in the checklist's order.
+
+    Args:
+        verdicts: A verdict of value 1 is yes, of value 0 no.
+        checklist: Whose items they are.
+        rules: How the votes became verdicts, and how little mass log-probabilities may cover.
+
+    Raises:
+        InvalidInputError: If there are more or fewer verdicts than items.
+    """
+    _check_count(verdicts, checklist)
+    judged = {item.name: verdict_answer(verdict) for item, verdict in zip(checklist.items, verdicts, strict=True)}
+    met = met_answers(judged, {item.name: item.prerequisites for item in checklist.items})
+    return tuple(
+        _item_result(item, verdict, judged[item.name], met[item.name], rules)
+        for item, verdict in zip(checklist.items, verdicts, strict=True)
+    )
+
+
+def _item_result(
+    item: ChecklistItem, verdict: Verdict, judged: Answer | None, answer: Answer | None, rules: VoteRules
+) -> ItemResult:
+    reason: ItemReason | None = None
+    confidence = verdict_confidence(verdict, rules=rules) if answer in {"yes", "no"} else None
+    if answer == "no" and judged != "no":
+        reason, confidence = "prerequisite", 0.0
+    elif answer is None:
+        reason = "prerequisite_unanswered" if judged == "yes" else verdict.unscored_reason or "no_match"
+    return ItemResult(item, verdict, answer, confidence, verdict_covered_mass(verdict), reason)
+
+
+def _check_count(verdicts: Sequence[Verdict], checklist: Checklist) -> None:
+    if len(verdicts) != len(checklist.items):
+        raise InvalidInputError(
+            f"{len(verdicts)} verdicts for {len(checklist.items)} checklist items; give one per item"
+        )
+
+
+def met_answers(
+    answers: Mapping[str, Answer | None], prerequisites: Mapping[str, Sequence[str]], *, transitive: bool = True
+) -> dict[str, Answer | None]:
+    """What the items count once their prerequisites are looked at: an item is met if it and all of them are.
+
+    A yes needs a yes to its own question and prerequisites none of which failed. What is unknown stays unknown, and
+    never becomes a no (Kleene's three-valued *and*):
+
+    - a prerequisite that is not met makes the item a no, also where its own question has no answer;
+    - a prerequisite without an answer leaves a yes unanswered, and a no a no;
+    - a prerequisite that is NA does not apply, and so cannot fail: it is left out;
+    - an item that is NA itself stays NA.
+
+    Args:
+        answers: Item -> the answer to its own question, None where there is none.
+        prerequisites: Item -> the items that it needs, without a circle; an item that is not named needs none.
+        transitive: A prerequisite fails too if one of its own does. Without it only its own answer counts, as where
+            all ancestors are listed (so do Zhuge et al., 2024, "Agent-as-a-Judge").
+
+    Returns:
+        One answer an item, in the order of ``answers``.
+
+    Example:
+        >>> met_answers({"runs": "no", "fast": "yes"}, {"fast": ["runs"]})
+        {'runs': 'no', 'fast': 'no'}
+        >>> met_answers({"runs": None, "fast": "yes", "short": "no"}, {"fast": ["runs"], "short": ["runs"]})
+        {'runs': None, 'fast': None, 'short': 'no'}
+    """
+    met: dict[str, Answer | None] = {}
+    for name in TopologicalSorter({name: prerequisites.get(name, ()) for name in answers}).static_order():
+        found = met if transitive else answers
+        met[name] = _both(answers[name], [found[needed] for needed in prerequisites.get(name, ())])
+    return {name: met[name] for name in answers}
+
+
+def _both(own: Answer | None, needed: Sequence[Answer | None]) -> Answer | None:
+    if own == "na":
+        return "na"
+    if own == "no" or "no" in needed:
+        return "no"
+    return None if own is None or None in needed else "yes"
+
+
+def verdict_answer(verdict: Verdict) -> Answer | None:
+    """The answer that a verdict on a yes/no question gives; None when it is unscored."""
+    if verdict.na:
+        return "na"
+    if verdict.value is None:
+        return None
+    return "yes" if verdict.value > 0.5 else "no"
+
+
+def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> float | None:
+    """The probability of yes according to the votes on a yes/no question (yes is option 0).
+
+    A vote whose log-probabilities cover at least ``rules.min_mass`` counts P(yes) / (P(yes) + P(no)), any other one 1
+    or 0 for what it answers. They are averaged as all votes are: over the draws of an order, the orders of a judge, and
+    the judges (weighted where the panel's rule is ``weighted``). Without log-probabilities that is the share of yes.
+
+    Returns:
+        The mean; None where no vote is scored, and for a single vote without log-probabilities: one answer says
+        nothing about how sure it is.
+    """
+    scored = [vote for vote in verdict.votes if vote.scored]
+    if not scored or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)):
+        return None
+    return _mean_verdict(verdict.votes, rules).aggregated_value
+
+
+def possible_confidences(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[float, float]:
+    """The confidence if every unscored vote had said no, and if every one had said yes."""
+    if not any(vote.scored for vote in verdict.votes):
+        return (0.0, 1.0)
+    mean = _mean_verdict(verdict.votes, rules)
+    if mean.bounds is not None:
+        return mean.bounds
+    value = mean.aggregated_value
+    return (0.0, 1.0) if value is None else (value, value)
+
+
+def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
+    """The votes under the rule that averages values, which are probabilities here."""
+    weighted = rules.panel_rule("binary") == "weighted"
+    return aggregate(
+        votes,
+        _AVERAGED[any(vote.na or len(vote.probabilities or ()) > 2 for vote in votes)],
+        "weighted_mean" if weighted else "mean",
+        on_position_bias=rules.on_position_bias,
+        scoring=Scoring(expected=True, min_mass=rules.min_mass),
+    )
+
+
+_AVERAGED: Mapping[bool, Criterion] = {
+    na: ChecklistItem(question="Is it so?", name="item", na=na).as_criterion().model_copy(update={"scale": "ordinal"})
+    for na in (False, True)
+}
+"""The options of an item, without NA and with it, whose values are averaged."""
+
+
+def _is_covered(vote: Vote, min_mass: float) -> bool:
+    mass = _covered_mass(vote)
+    return mass is not None and mass > 0 and mass >= min_mass - 1e-9
+
+
+def _covered_mass(vote: Vote) -> float | None:
+    return None if vote.probabilities is None else vote.probabilities[0] + vote.probabilities[1]
+
+
+def verdict_covered_mass(verdict: Verdict) -> float | None:
+    """The mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any."""
+    masses = [mass for vote in verdict.votes if vote.scored and (mass := _covered_mass(vote)) is not None]
+    return average_of(masses) if masses else None

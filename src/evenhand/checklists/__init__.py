@@ -1,0 +1,28 @@
+"""Checking responses by a checklist: what is asked, what the answers come to, and what many of them say together.
+
+Shared by the unitxt metric and by the table. :class:`Checking` is where to begin.
+"""
+
+from evenhand.checklists.checking import (
+    CHECKLIST_OPTIONS,
+    Checking,
+    ChecklistOptions,
+    CheckMode,
+    Subject,
+)
+from evenhand.checklists.report import CategoryReport, ChecklistReport, ItemReport, report_checklists
+from evenhand.checklists.result import ChecklistResult, Metric
+
+__all__ = [
+    "CHECKLIST_OPTIONS",
+    "CategoryReport",
+    "CheckMode",
+    "Checking",
+    "ChecklistOptions",
+    "ChecklistReport",
+    "ChecklistResult",
+    "ItemReport",
+    "Metric",
+    "Subject",
+    "report_checklists",
+]

@@ -1,0 +1,208 @@
+"""Checklists: a judge answers yes/no questions about each response."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union
+
+from evenhand.checklist_artifacts import checklist_artifact, load_checklist, load_checklist_of_row
+from evenhand.checklists import (
+    CHECKLIST_OPTIONS,
+    Checking,
+    ChecklistResult,
+    Subject,
+    report_checklists,
+)
+from evenhand.criteria import Checklist, Scale
+from evenhand.errors import InvalidInputError
+from evenhand.judging.instances import context_of, field_of, is_missing, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base import JudgeMetric, draw_key_of, score_name_of
+from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
+from evenhand.unitxt_bases import EvaluationInput, Maybe
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedInstance:
+    """What one instance maps to.
+
+    Attributes:
+        score_name: The main score's name in this evaluation.
+        evaluator: The judge's name in score names.
+        result: What the answers come to.
+    """
+
+    score_name: str
+    evaluator: str
+    result: ChecklistResult
+
+
+class ChecklistJudge(JudgeMetric):
+    """A judge answers the yes/no questions of a checklist about each response.
+
+    The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
+    unreadable is unanswered, with its reason, and never a no. The main score is the primary metric, under the
+    checklist's name, with which the names of all other scores begin; the scores that every checklist has, such as
+    ``pass_rate``, stand under their own names too, for recipes with one checklist.
+
+    :class:`~evenhand.metrics.base.JudgeMetric` lists the settings that all judges share; of these ``criteria``,
+    ``criteria_field``, ``flow``, ``scoring`` and ``generate_summaries`` do not belong here, and are refused.
+    ``check_positional_bias=True`` shows the items (with ``mode="item"``: yes and no) in the reverse order too, and
+    measures how often an answer changes with that. With ``stop_early`` draws end when an answer is settled, so that
+    the share of yes among them leans to that answer.
+
+    Attributes:
+        checklist: An artifact, its catalog id, a file, a list of questions, or a frozen
+            :class:`~evenhand.criteria.Checklist`.
+        checklist_field: The task data field that holds each instance's own checklist: a list of questions or of items,
+            a mapping, or the id of a checklist.
+        mode: ``batch``: one call answers all items; ``item``: one call an item.
+        primary_metric: ``pass`` (the share of yes), ``weighted`` (by the items' weights) or ``normalized`` (the mean
+            probability of yes, which asks for log-probabilities).
+        capture_reasoning: Ask for a sentence of reasons before each answer.
+        use_logprobs: Ask for log-probabilities; by default where ``primary_metric`` needs them.
+        allow_na: Offer N/A as an answer to every item (True) or to none (False); by default the items say.
+        shuffle_items: Show the items of a call in a seeded random order, another one for each instance.
+    """
+
+    main_score: str = "checklist"
+    check_positional_bias: Union[bool, float] = False
+
+    checklist: Any = None
+    checklist_field: Maybe[str] = None
+    mode: str = "batch"
+    primary_metric: str = "pass"
+    capture_reasoning: bool = False
+    use_logprobs: Maybe[bool] = None
+    allow_na: Maybe[bool] = None
+    shuffle_items: bool = False
+
+    def prepare(self) -> None:
+        """Check what the checklist is, and make it an artifact, which unitxt can copy and write."""
+        super().prepare()
+        if self.checklist is not None:
+            self.checklist = checklist_artifact(self.checklist)
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it."""
+        if isinstance(data.get("checklist"), Checklist):
+            return {**data, "checklist": self.checklist.to_dict()}
+        return data
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        for name in ("criteria", "criteria_field"):
+            if getattr(self, name) is not None:
+                raise InvalidInputError(
+                    f"a checklist judge has no {name}, and it is {getattr(self, name)!r}: give checklist, or "
+                    "checklist_field for a checklist in each row"
+                )
+        if self.checklist is not None and self.checklist_field is not None:
+            raise InvalidInputError(
+                f"both checklist and checklist_field={self.checklist_field!r} are given: give one of them"
+            )
+        super().verify()
+
+    def scales(self) -> Sequence[Scale]:
+        """Every item is a yes/no question."""
+        return ("binary",)
+
+    def checking(self) -> Checking:
+        """How the checklist is put to the judges, checked."""
+        options = {name: getattr(self, name) for name in CHECKLIST_OPTIONS}
+        return Checking.from_options(options, self.run_options())
+
+    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
+        """The run's settings, checked; the items of every checklist are of one scale and have values."""
+        del scales, has_values
+        return self.checking().settings
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[CheckedInstance]:
+        """Judge all instances."""
+        inputs = list(evaluation_inputs_stream)
+        checking = self.checking()
+        checklists = [checking.offered(checklist) for checklist in self.checklists(inputs)]
+        name = score_name_of((checklist.name for checklist in checklists), self.main_score)
+        subjects = [
+            self._subject(row, given, checklist)
+            for row, (given, checklist) in enumerate(zip(inputs, checklists, strict=True))
+        ]
+        asked = [
+            () if subject is None else checking.questions(checklist, subject)
+            for subject, checklist in zip(subjects, checklists, strict=True)
+        ]
+        for checklist in {checklist.name: checklist for checklist in checklists}.values():
+            warn_of_left_out_context(checklist, self.given_context_fields())
+        votes = self.judge_each(asked, checking.settings)
+        evaluator = self.evaluator()
+        return [
+            CheckedInstance(name, evaluator, checking.result(checklist, cast or None))
+            for checklist, cast in zip(checklists, votes, strict=True)
+        ]
+
+    def checklists(self, inputs: Sequence[EvaluationInput]) -> list[Checklist]:
+        """One checklist an instance: the metric's own, or the one that the instance holds or names.
+
+        Raises:
+            InvalidInputError: If neither is given, or a row has none.
+            ArtifactError: If an instance names something that is not a checklist.
+        """
+        if self.checklist is not None:
+            return [load_checklist(self.checklist)] * len(inputs)
+        if self.checklist_field is None:
+            raise InvalidInputError(
+                "the metric has neither checklist nor checklist_field: give checklist (a catalog id such as "
+                "checklists.evenhand.summary, a file, or a list of questions), or the task data field that holds each "
+                "instance's own"
+            )
+        known: dict[str, Checklist] = {}
+        found = []
+        for row, (_, _, task_data) in enumerate(inputs):
+            given = field_of(task_data, self.checklist_field, row, "checklist_field")
+            key = repr(given)
+            if key not in known:
+                known[key] = load_checklist_of_row(given, f"the field {self.checklist_field!r} of instance {row}")
+            found.append(known[key])
+        return found
+
+    def reduce_one(self, intermidate: CheckedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance."""
+        scores = instance_scores(intermidate.result, with_prompts=self.include_prompts_in_result)
+        return _named(scores, intermidate)
+
+    def reduce(self, intermediates: List[CheckedInstance]) -> Dict[str, Any]:
+        """The global scores: those of the instances with intervals, and what each question tells."""
+        results = [intermediate.result for intermediate in intermediates]
+        report = report_checklists(results, level=self.confidence_level, seed=self.seed)
+        scores = global_scores(report, results, with_intervals=self.return_confidence_interval)
+        return _named(scores, intermediates[0])
+
+    def _subject(self, row: int, given: EvaluationInput, checklist: Checklist) -> Union[Subject, None]:
+        """What the judge is asked about; None for a missing response."""
+        response = self.response_of(given, checklist.prediction_field, row)
+        if is_missing(response):
+            return None
+        _, references, task_data = given
+        fields = self.given_context_fields()
+        return Subject(
+            id=str(row),
+            instance=row,
+            response=text_of(response),
+            context=context_of(task_data, fields, checklist, row, texts_of(references)),
+            references=texts_of(references),
+            draw_key=draw_key_of(given),
+            data_classification=getattr(given, "data_classification", None),
+            guidelines=self.guidelines,
+        )
+
+
+def _named(scores: Dict[str, Any], instance: CheckedInstance) -> Dict[str, Any]:
+    """The scores under the checklist's name, and those of :data:`PLAIN` under their own too."""
+    main = instance.score_name
+    plain = {name: value for name, value in scores.items() if name in PLAIN}
+    headline = {
+        f"{name}{bound}": scores[f"primary_score{bound}"]
+        for name in (f"{main}_using_{instance.evaluator}", main)
+        for bound in ("", "_ci_low", "_ci_high")
+        if f"primary_score{bound}" in scores
+    }
+    return {**plain, **{f"{main}_{name}": value for name, value in scores.items()}, **headline, "score_name": main}
