@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from evenhand.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement
+from evenhand.statistics.brier import BrierScore, brier_score
+from evenhand.statistics.calibration import Calibration, ReliabilityBin, calibration
 from evenhand.statistics.classification import ValueErrors, accuracy, confusion_matrix, value_errors
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.cycles import CycleRate, cycle_rate
@@ -41,12 +43,15 @@ from evenhand.statistics.repetition import RepetitionStability, repetition_stabi
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.uniformity import Uniformity, uniformity
 from evenhand.statistics.unrelated_option import UnrelatedOption, unrelated_option
+from evenhand.statistics.verbosity import VerbositySlope, verbosity_slope
 from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [
     "NOT_ASKED",
     "UNSCORED",
     "Agreement",
+    "BrierScore",
+    "Calibration",
     "Contests",
     "CycleRate",
     "EffectiveJudges",
@@ -65,6 +70,7 @@ __all__ = [
     "Ranking",
     "Ranks",
     "Ratings",
+    "ReliabilityBin",
     "RepetitionStability",
     "SignFlipTest",
     "Strength",
@@ -72,8 +78,11 @@ __all__ = [
     "Uniformity",
     "UnrelatedOption",
     "ValueErrors",
+    "VerbositySlope",
     "WinRate",
     "accuracy",
+    "brier_score",
+    "calibration",
     "cluster_resamples",
     "cohen_kappa",
     "compare_pairs",
@@ -108,6 +117,7 @@ __all__ = [
     "uniformity",
     "unrelated_option",
     "value_errors",
+    "verbosity_slope",
     "win_rate_intervals",
     "win_rates",
 ]

@@ -1,0 +1,243 @@
+"""Calibration: do things said with 80 % confidence come true 80 % of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.errors import InvalidInputError
+from evenhand.statistics.clusters import cluster_sums
+from evenhand.statistics.dirichlet import CELLS_AT_ONCE, check_level
+from evenhand.statistics.forecasts import Binning, Forecasts, bin_edges, bin_numbers
+from evenhand.statistics.intervals import Interval, ratio_intervals
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """One point of a reliability diagram.
+
+    Attributes:
+        low: Confidences in the bin are above this edge (in the first bin, or equal).
+        high: And at most this one.
+        n: Rows.
+        mean_confidence: Of them.
+        accuracy: Share of outcomes 1 among them, with an interval over clusters.
+    """
+
+    low: float
+    high: float
+    n: int
+    mean_confidence: float
+    accuracy: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The expected calibration error and the reliability diagram behind it.
+
+    Attributes:
+        expected_calibration_error: The plain one of the sample, which is never below the truth on average.
+        debiased_error: Its median-unbiased estimate with an interval for the true one; it may lie below the plain one.
+        error_if_calibrated: The mean of the plain one, were the confidences calibrated: what noise alone brings.
+        p_value: Of a plain error at least as large, were they calibrated.
+        overconfidence: Mean confidence less share of outcomes 1, with an interval over clusters; in [-1, 1].
+        bins: The bins that have rows, in ascending order.
+        binning: How they were made.
+        n: Rows used.
+        n_set_aside: Rows without a confidence or an outcome.
+        n_clusters: Clusters of the rows used.
+        level: Of the intervals.
+        draws: Of the noise behind ``debiased_error``, ``error_if_calibrated`` and ``p_value``.
+        seed: Of the draws.
+    """
+
+    expected_calibration_error: float
+    debiased_error: Interval
+    error_if_calibrated: float
+    p_value: float
+    overconfidence: Interval
+    bins: tuple[ReliabilityBin, ...]
+    binning: Binning
+    n: int
+    n_set_aside: int
+    n_clusters: int
+    level: float
+    draws: int
+    seed: int
+
+
+def calibration(
+    confidences: ArrayLike,
+    outcomes: ArrayLike,
+    *,
+    bins: int = 10,
+    binning: Binning = "equal_width",
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> Calibration:
+    r"""The expected calibration error over bins, without pretending that noise is miscalibration.
+
+    :math:`ECE = \sum_k |g_k|` with :math:`g_k = \frac1n\sum_{i \in k}(f_i - o_i)`, which is
+    :math:`\frac{n_k}{n}|\bar f_k - \bar o_k|`. In [0, 1], 0 is calibrated. An absolute value does not average out: with
+    n rows in K bins the error of perfectly calibrated confidences is about :math:`0.3\sqrt{K/n}` (0.1 for 100 rows in
+    10 bins). So three things stand beside it: that figure for these confidences, a test, and an estimate that allows
+    for it.
+
+    A true error θ is judged by how the plain one is distributed if the gaps have the shape that was observed and the
+    size θ, plus normal noise with the covariance of :math:`g` over clusters: the estimate is the θ at which the
+    observed error is the median (0 if it is below the median at 0), the limits those at which it is the upper and the
+    lower quantile. The distribution rises with θ (Anderson 1955), so that each is unique. What noise adds depends on
+    the shape, which is itself observed with noise: the limits are the widest over three, the observed one, the
+    observed one less a standard deviation, and one that is as large in every bin as its standard deviation. The
+    variance of a bin is at least that of a share of :math:`(x + \frac12)/(n_k + 1)`, so that a few right answers are
+    not taken for certainty. Nominal 95 % held the truth in 93 to 100 % of simulations of 50 to 800 rows.
+
+    The true error is that of these bins: miscalibration that cancels within a bin is not seen, and with equal mass the
+    bins depend on the sample. `brier_score` needs no bins.
+
+    Args:
+        confidences: (n,) in [0, 1], the probability given to the outcome 1; NaN is missing.
+        outcomes: (n,) 0 or 1; NaN is missing.
+        bins: How many, at least 1.
+        binning: ``equal_width``: on [0, 1], a confidence on an edge belongs below. ``equal_mass``: between quantiles of
+            the confidences; equal confidences are never parted, so that there may be fewer.
+        clusters: (n,) labels of rows that depend on each other; None if none do.
+        level: Of the intervals.
+        draws: Of the noise, at least 100.
+        seed: Of the noise.
+
+    Raises:
+        EstimationError: No row with both.
+        InvalidInputError: Shapes that differ, numbers out of range.
+
+    Source: Naeini, Cooper and Hauskrecht (2015) for the error; Bröcker and Smith (2007), "Increasing the reliability of
+    reliability diagrams", for the test by resampled outcomes; Anderson (1955), "The integral of a symmetric unimodal
+    function", for the monotony.
+
+    Two bins: 0.2 came true never, 0.9 in two of four: (2 · 0.2 + 4 · 0.4) / 6.
+
+    >>> found = calibration([0.2, 0.2, 0.9, 0.9, 0.9, 0.9], [0, 0, 1, 1, 0, 0], bins=2)
+    >>> round(found.expected_calibration_error, 4), [(one.n, one.accuracy.estimate) for one in found.bins]
+    (0.3333, [(2, 0.0), (4, 0.5)])
+    """
+    check_level(level)
+    if draws < 100:
+        raise InvalidInputError(f"draws is {draws!r}; give at least 100")
+    data = Forecasts.of(confidences, outcomes, clusters)
+    edges = bin_edges(data.confidences, bins, binning)
+    number = bin_numbers(data.confidences, edges)
+    filled = np.unique(number)
+    member = (number[:, None] == filled).astype(float)
+    gaps = cluster_sums((data.confidences - data.outcomes)[:, None] * member, data.clusters) / len(number)
+    gap = gaps.sum(axis=0)
+    error = float(np.abs(gap).sum())
+    generator = np.random.default_rng(seed)
+    alone = len(gaps) == len(number)
+    by_chance = np.abs(_null_gaps(data, member, None if alone else gaps, draws, generator)).sum(axis=1)
+    noise = _noise(gaps, member, data.outcomes, draws, generator)
+    return Calibration(
+        expected_calibration_error=error,
+        debiased_error=Interval(*_debiased(gap, noise, level), level, "inverted_test", len(gaps), draws, seed),
+        error_if_calibrated=float(by_chance.mean()),
+        p_value=float((1 + np.count_nonzero(by_chance >= error - 1e-12)) / (1 + draws)),
+        overconfidence=_overconfidence(data, level),
+        bins=_reliability_bins(data, member, edges, filled, level),
+        binning=binning,
+        n=len(number),
+        n_set_aside=data.n_set_aside,
+        n_clusters=len(gaps),
+        level=level,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _null_gaps(
+    data: Forecasts, member: FloatArray, gaps: FloatArray | None, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """The gaps if calibrated: outcomes drawn with their confidences, or whole clusters with their signs flipped."""
+    if gaps is not None:
+        return np.asarray(generator.choice([-1.0, 1.0], size=(draws, len(gaps))) @ gaps)
+    rows = max(1, CELLS_AT_ONCE // len(member))
+    found = [
+        (data.confidences - (generator.random((min(rows, draws - start), len(member))) < data.confidences)) @ member
+        for start in range(0, draws, rows)
+    ]
+    return np.concatenate(found) / len(member)
+
+
+def _noise(
+    gaps: FloatArray, member: FloatArray, outcomes: FloatArray, draws: int, generator: np.random.Generator
+) -> FloatArray:
+    """Normal draws with the covariance of the sum of the clusters' gaps; with every draw its negative."""
+    n, clusters = len(member), len(gaps)
+    around = gaps - gaps.mean(axis=0)
+    covariance = around.T @ around * (clusters / max(clusters - 1, 1))
+    size = member.sum(axis=0)
+    share = (outcomes @ member + 0.5) / (size + 1)
+    least = size * share * (1 - share) / n**2
+    covariance[np.diag_indices(len(least))] = np.maximum(np.diag(covariance), least)
+    values, vectors = np.linalg.eigh(covariance)
+    drawn = generator.standard_normal((draws // 2, len(least))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    return np.concatenate([drawn, -drawn])
+
+
+def _debiased(gap: FloatArray, noise: FloatArray, level: float) -> tuple[float, float, float]:
+    """The estimate and its limits; the limits are the widest over three shapes of the gaps."""
+    error, spread = float(np.abs(gap).sum()), noise.std(axis=0)
+    shapes = [gap, np.sign(gap) * np.maximum(np.abs(gap) - spread, 0), spread]
+
+    def solved(shape: FloatArray, probability: float) -> float:
+        direction = shape / np.abs(shape).sum()
+        return _solve(
+            lambda theta: float(np.quantile(np.abs(theta * direction + noise).sum(axis=1), probability)), error
+        )
+
+    usable = [shape for shape in shapes if np.abs(shape).sum() > 1e-12]
+    if not usable:
+        return 0.0, 0.0, 1.0
+    low, high = ([solved(shape, probability) for shape in usable] for probability in ((1 + level) / 2, (1 - level) / 2))
+    estimate = solved(usable[0], 0.5)
+    return estimate, min(*low, estimate), max(*high, estimate)
+
+
+def _solve(quantile: Callable[[float], float], error: float) -> float:
+    """The θ in [0, 1] at which the quantile, which rises, is the observed error."""
+    if quantile(0.0) >= error:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(25):
+        middle = (low + high) / 2
+        low, high = (middle, high) if quantile(middle) < error else (low, middle)
+    return (low + high) / 2
+
+
+def _overconfidence(data: Forecasts, level: float) -> Interval:
+    gaps = cluster_sums(np.column_stack([data.confidences - data.outcomes, np.ones(len(data.outcomes))]), data.clusters)
+    found = ratio_intervals(gaps[:, 0], gaps[:, 1], level=level, bounds=(-1.0, 1.0))
+    return next(interval for interval in found if interval)
+
+
+def _reliability_bins(
+    data: Forecasts, member: FloatArray, edges: FloatArray, filled: NDArray[np.int64], level: float
+) -> tuple[ReliabilityBin, ...]:
+    size = member.sum(axis=0)
+    means = data.confidences @ member / size
+    accuracies = ratio_intervals(
+        cluster_sums(data.outcomes[:, None] * member, data.clusters),
+        cluster_sums(member, data.clusters),
+        level=level,
+    )
+    found = zip(filled.tolist(), size.tolist(), means.tolist(), accuracies, strict=True)
+    return tuple(
+        ReliabilityBin(float(edges[place]), float(edges[place + 1]), int(count), mean, accuracy)
+        for place, count, mean, accuracy in found
+        if accuracy is not None
+    )

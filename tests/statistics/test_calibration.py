@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.calibration import calibration_curve
+
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics import calibration
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40).map(lambda k: k / 40), st.integers(0, 1)), min_size=2, max_size=60),
+    st.integers(1, 10),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_bins_are_scikit_learns(rows, bins):
+    confidences, outcomes = np.array(rows).T
+    if len(np.unique(outcomes)) < 2:
+        return
+    for binning, strategy in (("equal_width", "uniform"), ("equal_mass", "quantile")):
+        accuracy, confidence = calibration_curve(outcomes, confidences, n_bins=bins, strategy=strategy)
+        found = calibration(confidences, outcomes, bins=bins, binning=binning, draws=100)
+        if binning == "equal_mass" and len(np.unique(np.quantile(confidences, np.linspace(0, 1, bins + 1)))) <= bins:
+            continue  # equal quantiles: scikit-learn numbers empty bins, and the borders are one to us
+        assert [one.accuracy.estimate for one in found.bins] == pytest.approx(accuracy, abs=1e-9)
+        assert [one.mean_confidence for one in found.bins] == pytest.approx(confidence, abs=1e-9)
+        assert sum(one.n for one in found.bins) == found.n == len(rows)
+        sizes = np.array([one.n for one in found.bins])
+        expected = float(sizes @ np.abs(accuracy - confidence) / len(rows))
+        assert found.expected_calibration_error == pytest.approx(expected, abs=1e-9)
+
+
+def test_by_hand():
+    # Five bins of equal width. 0.1, 0.2 (on the edge: below) with outcomes 0, 1: 0.5 against 0.15; 0.7 twice with 1, 1.
+    found = calibration([0.1, 0.2, 0.7, 0.7, np.nan, 0.5], [0, 1, 1, 1, 1, np.nan], bins=5)
+    low, high = found.bins
+    assert (low.low, low.high, low.n, low.accuracy.estimate) == (0.0, pytest.approx(0.2), 2, 0.5)
+    assert low.mean_confidence == pytest.approx(0.15)
+    assert (high.n, high.accuracy.estimate, high.mean_confidence) == (2, 1.0, pytest.approx(0.7))
+    # (2 · 0.35 + 2 · 0.3) / 4 = 0.325; overconfidence (0.15 + 0.7) / 2 - 3/4.
+    assert found.expected_calibration_error == pytest.approx(0.325)
+    assert found.overconfidence.estimate == pytest.approx(0.425 - 0.75)
+    assert (found.n, found.n_set_aside, found.n_clusters) == (4, 2, 4)
+
+
+def test_equal_mass_never_parts_equal_confidences():
+    # The quartiles of eight, then 0.9 six times: 0.1, 0.475, 0.9, 0.9, 0.9, so that two bins are left.
+    found = calibration([0.1, 0.4, 0.5] + [0.9] * 6, [1] * 5 + [0] * 4, bins=4, binning="equal_mass", draws=100)
+    assert [one.n for one in found.bins] == [3, 6]
+    (only,) = calibration([0.9] * 4, [1, 1, 0, 1], binning="equal_mass", draws=100).bins
+    assert (only.n, only.low, only.high) == (4, 0.9, 0.9)
+
+
+def test_noise_alone_is_not_taken_for_miscalibration():
+    generator = np.random.default_rng(1)
+    confidences = generator.random(60)
+    plain, debiased, p_values = [], [], []
+    for _ in range(60):
+        found = calibration(confidences, generator.random(60) < confidences, draws=100)
+        plain.append(found.expected_calibration_error)
+        debiased.append(found.debiased_error.estimate)
+        p_values.append(found.p_value)
+    assert np.mean(plain) > 0.1
+    assert found.error_if_calibrated == pytest.approx(np.mean(plain), rel=0.1)
+    assert np.mean(debiased) < 0.4 * np.mean(plain)
+    assert np.mean(np.array(debiased) == 0) > 0.3
+    # Under calibration the p-values are uniform: 60 of them.
+    assert stats.kstest(p_values, "uniform").pvalue > 0.001
+
+
+def test_a_known_error_is_found():
+    # Confidence 0.95 and right in 70 %, confidence 0.55 and right in 55 %: the error is 0.5 · 0.25.
+    generator = np.random.default_rng(2)
+    sure = np.arange(2000) % 2 == 0
+    outcomes = generator.random(2000) < np.where(sure, 0.7, 0.55)
+    found = calibration(np.where(sure, 0.95, 0.55), outcomes, level=0.99)
+    assert found.debiased_error.low < 0.125 < found.debiased_error.high
+    assert found.p_value < 0.001
+    assert found.overconfidence.low < 0.125 < found.overconfidence.high
+    assert found.debiased_error.high - found.debiased_error.low < 0.12
+
+
+def test_rows_of_a_cluster_count_together():
+    # Fifteen responses of eight items each, whose items are right or wrong together at the confidence claimed.
+    generator = np.random.default_rng(4)
+    confidences = np.repeat(generator.uniform(0.3, 0.9, 15), 8)
+    outcomes = np.repeat(generator.random(15) < confidences[::8], 8)
+    clusters = np.repeat(np.arange(15), 8)
+    alone = calibration(confidences, outcomes, bins=4)
+    together = calibration(confidences, outcomes, bins=4, clusters=clusters)
+    assert together.n_clusters == 15
+    assert together.expected_calibration_error == pytest.approx(alone.expected_calibration_error)
+    assert together.error_if_calibrated > 2 * alone.error_if_calibrated
+    assert together.p_value > alone.p_value
+    assert together.debiased_error.high > alone.debiased_error.high
+
+
+def test_it_is_reproducible():
+    data = np.random.default_rng(3)
+    confidences, outcomes = data.random(40), data.integers(0, 2, 40)
+    assert calibration(confidences, outcomes, seed=7) == calibration(confidences, outcomes, seed=7)
+    assert calibration(confidences, outcomes, seed=7).p_value != calibration(confidences, outcomes, seed=8).p_value
+
+
+def test_a_single_row_says_next_to_nothing():
+    found = calibration([0.8], [1])
+    assert found.expected_calibration_error == pytest.approx(0.2)
+    assert found.debiased_error.low == 0
+    assert found.p_value > 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gap", [0.0, 0.15])
+def test_the_interval_covers_the_true_error(gap):
+    generator = np.random.default_rng(5)
+    values = np.array([0.05, 0.35, 0.75, 0.95])
+    true = np.clip(values - gap * values, 0, 1)
+    # Four confidences, each in a bin of its own and equally often: the error is the mean of the gaps.
+    truth = float(np.abs(values - true).mean())
+    for n in (60, 240):
+        held, repeats = 0, 120
+        for _ in range(repeats):
+            chosen = generator.integers(4, size=n)
+            found = calibration(values[chosen], generator.random(n) < true[chosen], draws=200).debiased_error
+            held += found.low - 1e-9 <= truth <= found.high
+        # The standard error of a rate of 0.95 over 120 is 0.02.
+        assert held >= 0.90 * repeats
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: calibration([1.2], [1]), "confidence is 1.2"),
+        (lambda: calibration([0.2], [2]), "outcome is 2.0"),
+        (lambda: calibration([[0.2]], [[1]]), "twice"),
+        (lambda: calibration([0.2], [1], bins=0), "bins is 0"),
+        (lambda: calibration([0.2], [1], binning="mass"), "binning is 'mass'"),
+        (lambda: calibration([0.2], [1], draws=10), "draws is 10"),
+        (lambda: calibration([0.2], [1], clusters=[1, 2]), "one label a row"),
+    ],
+)
+def test_what_cannot_be_used_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def test_without_a_row_it_is_undefined():
+    with pytest.raises(EstimationError, match="no row"):
+        calibration([], [])
