@@ -1,0 +1,365 @@
+"""From one judge's choices in all rotations to its Grade Score, and to what an unrelated option does to it.
+
+The formulas are those of :func:`evenhand.statistics.grade_score`. Here votes become its rows, repeated draws are
+averaged within their instance, and what cannot be scored keeps its reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.aggregation.reasons import most_frequent_reason
+from evenhand.errors import InvalidInputError
+from evenhand.judging.settings import RunSettings
+from evenhand.scoring import summarize
+from evenhand.statistics import (
+    GradeScoreChance,
+    Interval,
+    Uniformity,
+    grade_score_chance,
+    mean_intervals,
+    ratio_intervals,
+    uniformity,
+    win_rate_intervals,
+)
+from evenhand.statistics.grade_score_chance import grade_score_parts
+from evenhand.votes import UnscoredReason, Usage, Verdict, Vote
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+NOT_ASKED: Final = frozenset({"budget"})
+"""Votes with these reasons were not asked for: they say nothing about the judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceGrade:
+    """One judge's choices on one instance.
+
+    Attributes:
+        n_options: Candidates shown, the unrelated one included; 0 where fewer than two were left.
+        grade_score: Mean of the draws' scores; None without a draw in which two rotations were answered.
+        chance_corrected: Likewise.
+        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); likewise.
+        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); likewise.
+        asked: Votes asked for: rotations × draws, less what the budget left out.
+        answered: Those of them that named an option.
+        chosen: How often each candidate was chosen, in their own order.
+        places: How often each place was chosen, the first one first.
+        unscored_reason: Why there is no score: the most frequent reason of the votes.
+    """
+
+    n_options: int
+    grade_score: float | None
+    chance_corrected: float | None
+    llm_score: float | None
+    choice_score: float | None
+    asked: int
+    answered: int
+    chosen: tuple[int, ...]
+    places: tuple[int, ...]
+    unscored_reason: UnscoredReason | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceHistograms:
+    """Which places and which candidates were chosen, where so many were shown.
+
+    Attributes:
+        n_options: Candidates shown.
+        n_instances: Instances with so many.
+        places: First place first; None without an answer.
+        candidates: By their number in the data; likewise.
+    """
+
+    n_options: int
+    n_instances: int
+    places: Uniformity | None
+    candidates: Uniformity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """The Grade Score of one judge on a data set, and what it rests on.
+
+    Attributes:
+        judge_id: The judge.
+        grade_score: Mean over the scored instances; None without one.
+        chance_corrected: Mean of (G − E) / (1 − E), E what a random judge reaches: 0 is chance, 1 perfection; likewise.
+        llm_score: Mean evenness of the places chosen; likewise.
+        choice_score: Mean share of the favourite candidate; likewise.
+        chance: Mean of E over the scored instances; likewise.
+        answered: Share of the votes asked for that named an option; None when nothing was asked.
+        unanswered: Reason -> share of the votes asked for that named none for this reason.
+        num_instances: Instances in the data.
+        num_scored: Those with a score.
+        num_missing_response: Those of which fewer than two candidates had a text, so that nothing was asked.
+        histograms: One for each number of candidates shown, the least first.
+        chances: What a random judge reaches, for each number of candidates and of answers that was scored.
+        instances: One an instance, in order.
+        parse_rate: Share of the replies that named an option at once.
+        reasks: How many times the judge was asked again.
+        usage: What its calls consumed.
+        level: Of the intervals, which are over instances.
+    """
+
+    judge_id: str
+    grade_score: Interval | None
+    chance_corrected: Interval | None
+    llm_score: Interval | None
+    choice_score: Interval | None
+    chance: float | None
+    answered: Interval | None
+    unanswered: Mapping[str, Interval]
+    num_instances: int
+    num_scored: int
+    num_missing_response: int
+    histograms: tuple[ChoiceHistograms, ...]
+    chances: tuple[GradeScoreChance, ...]
+    instances: tuple[InstanceGrade, ...]
+    parse_rate: Interval | None
+    reasks: int
+    usage: Usage
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class UnrelatedEffect:
+    """What an option from another instance does to a judge.
+
+    Attributes:
+        chosen: Share of the answers that chose it; None without an answer.
+        ever_chosen: Share of the answered instances in which it was chosen at least once; likewise.
+        difference: Mean of Grade Score with it less Grade Score without it, over the instances scored in both; None
+            without one.
+        corrected_difference: The same of the scores corrected for chance, which allow for the further option.
+        num_paired: Instances scored in both.
+    """
+
+    chosen: Interval | None
+    ever_chosen: Interval | None
+    difference: Interval | None
+    corrected_difference: Interval | None
+    num_paired: int
+
+
+def check_grade_settings(settings: RunSettings, *, unrelated_option: object, rules: Sequence[object]) -> None:
+    """Check that the settings are those of a Grade Score.
+
+    Raises:
+        InvalidInputError: If they ask for other orders, fewer draws, or a rule that nothing here follows.
+    """
+    if not isinstance(unrelated_option, bool):
+        raise InvalidInputError(f"unrelated_option is {unrelated_option!r}; give True or False")
+    if settings.grid.orders != "cyclic":
+        raise InvalidInputError(
+            f"orders is {settings.grid.orders!r}, but a Grade Score is asked in all rotations, orders='cyclic': leave "
+            "it out. For a choice in other orders there is metrics.evenhand.best_of"
+        )
+    if settings.grid.stop_early:
+        raise InvalidInputError("stop_early would leave rotations out, and a Grade Score needs all: leave it out")
+    if any(rule is not None for rule in rules) or settings.judge_weights is not None:
+        raise InvalidInputError(
+            "a Grade Score is that of one judge, and disagreement between orders is what it measures: leave out "
+            "aggregation, on_position_bias and judge_weights"
+        )
+
+
+def grade(
+    votes: Sequence[Sequence[Vote]],
+    judge_id: str,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Grading:
+    """What one judge's choices in the cyclic rotations come to.
+
+    Each draw of an instance is a set of rotations of its own and has its own score; an instance counts the mean of its
+    draws, and the intervals are over instances. With one draw these are the numbers of
+    :func:`evenhand.statistics.grade_score`. Histograms add up an instance's draws.
+
+    Args:
+        votes: All votes on each instance, of this judge and of others; none where fewer than two candidates were left.
+            The orders of an instance must be the rotations of its candidates' own order.
+        judge_id: Whose votes count.
+        level: Of the intervals.
+        seed: Of simulated chance levels and of the histograms' tests.
+    """
+    own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]
+    chances: dict[tuple[int, int], GradeScoreChance] = {}
+    instances = tuple(_instance_grade(cast, chances, seed) for cast in own)
+    least = min((_corrected(0.0, chance) for chance in chances.values()), default=0.0)
+    asked = np.array([[each.asked] for each in instances], dtype=float).reshape(-1, 1)
+    answered = np.array([[each.answered] for each in instances], dtype=float).reshape(-1, 1)
+    summary = summarize([Verdict(votes=cast) for cast in own], level=level)
+    expected = [
+        chances[each.n_options, m].expected
+        for each, cast in zip(instances, own, strict=True)
+        for m in _scored_sizes(cast)
+    ]
+    return Grading(
+        judge_id=judge_id,
+        grade_score=_mean_interval([each.grade_score for each in instances], level),
+        chance_corrected=_mean_interval([each.chance_corrected for each in instances], level, least),
+        llm_score=_mean_interval([each.llm_score for each in instances], level),
+        choice_score=_mean_interval([each.choice_score for each in instances], level),
+        chance=float(np.mean(expected)) if expected else None,
+        answered=ratio_intervals(answered, asked, level=level)[0],
+        unanswered=MappingProxyType(_unanswered(own, asked, level)),
+        num_instances=len(instances),
+        num_scored=sum(each.grade_score is not None for each in instances),
+        num_missing_response=sum(each.unscored_reason == "missing_response" for each in instances),
+        histograms=_histograms(instances, seed),
+        chances=tuple(chances[key] for key in sorted(chances)),
+        instances=instances,
+        parse_rate=summary.parse_rate,
+        reasks=summary.reasks,
+        usage=summary.usage,
+        level=level,
+    )
+
+
+def unrelated_effect(with_option: Grading, without_option: Grading) -> UnrelatedEffect:
+    """What the unrelated option changes: the two runs, instance by instance.
+
+    With one draw these are the numbers of :func:`evenhand.statistics.unrelated_option`.
+
+    Args:
+        with_option: The run in which every instance's last candidate is the unrelated one.
+        without_option: The same instances without it.
+    """
+    level = with_option.level
+    shown = [each for each in with_option.instances if each.n_options]
+    chosen = np.array([[each.chosen[-1], each.chosen[-1] > 0] for each in shown], dtype=float).reshape(-1, 2)
+    answered = np.array([[each.answered, each.answered > 0] for each in shown], dtype=float).reshape(-1, 2)
+    share, ever = ratio_intervals(chosen, answered, level=level)
+    pairs = list(zip(with_option.instances, without_option.instances, strict=True))
+    plain = [(more.grade_score, fewer.grade_score) for more, fewer in pairs]
+    corrected = [(more.chance_corrected, fewer.chance_corrected) for more, fewer in pairs]
+    least, least_without = (
+        min((_corrected(0.0, chance) for chance in run.chances), default=0.0) for run in (with_option, without_option)
+    )
+    return UnrelatedEffect(
+        chosen=share,
+        ever_chosen=ever,
+        difference=_mean_difference(plain, level, (-1.0, 1.0)),
+        corrected_difference=_mean_difference(corrected, level, (least - 1, 1 - least_without)),
+        num_paired=sum(None not in pair for pair in plain),
+    )
+
+
+def _draws(votes: Sequence[Vote]) -> list[list[Vote]]:
+    drawn: dict[int, list[Vote]] = {}
+    for vote in votes:
+        drawn.setdefault(vote.sample, []).append(vote)
+    return [drawn[sample] for sample in sorted(drawn)]
+
+
+def _counts(votes: Sequence[Vote], n_options: int) -> tuple[IntArray, IntArray]:
+    """How often each place, and each candidate, was chosen."""
+    chosen = [
+        (vote.order.index(vote.selected_index), vote.selected_index)
+        for vote in votes
+        if vote.selected_index is not None
+    ]
+    pairs = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+    places, candidates = (np.bincount(column, minlength=n_options) for column in pairs.T)
+    return places, candidates
+
+
+def _scored_sizes(votes: Sequence[Vote]) -> list[int]:
+    """How many rotations were answered, for each draw in which two were."""
+    answered = [sum(vote.selected_index is not None for vote in drawn) for drawn in _draws(votes)]
+    return [count for count in answered if count >= 2]
+
+
+def _instance_grade(
+    votes: Sequence[Vote], chances: dict[tuple[int, int], GradeScoreChance], seed: int
+) -> InstanceGrade:
+    n_options = len(votes[0].order) if votes else 0
+    asked = [vote for vote in votes if vote.unscored_reason not in NOT_ASKED]
+    places, candidates = _counts(votes, n_options)
+    scores = []
+    for drawn in _draws(votes):
+        by_place, by_candidate = _counts(drawn, n_options)
+        if (answered := int(by_place.sum())) < 2:
+            continue
+        key = (n_options, answered)
+        if key not in chances:
+            chances[key] = grade_score_chance(n_options, answered, seed=seed)
+        score, evenness, share = (float(part[0]) for part in grade_score_parts(by_place[None], by_candidate[None]))
+        scores.append((score, _corrected(score, chances[key]), evenness, share))
+    means = [float(mean) for mean in np.mean(scores, axis=0)] if scores else [None] * 4
+    return InstanceGrade(
+        n_options=n_options,
+        grade_score=means[0],
+        chance_corrected=means[1],
+        llm_score=means[2],
+        choice_score=means[3],
+        asked=len(asked),
+        answered=int(places.sum()),
+        chosen=tuple(candidates.tolist()),
+        places=tuple(places.tolist()),
+        unscored_reason=None if scores else _reason(votes),
+    )
+
+
+def _reason(votes: Sequence[Vote]) -> UnscoredReason:
+    reasons = [vote.unscored_reason for vote in votes if vote.unscored_reason is not None]
+    return most_frequent_reason(reasons) if reasons else "missing_response"
+
+
+def _corrected(score: float, chance: GradeScoreChance) -> float:
+    return (score - chance.expected) / (1 - chance.expected)
+
+
+def _mean_interval(values: Sequence[float | None], level: float, least: float = 0.0) -> Interval | None:
+    """Of the mean of the values that are there, each between ``least`` and 1."""
+    present = np.array([[value] for value in values if value is not None], dtype=float).reshape(-1, 1)
+    (scaled,) = win_rate_intervals((present - least) / (1 - least), np.ones_like(present), level=level)
+    if scaled is None:
+        return None
+    low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
+    estimate = float(present.mean())
+    return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
+
+
+def _mean_difference(
+    pairs: Sequence[tuple[float | None, float | None]], level: float, bounds: tuple[float, float]
+) -> Interval | None:
+    differences = [more - fewer for more, fewer in pairs if more is not None and fewer is not None]
+    return mean_intervals(np.array(differences, dtype=float).reshape(-1, 1), level=level, bounds=bounds)[0]
+
+
+def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: float) -> dict[str, Interval]:
+    counts = [
+        Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in NOT_ASKED | {None})
+        for cast in votes
+    ]
+    shares = {}
+    for reason in sorted({reason for count in counts for reason in count}):
+        column = np.array([[float(count[reason])] for count in counts])
+        (share,) = ratio_intervals(column, asked, level=level)
+        if share is not None:
+            shares[reason] = share
+    return shares
+
+
+def _histograms(instances: Sequence[InstanceGrade], seed: int) -> tuple[ChoiceHistograms, ...]:
+    found = []
+    for n_options in sorted({each.n_options for each in instances if each.n_options}):
+        own = [each for each in instances if each.n_options == n_options]
+        answered = any(each.answered for each in own)
+        places, candidates = (
+            uniformity(np.array(table), seed=seed) if answered else None
+            for table in ([each.places for each in own], [each.chosen for each in own])
+        )
+        found.append(ChoiceHistograms(n_options, len(own), places, candidates))
+    return tuple(found)

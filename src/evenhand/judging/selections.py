@@ -1,0 +1,291 @@
+"""From the votes on which candidate is the best to one selection, and from many selections to rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.aggregation.reasons import most_frequent_reason
+from evenhand.scoring import ScoreSummary, summarize
+from evenhand.statistics import Interval, ratio_intervals
+from evenhand.votes import UnscoredReason, Verdict, Vote
+
+TOLERANCE = 1e-9
+
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the votes on one instance come to.
+
+    Attributes:
+        names: The candidates that were asked about, in their own order.
+        missing: The candidates without a text.
+        shares: One a candidate asked about, together 1: how much of the instance it gets; None when unscored.
+        selected: The candidate selected; None when unscored, and when none is ahead of the others.
+        position_consistent: Whether every judge chose the same candidate in all orders; None where no judge answered
+            in two.
+        agreement: The share of all votes for the candidate selected; None without one.
+        bounds: Per candidate asked about the least and greatest share that it could have if every unscored vote had
+            named one.
+        unscored_reason: Why no candidate is selected: ``inconsistent`` where orders, draws or judges disagree and none
+            is ahead, ``missing_response`` where fewer than two candidates are left, else why the votes named none.
+        votes: All votes.
+    """
+
+    names: tuple[str, ...]
+    missing: tuple[str, ...]
+    shares: tuple[float, ...] | None
+    selected: str | None
+    position_consistent: bool | None
+    agreement: float | None
+    bounds: tuple[tuple[float, float], ...]
+    unscored_reason: UnscoredReason | None
+    votes: tuple[Vote, ...]
+
+    @property
+    def scored(self) -> bool:
+        """Whether the instance counts in the selection rates."""
+        return self.shares is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One judge on one instance.
+
+    Attributes:
+        shares: Over the answers; None without any, or when set aside.
+        low: Over all votes asked, the unscored ones counting for nobody.
+        consistent: Whether the orders that answered agree; None with fewer than two.
+        weight: In the panel.
+    """
+
+    shares: Shares | None
+    low: Shares
+    consistent: bool | None
+    weight: float
+
+
+def select(
+    votes: Sequence[Vote],
+    names: Sequence[str],
+    *,
+    missing: Sequence[str] = (),
+    aggregation: str | None = None,
+    on_position_bias: str | None = None,
+) -> Selection:
+    """One instance's votes to the share of each candidate, and to the candidate selected.
+
+    A judge's draws in one order are averaged, then its orders, then the judges, so that one judge that names a
+    candidate in one of two orders gives it half of the instance. A candidate is selected if its share is the largest
+    by more than 1e-9: ties select none, and are not decided by the numbering.
+
+    ``on_position_bias``: ``average`` (default) as said; ``abstain`` sets aside a judge whose orders do not all name the
+    same candidate, or of whose orders one went unanswered; ``first`` takes the given order (the lowest permutation
+    asked) alone. ``aggregation``: ``mode`` (default) counts every judge alike, ``weighted_mode`` by its weight,
+    ``unanimous`` selects only where every judge is for the same candidate by itself.
+
+    Args:
+        votes: All votes on the question; none where fewer than two candidates were left.
+        names: The candidates asked about, in their own order.
+        missing: The candidates without a text.
+        aggregation: The panel rule.
+        on_position_bias: What a disagreement between orders counts.
+    """
+    names, missing = tuple(names), tuple(missing)
+    if not votes:
+        whole = ((0.0, 1.0),) * len(names)
+        return Selection(names, missing, None, None, None, None, whole, "missing_response", ())
+    policy = on_position_bias or "average"
+    judges = [
+        _judged(own, len(names), policy, weighted=aggregation == "weighted_mode") for own in _by(votes, "judge_id")
+    ]
+    consistent = [judge.consistent for judge in judges if judge.consistent is not None]
+    shares = _panel_shares([(judge.shares, judge.weight) for judge in judges if judge.shares is not None])
+    leader = None if shares is None else _leader(shares)
+    if aggregation == "unanimous" and leader is not None:
+        own_leaders = {None if judge.shares is None else _leader(judge.shares) for judge in judges}
+        leader = leader if own_leaders <= {leader} else None
+    return Selection(
+        names=names,
+        missing=missing,
+        shares=None if shares is None else tuple(shares.tolist()),
+        selected=None if leader is None else names[leader],
+        position_consistent=all(consistent) if consistent else None,
+        agreement=None if leader is None else sum(vote.selected_index == leader for vote in votes) / len(votes),
+        bounds=_bounds(judges, shares, policy),
+        unscored_reason=None if leader is not None else _reason(votes, shares, policy, consistent),
+        votes=tuple(votes),
+    )
+
+
+def _by(votes: Sequence[Vote], field: str) -> list[list[Vote]]:
+    groups: dict[object, list[Vote]] = {}
+    for vote in votes:
+        groups.setdefault(getattr(vote, field), []).append(vote)
+    return list(groups.values())
+
+
+def _judged(votes: Sequence[Vote], count: int, policy: str, *, weighted: bool) -> _Judged:
+    orders = sorted(_by(votes, "order"), key=lambda drawn: drawn[0].order)
+    answered = [_order_shares(drawn, count) for drawn in orders]
+    found = [shares for shares in answered if shares is not None]
+    leaders = {_leader(shares) for shares in found}
+    consistent = (len(leaders) == 1 and None not in leaders) if len(found) > 1 else None
+    if policy == "first":
+        found, orders = [shares for shares in answered[:1] if shares is not None], orders[:1]
+    elif policy == "abstain" and len(orders) > 1 and (not consistent or len(found) < len(orders)):
+        found = []
+    low = np.mean([_counts(drawn, count) / len(drawn) for drawn in orders], axis=0)
+    return _Judged(
+        shares=np.mean(found, axis=0) if found else None,
+        low=low,
+        consistent=consistent,
+        weight=votes[0].weight if weighted else 1.0,
+    )
+
+
+def _counts(votes: Sequence[Vote], count: int) -> Shares:
+    chosen = [vote.selected_index for vote in votes if vote.selected_index is not None]
+    return np.bincount(np.array(chosen, dtype=np.int64), minlength=count).astype(float)
+
+
+def _order_shares(votes: Sequence[Vote], count: int) -> Shares | None:
+    counts = _counts(votes, count)
+    return counts / counts.sum() if counts.any() else None
+
+
+def _leader(shares: Shares) -> int | None:
+    """The candidate whose share is larger than every other."""
+    ahead = np.flatnonzero(shares >= shares.max() - TOLERANCE)
+    return int(ahead[0]) if len(ahead) == 1 else None
+
+
+def _panel_shares(judges: Sequence[tuple[Shares, float]]) -> Shares | None:
+    if not judges:
+        return None
+    mean: Shares = np.average([shares for shares, _ in judges], axis=0, weights=[weight for _, weight in judges])
+    return mean
+
+
+def _bounds(judges: Sequence[_Judged], shares: Shares | None, policy: str) -> tuple[tuple[float, float], ...]:
+    """A judge set aside may have been for nobody or for everybody; the missing part of another likewise."""
+    low = np.zeros_like(judges[0].low)
+    open_share = 0.0
+    total = sum(judge.weight for judge in judges)
+    for judge in judges:
+        if judge.shares is None and policy == "abstain":
+            open_share += judge.weight
+        else:
+            low += judge.weight * judge.low
+            open_share += judge.weight * (1 - judge.low.sum())
+    pairs = [(least / total, (least + open_share) / total) for least in low.tolist()]
+    known = [None] * len(pairs) if shares is None else shares.tolist()
+    return tuple(
+        (max(0.0, min(least, greatest if share is None else share)), min(1.0, max(greatest, share or 0.0)))
+        for (least, greatest), share in zip(pairs, known, strict=True)
+    )
+
+
+def _reason(votes: Sequence[Vote], shares: Shares | None, policy: str, consistent: Sequence[bool]) -> UnscoredReason:
+    if shares is not None or (policy == "abstain" and not all(consistent)):
+        return "inconsistent"
+    return most_frequent_reason([vote.unscored_reason or "no_match" for vote in votes if vote.selected_index is None])
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRate:
+    """How often one candidate is selected.
+
+    Attributes:
+        name: The candidate.
+        rate: Its mean share over the scored instances that offer it; None without one.
+        if_unscored_0: The mean share, every unscored vote and instance counted for the others.
+        if_unscored_1: The same, counted for it.
+        num_offered: Instances that offer it beside another.
+        num_selected: Instances in which it is the one selected.
+        num_missing: Instances in which it has no text.
+    """
+
+    name: str
+    rate: Interval | None
+    if_unscored_0: float | None
+    if_unscored_1: float | None
+    num_offered: int
+    num_selected: int
+    num_missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionSummary:
+    """What many selections come to.
+
+    Attributes:
+        candidates: One a name, in the order in which they first appear.
+        num_instances: Instances.
+        num_unscored: Those that count in no rate.
+        num_undecided: Those that count, but in which no candidate is ahead.
+        unscored_instances: Reason -> number of instances without a selection.
+        first_shown_share: Share of the answers that name the candidate shown first.
+        votes: Positional bias, agreement, parse rate, reasons, re-asks and usage.
+    """
+
+    candidates: tuple[CandidateRate, ...]
+    num_instances: int
+    num_unscored: int
+    num_undecided: int
+    unscored_instances: Mapping[str, int]
+    first_shown_share: Interval | None
+    votes: ScoreSummary
+
+
+def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95) -> SelectionSummary:
+    """Selection rates with intervals over instances.
+
+    Args:
+        selections: One an instance.
+        level: Of the intervals.
+    """
+    names = list(dict.fromkeys(name for each in selections for name in (*each.names, *each.missing)))
+    reasons: dict[str, int] = {}
+    for selection in selections:
+        if selection.unscored_reason is not None:
+            reasons[selection.unscored_reason] = reasons.get(selection.unscored_reason, 0) + 1
+    first = [
+        (sum(vote.order[0] == vote.selected_index for vote in answers), len(answers))
+        for answers in ([vote for vote in each.votes if vote.selected_index is not None] for each in selections)
+    ]
+    firsts, answered = np.array(first, dtype=float).reshape(len(selections), 2).T
+    verdicts = [
+        Verdict(position_consistent=each.position_consistent, agreement=each.agreement, votes=each.votes)
+        for each in selections
+    ]
+    return SelectionSummary(
+        candidates=tuple(_rate(name, selections, level) for name in names),
+        num_instances=len(selections),
+        num_unscored=sum(not each.scored for each in selections),
+        num_undecided=sum(each.scored and each.selected is None for each in selections),
+        unscored_instances=dict(sorted(reasons.items())),
+        first_shown_share=ratio_intervals(firsts, answered, level=level)[0],
+        votes=summarize(verdicts, level=level),
+    )
+
+
+def _rate(name: str, selections: Sequence[Selection], level: float) -> CandidateRate:
+    offering = [(each, each.names.index(name)) for each in selections if name in each.names]
+    shares = [(each.shares[place], 1.0) if each.shares else (0.0, 0.0) for each, place in offering]
+    table = np.array(shares, dtype=float).reshape(len(shares), 2)
+    lows, highs = zip(*(each.bounds[place] for each, place in offering), strict=True) if offering else ((), ())
+    return CandidateRate(
+        name=name,
+        rate=ratio_intervals(table[:, :1], table[:, 1:], level=level)[0] if offering else None,
+        if_unscored_0=float(np.mean(lows)) if offering else None,
+        if_unscored_1=float(np.mean(highs)) if offering else None,
+        num_offered=sum(len(each.names) > 1 for each, _ in offering),
+        num_selected=sum(each.selected == name for each in selections),
+        num_missing=sum(name in each.missing for each in selections),
+    )

@@ -1,0 +1,263 @@
+"""Best of N: a judge chooses the best of an instance's candidates."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union, get_args
+
+from evenhand.artifacts import comparison_from_artifact
+from evenhand.contests import read_responses
+from evenhand.criteria import Scale
+from evenhand.errors import InvalidInputError
+from evenhand.judging.choices import Candidates, check_choice_rules, choice_prompt
+from evenhand.judging.instances import texts_of, warn_of_left_out_context
+from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
+from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base import JudgeMetric, draw_key_of, interval_scores, usage_scores
+from evenhand.unitxt_bases import Criteria, EvaluationInput
+from evenhand.votes import UnscoredReason, Vote
+
+SHARED_SCORES = (
+    "positional_bias",
+    "first_shown_share",
+    "parse_rate",
+    "agreement",
+    "num_unscored",
+    "num_undecided",
+    "reasks",
+)
+RATE_NUMBERS = (
+    "selection_rate_if_unscored_0",
+    "selection_rate_if_unscored_1",
+    "num_offered",
+    "num_selected",
+    "num_missing",
+)
+
+
+class ChoiceMetric(JudgeMetric):
+    """The base of the metrics in which a judge chooses the best of several candidates.
+
+    An instance's prediction is a list of candidates (called ``"1"``, ``"2"``, …) or a dict name -> candidate, two or
+    more, not necessarily as many on every instance. One that is None is left out and counted. Any criterion will do;
+    the options of one that has some play no part. The judge sees Option 1, Option 2, …, never a name.
+
+    Attributes:
+        prompt: ``select`` (choose, then explain), ``evaluate_first`` (weigh every candidate, then choose; the default),
+            ``avoid_order_bias`` (warned of it) or ``grade`` (grade every candidate from 0 to 5, then choose). They
+            belong to ``flow="one_step"``, the default.
+    """
+
+    flow: str = "one_step"
+
+    def scales(self) -> Sequence[Scale]:
+        """None: the options are the candidates, which have no values."""
+        return ()
+
+    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
+        """The run's settings, checked, with the prompt under its full name."""
+        settings = super().settings(scales, has_values=has_values)
+        if self.scoring != "selected":
+            raise InvalidInputError(
+                f"scoring is {self.scoring!r}, but a choice among candidates has no values to average: leave it out"
+            )
+        return settings.asking(prompt=choice_prompt(self.prompt, settings.flow.name))
+
+    def candidates(self, inputs: Sequence[EvaluationInput]) -> tuple[list[Candidates], list[str]]:
+        """The candidates of each instance, and its criteria artifact as JSON."""
+        artifacts = self.criteria_artifacts(inputs)
+        criteria = {id(artifact): comparison_from_artifact(artifact) for artifact in artifacts}
+        as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
+        rows = [
+            self._candidates(place, given, artifact, criteria)
+            for place, (given, artifact) in enumerate(zip(inputs, artifacts, strict=True))
+        ]
+        for criterion in criteria.values():
+            warn_of_left_out_context(criterion, self.given_context_fields())
+        return rows, [as_json[id(artifact)] for artifact in artifacts]
+
+    def _candidates(
+        self, place: int, given: EvaluationInput, artifact: Criteria, criteria: dict[int, Any]
+    ) -> Candidates:
+        criterion = criteria[id(artifact)]
+        texts = read_responses(self.response_of(given, criterion.prediction_field, place), place)
+        if len(texts) < 2:
+            raise InvalidInputError(
+                f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
+                "(None where one is missing), and one response alone fits metrics.evenhand.direct"
+            )
+        return Candidates(
+            instance=place,
+            texts=texts,
+            criterion=criterion,
+            context=self.context_of(given, criterion, place),
+            references=texts_of(given[1]),
+            draw_key=draw_key_of(given),
+            data_classification=getattr(given, "data_classification", None),
+            guidelines=self.guidelines,
+        )
+
+    def ask(
+        self, rows: Sequence[Candidates], unrelated: Sequence[Union[str, None]] = ()
+    ) -> list[list[tuple[Vote, ...]]]:
+        """The votes on each instance, and, where texts of unrelated options are given, on each of them with its own.
+
+        Args:
+            rows: The instances.
+            unrelated: One text an instance; none to ask without an unrelated option only.
+
+        Returns:
+            One list of votes a run: without, and with the unrelated option. No votes where nothing can be asked.
+        """
+        runs = [[row.question() for row in rows]]
+        if unrelated:
+            runs.append([row.question(text) for row, text in zip(rows, unrelated, strict=True)])
+        votes = iter(self.judge([question for asked in runs for question in asked if question]))
+        return [[next(votes) if question else () for question in asked] for asked in runs]
+
+
+@dataclass(frozen=True, slots=True)
+class BestOfN:
+    """What one instance maps to.
+
+    Attributes:
+        first: The first candidate of the first instance, whose rate is the main score.
+        selection: What the votes come to.
+        criteria_json: The criterion's artifact as JSON.
+    """
+
+    first: str
+    selection: Selection
+    criteria_json: str
+
+
+class BestOfJudge(ChoiceMetric):
+    """A judge chooses the best of each instance's candidates.
+
+    An instance gives each candidate its share: with one order and one draw 1 to the candidate chosen; otherwise draws,
+    orders and judges are averaged, so that a judge that changes its mind with the order gives half to each. A candidate
+    is *selected* if its share is the largest; a tie selects none, with the reason ``inconsistent``, and is not decided
+    by the numbering. An instance without a readable choice, or with fewer than two candidates that have a text, is
+    unscored and in no rate. The main score is the selection rate of the first candidate, as in pairwise judging.
+
+    The default orders are the given one and its reverse, which show a middle candidate at middle places only;
+    ``orders="cyclic"`` shows every candidate at every place.
+
+    Attributes:
+        on_position_bias: ``average`` (default): orders that disagree share the instance. ``abstain``: they are no
+            choice, and the instance is unscored. ``first``: the given order counts alone.
+        aggregation: A panel's ``mode`` (default), ``weighted_mode`` or ``unanimous``.
+    """
+
+    main_score: str = "1_selection_rate"
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        super().verify()
+        check_choice_rules(self.aggregation, self.on_position_bias, self.judge_weights)
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[BestOfN]:
+        """Judge all instances."""
+        rows, as_json = self.candidates(list(evaluation_inputs_stream))
+        if not rows:
+            return []
+        names = list(dict.fromkeys(name for row in rows for name in row.texts))
+        _check_names(names)
+        (votes,) = self.ask(rows)
+        return [
+            BestOfN(names[0], self._selection(row, cast), criteria_json)
+            for row, cast, criteria_json in zip(rows, votes, as_json, strict=True)
+        ]
+
+    def reduce_one(self, intermidate: BestOfN) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance: who is selected, by whom in which order, and each candidate's share."""
+        selection, main = intermidate.selection, f"{intermidate.first}_selection_rate"
+        consistent = selection.position_consistent
+        given = _orders(selection.votes)
+        shares = dict(zip(selection.names, selection.shares or (), strict=False))
+        results: dict[str, Any] = {
+            "selected_candidate": selection.selected,
+            "unscored_reason": selection.unscored_reason,
+            "positional_bias": None if consistent is None else not consistent,
+            "agreement": selection.agreement,
+            "selections": [_selected_in(votes, selection.names) for votes in given],
+            "orders": [[selection.names[index] for index in votes[0].order] for votes in given],
+            "assessments": [[vote.assessment for vote in votes] for votes in given],
+            "prompts": [votes[0].prompts for votes in given] if any(votes[0].prompts for votes in given) else None,
+            "missing_candidates": list(selection.missing) or None,
+            "criteria": intermidate.criteria_json,
+            **{f"{name}_selection_rate": share for name, share in shares.items()},
+        }
+        named = {name: value for name, value in results.items() if value is not None}
+        return {**named, main: shares.get(intermidate.first, math.nan), "score_name": main}
+
+    def reduce(self, intermediates: List[BestOfN]) -> Dict[str, Any]:
+        """The global scores: how often each candidate is selected, and how far that can be trusted."""
+        summary = summarize_selections([each.selection for each in intermediates], level=self.confidence_level)
+        shown = self.return_confidence_interval
+        scores: dict[str, Any] = {}
+        for one in summary.candidates:
+            scores |= interval_scores(f"{one.name}_selection_rate", one.rate, with_intervals=shown)
+            numbers = (one.if_unscored_0, one.if_unscored_1, one.num_offered, one.num_selected, one.num_missing)
+            named = zip(RATE_NUMBERS, numbers, strict=True)
+            scores |= {f"{one.name}_{name}": math.nan if value is None else value for name, value in named}
+        scores |= _shared_scores(summary, with_intervals=shown)
+        return {**scores, "score_name": f"{intermediates[0].first}_selection_rate"}
+
+    def _selection(self, row: Candidates, votes: Sequence[Vote]) -> Selection:
+        return select(
+            votes,
+            row.names,
+            missing=row.missing,
+            aggregation=None if self.aggregation is None else str(self.aggregation),
+            on_position_bias=self.on_position_bias,
+        )
+
+
+def _shared_scores(summary: SelectionSummary, *, with_intervals: bool) -> dict[str, Any]:
+    votes = summary.votes
+    intervals = {
+        "positional_bias": votes.positional_bias,
+        "first_shown_share": summary.first_shown_share,
+        "parse_rate": votes.parse_rate,
+        "agreement": votes.agreement,
+    }
+    scores: dict[str, Any] = {}
+    for name, interval in intervals.items():
+        if interval is not None:
+            scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    scores |= {"num_unscored": summary.num_unscored, "num_undecided": summary.num_undecided, "reasks": votes.reasks}
+    scores |= {f"unscored_instances_{reason}": count for reason, count in summary.unscored_instances.items()}
+    scores |= {f"unscored_votes_{reason}": count for reason, count in votes.unscored_votes.items()}
+    return {**scores, **usage_scores(votes.usage)}
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Check that no candidate's score would have the name of another score."""
+    intervals = ("score", *SHARED_SCORES)
+    shared = {f"{name}{bound}" for name in intervals for bound in ("", "_ci_low", "_ci_high")}
+    shared |= {f"unscored_{what}_{reason}" for what in ("instances", "votes") for reason in get_args(UnscoredReason)}
+    fields = ("selection_rate", "selection_rate_ci_low", "selection_rate_ci_high", *RATE_NUMBERS)
+    owner: dict[str, str] = dict.fromkeys(shared, "")
+    for name in names:
+        for field in fields:
+            score = f"{name}_{field}"
+            if score in owner:
+                raise InvalidInputError(
+                    f"the candidate {name!r} and {owner[score] or 'all candidates together'!r} would both have a score "
+                    f"{score!r}: rename the candidate {name!r}"
+                )
+            owner[score] = name
+
+
+def _orders(votes: Sequence[Vote]) -> list[list[Vote]]:
+    """The votes by order, as they were asked."""
+    orders: dict[tuple[int, ...], list[Vote]] = {}
+    for vote in votes:
+        orders.setdefault(vote.order, []).append(vote)
+    return list(orders.values())
+
+
+def _selected_in(votes: Sequence[Vote], names: Sequence[str]) -> Union[str, None]:
+    """The candidate that the judges select in one order."""
+    return select(votes, names).selected

@@ -1,0 +1,224 @@
+"""The Grade Score: does a judge choose what is shown, or where it is shown."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Union
+
+from evenhand.judging.choices import unrelated_candidates
+from evenhand.judging.grading import (
+    ChoiceHistograms,
+    Grading,
+    InstanceGrade,
+    UnrelatedEffect,
+    check_grade_settings,
+    grade,
+    unrelated_effect,
+)
+from evenhand.metrics.base import interval_scores, usage_scores
+from evenhand.metrics.best_of import ChoiceMetric
+from evenhand.statistics import Uniformity
+from evenhand.unitxt_bases import EvaluationInput
+from evenhand.votes import Vote
+
+WITH_UNRELATED = "with_unrelated_"
+UNRELATED = "unrelated_option"
+"""What the unrelated option is called in the selections of an instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedInstance:
+    """What one instance maps to.
+
+    Attributes:
+        judges: Who judged, in the order of the panel.
+        names: The candidates asked about, in their own order.
+        missing: The candidates without a text.
+        unrelated: The text of the unrelated option; None without one.
+        runs: The votes without, and where it was asked with, the unrelated option.
+        grades: Judge -> what its votes come to, one a run.
+        criteria_json: The criterion's artifact as JSON.
+    """
+
+    judges: tuple[str, ...]
+    names: tuple[str, ...]
+    missing: tuple[str, ...]
+    unrelated: Union[str, None]
+    runs: tuple[tuple[Vote, ...], ...]
+    grades: Dict[str, tuple[InstanceGrade, ...]]
+    criteria_json: str
+
+
+class GradeScore(ChoiceMetric):
+    """How good a judge is at choosing: even over places, and of one mind about candidates.
+
+    Each instance is asked once in each of the N rotations of its candidates, so that every candidate stands at every
+    place once. Per instance: the *LLM score* is the entropy of the places chosen over its greatest value, the *choice
+    score* the share of the candidate chosen most, the *Grade Score* their harmonic mean: 1 for a judge that always
+    chooses the same candidate, 0 for one that always chooses the same place. A random judge scores about 0.5, so the
+    chance-corrected score, 0 for such a judge on average, stands beside every Grade Score. Rotations whose reply names
+    no option are counted by reason in ``unanswered_…``; the score is over those answered, two at least.
+
+    A Grade Score belongs to one judge: with several, every score's name ends in the judge's, and the main score is the
+    first one's. With ``samples`` each draw is a set of rotations of its own, and an instance counts the mean of its
+    draws. Source: Iourovitski (2024), arXiv:2406.12043.
+
+    Attributes:
+        unrelated_option: Ask every instance a second time with a further candidate, drawn with the seed from another
+            instance, and report both, the difference, and how often it was chosen.
+    """
+
+    main_score: str = "grade_score"
+    orders: str = "cyclic"
+    check_positional_bias: Union[bool, float] = False
+    unrelated_option: bool = False
+
+    def verify(self) -> None:
+        """Check every setting that can be checked before there is data."""
+        super().verify()
+        check_grade_settings(
+            self.settings(), unrelated_option=self.unrelated_option, rules=(self.aggregation, self.on_position_bias)
+        )
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[GradedInstance]:
+        """Judge all instances."""
+        rows, as_json = self.candidates(list(evaluation_inputs_stream))
+        unrelated = unrelated_candidates(rows, seed=self.seed) if self.unrelated_option else ()
+        runs = self.ask(rows, unrelated)
+        judges = tuple(judge.judge_id for judge in self.panel([]))
+        graded = {judge: [self._grade(votes, judge) for votes in runs] for judge in judges}
+        return [
+            GradedInstance(
+                judges=judges,
+                names=row.names,
+                missing=row.missing,
+                unrelated=unrelated[place] if unrelated else None,
+                runs=tuple(votes[place] for votes in runs),
+                grades={judge: tuple(run.instances[place] for run in graded[judge]) for judge in judges},
+                criteria_json=as_json[place],
+            )
+            for place, row in enumerate(rows)
+        ]
+
+    def reduce_one(self, intermidate: GradedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance, for each judge."""
+        main = _suffixed("grade_score", intermidate.judges, intermidate.judges[0])
+        scores: dict[str, Any] = {}
+        for judge, grades in intermidate.grades.items():
+            for prefix, one, votes in zip(("", WITH_UNRELATED), grades, intermidate.runs, strict=False):
+                own = [vote for vote in votes if vote.judge_id == judge]
+                found = _instance_scores(one, own, (*intermidate.names, UNRELATED))
+                scores |= {_suffixed(prefix + name, intermidate.judges, judge): value for name, value in found.items()}
+        others = {
+            "unrelated_option": intermidate.unrelated,
+            "missing_candidates": list(intermidate.missing) or None,
+            "criteria": intermidate.criteria_json,
+        }
+        scores |= {name: value for name, value in others.items() if value is not None}
+        return {**scores, "score_name": main}
+
+    def reduce(self, intermediates: List[GradedInstance]) -> Dict[str, Any]:
+        """The global scores: for each judge its Grade Score, its parts, and what they rest on."""
+        judges, shown = intermediates[0].judges, self.return_confidence_interval
+        runs = list(zip(*(each.runs for each in intermediates), strict=True))
+        scores: dict[str, Any] = {}
+        for judge in judges:
+            gradings = [self._grade(votes, judge) for votes in runs]
+            found: dict[str, Any] = {}
+            for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
+                found |= {prefix + name: value for name, value in _scores(grading, with_intervals=shown).items()}
+            if len(gradings) == 2:
+                found |= _effect_scores(unrelated_effect(gradings[1], gradings[0]), with_intervals=shown)
+            scores |= {_suffixed(name, judges, judge): value for name, value in found.items()}
+        return {**scores, "score_name": _suffixed("grade_score", judges, judges[0])}
+
+    def _grade(self, votes: Sequence[Sequence[Vote]], judge_id: str) -> Grading:
+        return grade(votes, judge_id, level=self.confidence_level, seed=self.seed)
+
+
+def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:
+    return name if len(judges) == 1 else f"{name}_{judge}"
+
+
+def _number(value: Union[float, None]) -> float:
+    return math.nan if value is None else value
+
+
+def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequence[str]) -> dict[str, Any]:
+    """One judge's scores on one instance; ``selections``, ``orders`` and ``assessments`` have one entry a vote."""
+    prompts = [vote.prompts for vote in votes]
+    return {
+        "grade_score": _number(grade_.grade_score),
+        "chance_corrected_grade_score": _number(grade_.chance_corrected),
+        "llm_score": _number(grade_.llm_score),
+        "choice_score": _number(grade_.choice_score),
+        "answered": grade_.answered / grade_.asked if grade_.asked else math.nan,
+        "num_asked": grade_.asked,
+        "num_answered": grade_.answered,
+        "places": list(grade_.places),
+        "candidates": list(grade_.chosen),
+        "selections": [None if vote.selected_index is None else names[vote.selected_index] for vote in votes],
+        "orders": [[names[index] for index in vote.order] for vote in votes],
+        "assessments": [vote.assessment for vote in votes],
+        **({"prompts": prompts} if any(prompts) else {}),
+        **({} if grade_.unscored_reason is None else {"unscored_reason": grade_.unscored_reason}),
+    }
+
+
+def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, Any]:
+    """One judge's scores in one run."""
+    intervals = {
+        "grade_score": grading.grade_score,
+        "chance_corrected_grade_score": grading.chance_corrected,
+        "llm_score": grading.llm_score,
+        "choice_score": grading.choice_score,
+        "answered": grading.answered,
+        "parse_rate": grading.parse_rate,
+        **{f"unanswered_{reason}": share for reason, share in grading.unanswered.items()},
+    }
+    scores: dict[str, Any] = {}
+    for name, interval in intervals.items():
+        scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    scores |= {
+        "chance_grade_score": _number(grading.chance),
+        "num_scored": grading.num_scored,
+        "num_unscored": grading.num_instances - grading.num_scored,
+        "num_missing_response": grading.num_missing_response,
+        "reasks": grading.reasks,
+    }
+    for histograms in grading.histograms:
+        scores |= _histogram_scores(histograms)
+    return {**scores, **usage_scores(grading.usage)}
+
+
+def _histogram_scores(histograms: ChoiceHistograms) -> dict[str, Any]:
+    """Counts and tests by number of candidates shown, such as ``place_1_of_4`` and ``places_of_4_p_value``."""
+    scores: dict[str, Any] = {}
+    of = f"of_{histograms.n_options}"
+    named: tuple[tuple[str, str, Union[Uniformity, None]], ...] = (
+        ("place", "places", histograms.places),
+        ("candidate", "candidates", histograms.candidates),
+    )
+    for one, many, histogram in named:
+        if histogram is None:
+            continue
+        scores |= {f"{one}_{number}_{of}": count for number, count in enumerate(histogram.counts, start=1)}
+        scores |= {
+            f"{many}_{of}_chi_square": histogram.chi_square,
+            f"{many}_{of}_chi_square_p_value": histogram.p_value,
+            f"{many}_{of}_p_value": histogram.shift_p_value,
+        }
+    return scores
+
+
+def _effect_scores(effect: UnrelatedEffect, *, with_intervals: bool) -> dict[str, Any]:
+    intervals = {
+        "unrelated_chosen": effect.chosen,
+        "unrelated_ever_chosen": effect.ever_chosen,
+        "unrelated_difference": effect.difference,
+        "unrelated_corrected_difference": effect.corrected_difference,
+    }
+    scores: dict[str, Any] = {}
+    for name, interval in intervals.items():
+        scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    return {**scores, "unrelated_num_paired": effect.num_paired}
