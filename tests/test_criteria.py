@@ -46,12 +46,15 @@ def criterion(*options, **more):
             "binary criterion 'tone' has 3 options",
         ),
         (lambda: criterion(GOOD, Option(label="Fine", value=1.0), scale="binary"), "both have the value 1.0"),
-        (lambda: Rubric(name="all", criteria=()), "the rubric 'all' is empty"),
+        (lambda: Rubric(name="all", criteria=()).check_counts(), "the rubric 'all' is empty"),
         (
             lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD), criterion(BAD, GOOD))),
             r"names more than once: \['tone'\]",
         ),
-        (lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD, weight=0),)), "has the weight 0; one must count"),
+        (
+            lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD, weight=0),)).check_counts(),
+            "has the weight 0; one must count",
+        ),
         (
             lambda: Rubric(name="all", criteria=(criterion(GOOD, BAD),), na_partial=1.5),
             r"'all' has the na_partial 1.5; it lies in \[0, 1\]",

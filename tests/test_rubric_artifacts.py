@@ -121,3 +121,11 @@ def test_reading_a_rubric_builds_no_other_artifact(monkeypatch):
     assert built == []
     fetch_artifact("rubrics.evenhand.safety")
     assert built == ["EvenhandRubric"]
+
+
+@pytest.mark.parametrize("given", [[{"requirement": "It is polite.", "weight": 0}], Rubric(name="r", criteria=())])
+def test_no_judge_is_asked_by_a_rubric_in_which_nothing_counts(given):
+    with pytest.raises(InvalidCriterionError, match=r"one must count|is empty"):
+        load_rubric(given)
+    with pytest.raises(InvalidCriterionError, match=r"one must count|is empty"):
+        rubric_artifact(given)

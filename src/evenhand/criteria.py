@@ -187,9 +187,7 @@ def _na_labels() -> Iterator[str]:
         yield f"{NA_LABELS[0]} ({number})"
 
 
-def _check_names(kind: str, name: str, names: Sequence[str]) -> None:
-    if not names:
-        raise InvalidCriterionError(f"the {kind} {name!r} is empty; give it at least one")
+def _check_unique(kind: str, name: str, names: Sequence[str]) -> None:
     repeated = sorted({item for item in names if names.count(item) > 1})
     if repeated:
         raise InvalidCriterionError(f"the {kind} {name!r} has these names more than once: {repeated!r}; rename them")
@@ -200,7 +198,8 @@ class Rubric(FrozenModel):
 
     Attributes:
         name: Names the score.
-        criteria: With different names; their weights say what each counts.
+        criteria: With different names; their weights say what each counts. What nothing counts in can be scored (0,
+            or no score), but no judge is asked by it: see :meth:`check_counts`.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
             ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
         na_partial: The value that ``partial`` counts, in [0, 1].
@@ -218,10 +217,19 @@ class Rubric(FrozenModel):
             raise InvalidCriterionError(
                 f"the rubric {self.name!r} has the na_partial {self.na_partial!r}; it lies in [0, 1]"
             )
-        _check_names("rubric", self.name, [criterion.name for criterion in self.criteria])
+        _check_unique("rubric", self.name, [criterion.name for criterion in self.criteria])
+        return self
+
+    def check_counts(self) -> None:
+        """Check that a judge can be asked by it: some criterion must count.
+
+        Raises:
+            InvalidCriterionError: If there is no criterion, or none has a weight other than 0.
+        """
+        if not self.criteria:
+            raise InvalidCriterionError(f"the rubric {self.name!r} is empty; give it at least one criterion")
         if all(criterion.weight == 0 for criterion in self.criteria):
             raise InvalidCriterionError(f"every criterion of the rubric {self.name!r} has the weight 0; one must count")
-        return self
 
 
 class ChecklistItem(FrozenModel):
@@ -290,7 +298,9 @@ class Checklist(FrozenModel):
     @model_validator(mode="after")
     def _check(self) -> Self:
         names = [item.name for item in self.items]
-        _check_names("checklist", self.name, names)
+        if not names:
+            raise InvalidCriterionError(f"the checklist {self.name!r} is empty; give it at least one item")
+        _check_unique("checklist", self.name, names)
         for item in self.items:
             for needed in item.prerequisites:
                 if needed not in names:

@@ -76,6 +76,12 @@ def rubric_artifact(reference: object) -> EvenhandRubric:
 
 
 def _read(reference: object) -> Rubric:
+    rubric = _found(reference)
+    rubric.check_counts()
+    return rubric
+
+
+def _found(reference: object) -> Rubric:
     if isinstance(reference, Rubric):
         return reference
     if isinstance(reference, EvenhandRubric):

@@ -152,3 +152,10 @@ def test_meeting_one_more_never_hurts_and_one_more_fault_never_helps(weights, da
     better, worse = list(verdicts), list(verdicts)
     better[place], worse[place] = (MET, UNMET) if weights[place] > 0 else (UNMET, MET)
     assert rubric_score(better, rubric(*weights)).score >= rubric_score(worse, rubric(*weights)).score
+
+
+def test_a_rubric_in_which_nothing_counts_scores_0_and_nothing_when_nothing_is_counted():
+    rubric = Rubric(name="r", criteria=(yes_no_criterion("noted", "?", weight=0.0, na=True),))
+    assert rubric_score([Verdict(selected_index=0, value=1.0, aggregated_value=1.0)], rubric).score == 0.0
+    assert rubric_score([Verdict(na=True)], rubric).score is None
+    assert rubric_score([], Rubric(name="r", criteria=())).score is None

@@ -187,7 +187,6 @@ def with_criterion(**fields):
             "the criterion 'tone' of the file cannot be read: weight: Input should be a va",
         ),
         (with_criterion(weight=1e999), "the criterion 'tone' has the weight inf; it must be finite"),
-        (with_criterion(weight=0), "every criterion of the rubric 'rubric' has the weight 0"),
         (with_criterion(scale_type="ordnal"), "has the scale 'ordnal'. Did you mean 'ordinal'?"),
         (with_criterion(scale_type="pairwise"), "has the scale 'pairwise'. Accepted: 'binary', 'ordinal', 'nominal'."),
         (with_criterion(scale_type="ordinal"), "is ordinal and has no options; give a list of mappings with a label"),

@@ -56,7 +56,8 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     option: the lowest value for a positive weight, the highest for a negative one (``fail``). An unscored verdict is
     always left out, and named.
 
-    Degenerate cases: nothing counted, or a divisor of 0 (every positive criterion left out), gives no score.
+    Degenerate cases: nothing counted, or a divisor of 0 (every positive criterion left out), gives no score. A rubric
+    as written without any weight scores 0 as soon as a criterion is counted; loading one to judge by is refused.
 
     Args:
         verdicts: One per criterion.
@@ -99,6 +100,8 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     raw_score = math.fsum(contribution for _, contribution in counted) if counted else None
     negative_only = all(criterion.weight <= 0 for criterion in rubric.criteria)
     score = _normalized([criterion.weight for criterion, _ in counted], raw_score, negative_only=negative_only)
+    if counted and all(criterion.weight == 0 for criterion in rubric.criteria):
+        score = 0.0
     return RubricScore(
         score=score,
         raw_score=raw_score,
