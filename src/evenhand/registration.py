@@ -5,8 +5,10 @@ from pathlib import Path
 import evenhand.artifacts
 import evenhand.checklist_artifacts
 import evenhand.engines.artifacts
+import evenhand.metrics.best_of
 import evenhand.metrics.checklist
 import evenhand.metrics.direct
+import evenhand.metrics.grade_score
 import evenhand.metrics.pairwise
 import evenhand.metrics.rubric
 import evenhand.metrics.votes
