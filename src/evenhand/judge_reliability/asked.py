@@ -1,0 +1,195 @@
+"""Questions with one judge's votes, as the arrays that statistics take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.criteria import Criterion
+from evenhand.recorded import Scale
+from evenhand.statistics import NOT_ASKED, UNSCORED
+from evenhand.votes import Verdict, Vote
+
+IntArray = NDArray[np.int64]
+Order = tuple[int, ...]
+
+FIRST, SECOND, TIE, NOT_APPLICABLE = range(4)
+SIDES = ("first", "second", "tie")
+SIDE_VALUES = (1.0, 0.0, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, what one judge's votes on it come to, and what is known besides.
+
+    Attributes:
+        instance: The row of the data; all questions of a row are one cluster.
+        verdict: What the judge's votes come to by themselves, the votes inside.
+        label: The category (`Categories`) that people chose; None where it is not known.
+        lengths: Of a comparison: the lengths of both responses in characters.
+    """
+
+    instance: int
+    verdict: Verdict
+    label: int | None = None
+    lengths: tuple[int, int] | None = None
+
+    @property
+    def draws(self) -> dict[int, dict[Order, Vote]]:
+        """Sample -> order -> vote."""
+        found: dict[int, dict[Order, Vote]] = {}
+        for vote in self.verdict.votes:
+            found.setdefault(vote.sample, {})[vote.order] = vote
+        return found
+
+    @property
+    def prompts(self) -> dict[Order, list[Vote]]:
+        """Order -> its draws."""
+        found: dict[Order, list[Vote]] = {}
+        for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
+            found.setdefault(vote.order, []).append(vote)
+        return found
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Votes, verdicts and labels on one criterion under one numbering.
+
+    An assessment has the numbers of its options. A comparison has sides: 0 the first response is better, 1 the second,
+    2 neither, 3 not applicable; of a graded one the side counts, not the grade. People can find a tie where the judge
+    was offered none, and so can the verdict of two orders.
+
+    Attributes:
+        criterion: Whose options are voted on.
+    """
+
+    criterion: Criterion
+
+    @property
+    def compares(self) -> bool:
+        """Whether the criterion is of two responses."""
+        return self.criterion.scale == "pairwise"
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The categories as a scale, for kappas and matrices."""
+        if not self.compares:
+            return Scale.of(self.criterion)
+        na = self.criterion.na_index
+        return Scale(
+            ordinal=True,
+            labels=SIDES if na is None else (*SIDES, self.criterion.labels[na]),
+            levels=(2, 0, 1) if na is None else (2, 0, 1, None),
+            values=SIDE_VALUES if na is None else (*SIDE_VALUES, None),
+        )
+
+    @cached_property
+    def _sides(self) -> Mapping[int, int]:
+        """Option -> side. Without values, options count in the order in which they are listed."""
+        options = self.criterion.options
+        ranked = [index for index, option in enumerate(options) if not option.na]
+        if self.criterion.has_values:
+            values = {index: options[index].value or 0.0 for index in ranked}
+        else:
+            values = {index: 1 - place / (len(ranked) - 1) for place, index in enumerate(ranked)}
+        sides = {
+            index: TIE if abs(value - 0.5) < 1e-9 else FIRST if value > 0.5 else SECOND
+            for index, value in values.items()
+        }
+        return {**sides, **{index: NOT_APPLICABLE for index, option in enumerate(options) if option.na}}
+
+    def of_vote(self, vote: Vote) -> int:
+        """The category that a vote selects; -1 for none."""
+        if vote.selected_index is None:
+            return UNSCORED
+        return self.of_option(vote.selected_index)
+
+    def of_option(self, index: int) -> int:
+        """The category of an option."""
+        return self._sides[index] if self.compares else index
+
+    def of_verdict(self, verdict: Verdict) -> int | None:
+        """The category that a verdict selects; None for none."""
+        index = verdict.selected_index
+        if index is None:
+            return TIE if self.compares and verdict.aggregated_value == 0.5 else None
+        return self.of_option(index)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """A table of selections, and the instance of each row.
+
+    Attributes:
+        selections: (n_rows, n_columns), -1 unscored, -2 not asked.
+        instances: (n_rows,).
+    """
+
+    selections: IntArray
+    instances: IntArray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], instances: Sequence[int]) -> Rows:
+        """Pad the rows to the longest with what was not asked."""
+        width = max(map(len, rows), default=0)
+        table = np.full((len(rows), width), NOT_ASKED, dtype=np.int64)
+        for place, row in enumerate(rows):
+            table[place, : len(row)] = row
+        return cls(table, np.asarray(instances, dtype=np.int64))
+
+    @property
+    def clusters(self) -> IntArray | None:
+        """The instances; None where every row is one of its own."""
+        return None if len(np.unique(self.instances)) == len(self.instances) else self.instances
+
+
+def reversed_pairs(asked: Sequence[Asked], categories: Categories) -> Rows:
+    """Every draw that was asked for in an order and in its reverse, as pairs of sides.
+
+    A comparison has the sides themselves, in the order (0, 1) and then (1, 0). A pair of assessments has 0 and 0 if it
+    selects the same option twice, 0 and 1 if each order selects an option that it shows earlier than the other order
+    does, 1 and 0 if later: in the terms of `preference_fairness`, primacy and recency.
+    """
+    rows, instances = [], []
+    for question in asked:
+        for votes in question.draws.values():
+            for order in sorted(votes):
+                if order > order[::-1] or order[::-1] not in votes:
+                    continue
+                pair = votes[order], votes[order[::-1]]
+                rows.append([categories.of_vote(vote) for vote in pair] if categories.compares else _moved(pair))
+                instances.append(question.instance)
+    return Rows.of(rows, instances)
+
+
+def _moved(pair: tuple[Vote, Vote]) -> list[int]:
+    first, second = (vote.selected_index for vote in pair)
+    if first is None or second is None:
+        return [UNSCORED if index is None else 0 for index in (first, second)]
+    place, other = (pair[0].order.index(index) for index in (first, second))
+    return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
+
+
+def draws_of_prompts(asked: Sequence[Asked], categories: Categories) -> Rows:
+    """One row a question and order, one column a draw."""
+    prompts = [(question.instance, votes) for question in asked for votes in question.prompts.values()]
+    return Rows.of(
+        [[categories.of_vote(vote) for vote in votes] for _, votes in prompts],
+        [instance for instance, _ in prompts],
+    )
+
+
+def orders_of_draws(asked: Sequence[Asked]) -> Rows:
+    """One row a question and draw, one column an order: the option selected, in the criterion's own order."""
+    draws = [(question.instance, votes) for question in asked for votes in question.draws.values()]
+    return Rows.of(
+        [
+            [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())]
+            for _, votes in draws
+        ],
+        [instance for instance, _ in draws],
+    )

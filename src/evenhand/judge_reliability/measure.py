@@ -1,0 +1,240 @@
+"""From the votes of one judge on one criterion to what is reported of it: no call is made."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.criteria import Criterion
+from evenhand.judge_reliability.asked import (
+    FIRST,
+    SECOND,
+    TIE,
+    Asked,
+    Categories,
+    draws_of_prompts,
+    orders_of_draws,
+    reversed_pairs,
+)
+from evenhand.judge_reliability.people import agreement_with_people, confidences_of
+from evenhand.judge_reliability.report import CriterionReliability, OptionFlipRate, Replies, UnscoredShare
+from evenhand.judge_reliability.shares import share_of
+from evenhand.recorded import Drawing, Undefined, defined
+from evenhand.scoring import NO_REPLY
+from evenhand.statistics import (
+    NOT_ASKED,
+    UNSCORED,
+    GradeScore,
+    Interval,
+    PreferenceFairness,
+    RepetitionStability,
+    VerbositySlope,
+    grade_score,
+    option_flips,
+    preference_fairness,
+    repetition_stability,
+    verbosity_slope,
+)
+from evenhand.votes import Vote, total_usage
+
+SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
+PREFERENCES = {FIRST: 1.0, SECOND: -1.0, TIE: 0.0}
+
+
+def criterion_reliability(
+    judge_id: str,
+    asked: Sequence[Asked],
+    criterion: Criterion,
+    *,
+    num_missing: int = 0,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> CriterionReliability:
+    """Everything that the votes of one judge on one criterion say about the judge.
+
+    Position is measured on single votes: a draw in an order and the draw of the same number in the reverse order. So
+    neither consistency nor preference depends on how many draws there are, or on how verdicts are made of them. The
+    pairs, draws and votes of an instance are one cluster.
+
+    Args:
+        judge_id: Which judge; every vote is its own.
+        asked: The questions with the votes on them.
+        criterion: Whose options were voted on.
+        num_missing: Questions that were not put for want of a response.
+        level: Of the intervals.
+        resamples: Draws for the intervals of kappa and alpha.
+        seed: Of these draws.
+
+    Example:
+        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
+        >>> def votes(*selections):
+        ...     orders = ((0, 1), (1, 0))
+        ...     return [Vote(judge_id="a", order=order, selected_index=index, value=1.0 - index)
+        ...             for order, index in zip(orders, selections)]
+        >>> asked = [Asked(row, aggregate(votes(*pair), cites)) for row, pair in enumerate([(0, 0), (1, 1), (0, 1)])]
+        >>> report = criterion_reliability("a", asked, cites)
+        >>> round(report.position.position_consistency.estimate, 3), report.position.n_primacy
+        (0.667, 1)
+        >>> report.repetition.reason
+        'no prompt was drawn twice: set samples to 3 or more'
+    """
+    categories = Categories(criterion)
+    drawing = Drawing(level=level, resamples=resamples, seed=seed)
+    people = agreement_with_people(asked, categories, **drawing)
+    return CriterionReliability(
+        judge_id=judge_id,
+        criterion=criterion.name,
+        scale=criterion.scale,
+        mode="compare" if categories.compares else "assess",
+        num_instances=len({question.instance for question in asked}),
+        num_questions=len(asked),
+        num_missing=num_missing,
+        num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
+        replies=_replies(asked, level),
+        position=_position(asked, categories, level),
+        repetition=_repetition(asked, categories, level),
+        spread=_spread(asked, level),
+        flips=_flips(asked, criterion, level),
+        grade_score=_grade_score_of_two(asked, categories, level, seed),
+        verbosity=_verbosity(asked, categories, level),
+        verbosity_given_people=_verbosity(asked, categories, level, given_people=True),
+        people=people,
+        confidences=confidences_of(asked, categories, level=level, seed=seed),
+        **drawing,
+    )
+
+
+def _replies(asked: Sequence[Asked], level: float) -> Replies:
+    votes = [vote for question in asked for vote in question.verdict.votes]
+    reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
+    usage = total_usage(vote.usage for vote in votes)
+    replied = [_replied(question.verdict.votes) for question in asked]
+    parse_rate = share_of(
+        [read for read, _ in replied], [all_ for _, all_ in replied], [each.instance for each in asked], level
+    )
+    return Replies(
+        num_votes=len(votes),
+        num_scored=sum(vote.selected_index is not None for vote in votes),
+        num_na=sum(vote.na for vote in votes),
+        num_reasks=sum(vote.reasks for vote in votes),
+        parse_rate=parse_rate or Undefined("the judge gave no reply"),
+        unscored=tuple(
+            UnscoredShare(reason, count, share)
+            for reason, count in sorted(reasons.items())
+            if (share := _share_of_reason(asked, reason, level))
+        ),
+        **usage.model_dump(),
+    )
+
+
+def _replied(votes: Sequence[Vote]) -> tuple[int, int]:
+    """How many replies named an option, of how many."""
+    replied = [vote for vote in votes if vote.unscored_reason not in NO_REPLY]
+    return sum(vote.selected_index is not None for vote in replied), sum(1 + vote.reasks for vote in replied)
+
+
+def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Interval | None:
+    return share_of(
+        [sum(vote.unscored_reason == reason for vote in question.verdict.votes) for question in asked],
+        [len(question.verdict.votes) for question in asked],
+        [question.instance for question in asked],
+        level,
+    )
+
+
+def _position(asked: Sequence[Asked], categories: Categories, level: float) -> PreferenceFairness | Undefined:
+    pairs = reversed_pairs(asked, categories)
+    if not len(pairs.selections):
+        return Undefined("no question was shown in an order and in its reverse: leave check_positional_bias on")
+    found = preference_fairness(pairs.selections, clusters=pairs.clusters, level=level)
+    return found if found.n_checked else Undefined("no question has a selection in both orders")
+
+
+def _repetition(asked: Sequence[Asked], categories: Categories, level: float) -> RepetitionStability | Undefined:
+    rows = draws_of_prompts(asked, categories)
+    if rows.selections.shape[1] < 2:
+        return Undefined("no prompt was drawn twice: set samples to 3 or more")
+    found = repetition_stability(rows.selections, clusters=rows.clusters, level=level)
+    return found if found.n_repeated else Undefined("no prompt has a selection in two draws")
+
+
+def _spread(asked: Sequence[Asked], level: float) -> Interval | Undefined:
+    drawn = [
+        (question.instance, [vote.value for vote in votes if vote.value is not None])
+        for question in asked
+        for votes in question.prompts.values()
+    ]
+    spreads = [(instance, statistics.pstdev(values)) for instance, values in drawn if len(values) > 1]
+    found = share_of(
+        [spread for _, spread in spreads],
+        [1.0] * len(spreads),
+        [instance for instance, _ in spreads],
+        level,
+        bounds=(0.0, 0.5),
+    )
+    return found or Undefined("no prompt was drawn twice with a value: set samples to 3 or more")
+
+
+def _flips(asked: Sequence[Asked], criterion: Criterion, level: float) -> tuple[OptionFlipRate, ...] | Undefined:
+    rows = orders_of_draws(asked)
+    if ((rows.selections >= 0).sum(axis=1) < 2).all():
+        return Undefined("no question has a selection in two orders")
+    found = option_flips(rows.selections, len(criterion.options), clusters=rows.clusters, level=level)
+    return tuple(OptionFlipRate(label, flips) for label, flips in zip(criterion.labels, found, strict=True))
+
+
+def _grade_score_of_two(
+    asked: Sequence[Asked], categories: Categories, level: float, seed: int
+) -> GradeScore | Undefined:
+    if not categories.compares:
+        return Undefined("an assessment chooses among options, not among candidates")
+    if len({question.instance for question in asked}) < len(asked):
+        return Undefined("there are more than two systems: the best of all of them is asked for to score these")
+    shown = [_first_draw(question, categories) for question in asked]
+    if not shown or any(NOT_ASKED in row for row in shown):
+        return Undefined("not every question was shown in both orders: leave check_positional_bias on")
+    return defined(lambda: grade_score(shown, level=level, seed=seed))
+
+
+def _first_draw(question: Asked, categories: Categories) -> list[int]:
+    """The candidate chosen in each rotation; a tie names none."""
+    votes = question.draws.get(0, {})
+    chosen = [categories.of_vote(votes[order]) if order in votes else NOT_ASKED for order in ((0, 1), (1, 0))]
+    return [UNSCORED if category > SECOND else category for category in chosen]
+
+
+def _verbosity(
+    asked: Sequence[Asked], categories: Categories, level: float, *, given_people: bool = False
+) -> VerbositySlope | Undefined:
+    if not categories.compares:
+        return Undefined("an assessment of one response has no ratio of lengths; compare two systems to measure it")
+    if given_people and not any(question.label in PREFERENCES for question in asked):
+        return Undefined("no preferences of people were given")
+    votes = [(question, vote) for question in asked if question.lengths for vote in question.verdict.votes]
+    nan = float("nan")
+    found = verbosity_slope(
+        [SIDE_SCORES.get(categories.of_vote(vote), nan) for _, vote in votes],
+        np.array([question.lengths for question, _ in votes], dtype=float).reshape(len(votes), 2),
+        quality_difference=[
+            nan if question.label is None else PREFERENCES.get(question.label, nan) for question, _ in votes
+        ]
+        if given_people
+        else None,
+        shown_first=_places(votes),
+        clusters=[question.instance for question, _ in votes],
+        ties="davidson",
+        level=level,
+    )
+    return found if found.reason is None else Undefined(found.reason)
+
+
+def _places(votes: Sequence[tuple[Asked, Vote]]) -> list[int] | None:
+    """1 where the first response is shown first, -1 where the second is; None where the place never differs."""
+    places = [1 if vote.order == (0, 1) else -1 for _, vote in votes]
+    return places if len(set(places)) > 1 else None

@@ -1,0 +1,128 @@
+"""A judge against what people said: accuracy, agreement beyond chance, and whether its confidences are true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+from evenhand.judge_reliability.asked import Asked, Categories
+from evenhand.judge_reliability.report import AgreementWithPeople, Confidences, JudgesAgreement
+from evenhand.judge_reliability.shares import share_of
+from evenhand.recorded import Drawing, Rater, Undefined, all_pairs, panels
+from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix
+from evenhand.votes import Vote
+
+MISSING = "unscored"
+NO_LABELS = Undefined("no labels of people were given")
+BINS = 10
+
+
+def agreement_with_people(
+    asked: Sequence[Asked], categories: Categories, **drawing: Unpack[Drawing]
+) -> AgreementWithPeople | Undefined:
+    """The votes and verdicts on the questions that people labelled."""
+    labelled = [question for question in asked if question.label is not None]
+    if not labelled:
+        return NO_LABELS
+    scale = categories.scale
+    people = Rater("people", "human", tuple(question.label for question in labelled))
+    judge = Rater("judge", "judge", tuple(categories.of_verdict(question.verdict) for question in labelled))
+    (pair,) = all_pairs([people, judge], scale, **drawing)
+    (both,) = panels([judge, people], scale, **drawing)[-1:]
+    verdicts = [
+        [float(chosen == question.label)] if chosen is not None else []
+        for question, chosen in zip(labelled, judge.selected, strict=True)
+    ]
+    level = drawing["level"]
+    return AgreementWithPeople(
+        num_labels=len(labelled),
+        num_compared=pair.num_compared,
+        vote_accuracy=_accuracy(labelled, [_votes_right(question, categories) for question in labelled], level),
+        all_orders_right=_accuracy(labelled, [_draws_right(question, categories) for question in labelled], level),
+        verdict_accuracy=_accuracy(labelled, verdicts, level),
+        cohen_kappa=pair.cohen_kappa,
+        quadratic_weighted_kappa=pair.quadratic_weighted_kappa,
+        krippendorff_alpha=both.krippendorff_alpha,
+        labels=(*scale.labels, MISSING),
+        confusion_matrix=confusion_matrix(
+            scale.as_places([question.label for question in asked]),
+            scale.as_places([categories.of_verdict(question.verdict) for question in asked]),
+            len(scale.labels),
+        ),
+    )
+
+
+def _votes_right(question: Asked, categories: Categories) -> list[float]:
+    return [
+        float(categories.of_vote(vote) == question.label)
+        for vote in question.verdict.votes
+        if vote.selected_index is not None
+    ]
+
+
+def _draws_right(question: Asked, categories: Categories) -> list[float]:
+    """1 a draw that is right in all orders, of the draws scored in two orders or more and in all."""
+    return [
+        float(all(categories.of_vote(vote) == question.label for vote in votes.values()))
+        for votes in question.draws.values()
+        if len(votes) > 1 and all(vote.selected_index is not None for vote in votes.values())
+    ]
+
+
+def _accuracy(labelled: Sequence[Asked], outcomes: Sequence[Sequence[float]], level: float) -> Interval | Undefined:
+    found = share_of(
+        [sum(trials) for trials in outcomes],
+        [len(trials) for trials in outcomes],
+        [question.instance for question in labelled],
+        level,
+    )
+    return found or Undefined("nothing that people labelled has a selection of the judge")
+
+
+def confidences_of(
+    asked: Sequence[Asked], categories: Categories, *, level: float, seed: int
+) -> Confidences | Undefined:
+    """The probability of the option selected, and whether people chose it, for every vote that has both."""
+    votes = [
+        (question, vote)
+        for question in asked
+        for vote in question.verdict.votes
+        if vote.selected_index is not None and sum(vote.probabilities or ()) > 0
+    ]
+    if not votes:
+        return Undefined("the votes have no log-probabilities: ask for them with confidences=True")
+    known = [(question, vote) for question, vote in votes if question.label is not None]
+    if not known:
+        return NO_LABELS
+    stated = [_confidence(vote, categories) for _, vote in known]
+    right = [float(categories.of_vote(vote) == question.label) for question, vote in known]
+    clusters = [question.instance for question, _ in known]
+    return Confidences(
+        num_votes=len(known),
+        brier=brier_score(stated, right, bins=BINS, clusters=clusters, level=level),
+        calibration=calibration(stated, right, bins=BINS, clusters=clusters, level=level, seed=seed),
+    )
+
+
+def _confidence(vote: Vote, categories: Categories) -> float:
+    """The probability of what the vote selects, of the probability that the options cover."""
+    shares = vote.probabilities or ()
+    chosen = categories.of_vote(vote)
+    stated = sum(share for index, share in enumerate(shares) if categories.of_option(index) == chosen)
+    return min(stated / sum(shares), 1.0)
+
+
+def agreement_of_judges(
+    verdicts: Mapping[str, Sequence[int | None]], criterion: str, categories: Categories, **drawing: Unpack[Drawing]
+) -> JudgesAgreement:
+    """How far judges agree that were asked the same questions.
+
+    Args:
+        verdicts: Judge -> category a question, by its own votes alone; two judges or more.
+        criterion: The criterion's name.
+        categories: Of the criterion.
+        **drawing: Level, resamples and seed of the intervals.
+    """
+    raters = [Rater(judge, "judge", tuple(selected)) for judge, selected in verdicts.items()]
+    (everyone,) = panels(raters, categories.scale, **drawing)
+    return JudgesAgreement(criterion, all_pairs(raters, categories.scale, **drawing), everyone)

@@ -1,0 +1,294 @@
+"""What the numbers on a judge say in words: a sentence a measure, each with its evidence.
+
+A sentence is a function of the numbers alone. An effect is named where its interval, or its exact test, excludes no
+effect at the report's level; otherwise the sentence says what size of effect the data leave open. Where an interval is
+wider than `WIDE`, the sentence says that there is too little to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from evenhand.judge_reliability.phrases import count, number_interval, p_value, percent, percent_interval
+from evenhand.judge_reliability.report import (
+    AgreementWithPeople,
+    Confidences,
+    CriterionReliability,
+    JudgesAgreement,
+    Mode,
+    OptionFlipRate,
+    Replies,
+)
+from evenhand.recorded import RaterPair, Undefined
+from evenhand.statistics import Agreement, GradeScore, Interval, PreferenceFairness, RepetitionStability, VerbositySlope
+
+Measured = TypeVar("Measured")
+
+WIDE = 0.3
+"""Width of the interval of a share from which on there is too little data to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence on one measure.
+
+    Attributes:
+        measure: What is measured.
+        text: The sentence, with the numbers that it rests on.
+    """
+
+    measure: str
+    text: str
+
+
+def findings(report: CriterionReliability) -> tuple[Finding, ...]:
+    """Every measure of a judge on a criterion in words, those without a number with the reason."""
+    found = {
+        "replies": replies_in_words(report.replies),
+        "position consistency": _or_why(report.position, partial(consistency_in_words, mode=report.mode)),
+        "preference for a place": _or_why(report.position, partial(fairness_in_words, mode=report.mode)),
+        "option flips": _or_why(report.flips, flips_in_words),
+        "repetition": _or_why(report.repetition, partial(repetition_in_words, samples=report.num_samples)),
+        "spread of draws": _or_why(report.spread, spread_in_words),
+        "Grade Score": _or_why(report.grade_score, grade_score_in_words),
+        "verbosity": _or_why(report.verbosity, verbosity_in_words),
+        "verbosity, preference fixed": _or_why(report.verbosity_given_people, fixed_verbosity_in_words),
+        "agreement with people": _or_why(report.people, people_in_words),
+        "confidences": _or_why(report.confidences, confidences_in_words),
+        "calls": calls_in_words(report.replies),
+    }
+    return tuple(Finding(measure, text) for measure, text in found.items())
+
+
+def findings_on_judges(agreement: JudgesAgreement) -> tuple[Finding, ...]:
+    """How far the judges agree, a sentence a pair and one on all."""
+    alpha = agreement.all_judges.krippendorff_alpha
+    return (
+        *(Finding(f"{pair.first} and {pair.second}", pair_in_words(pair)) for pair in agreement.pairs),
+        Finding("all judges", f"Krippendorff's alpha is {_coefficient(alpha)}"),
+    )
+
+
+def replies_in_words(replies: Replies) -> str:
+    """How many replies named an option, and why the others did not.
+
+    >>> replies_in_words(Replies(2, 2, 0, 0, Interval(1.0, 0.4, 1.0, 0.95, "exact", 2), (), 2, 0, 0, 0, None))
+    '100 % [40, 100] of the replies name an option; all 2 votes select one; too few to tell (n = 2)'
+    """
+    if isinstance(replies.parse_rate, Undefined):
+        return f"no number: {replies.parse_rate.reason}"
+    text = f"{percent_interval(replies.parse_rate)} of the replies name an option"
+    if replies.unscored:
+        listed = ", ".join(
+            f"{each.count:,} {each.reason} ({percent_interval(each.share)})" for each in replies.unscored
+        )
+        lost = sum(each.count for each in replies.unscored)
+        text += f"; {lost:,} of {count(replies.num_votes, 'vote')} select nothing: {listed}"
+    else:
+        text += f"; all {count(replies.num_votes, 'vote')} select one"
+    if replies.num_na:
+        text += f"; {count(replies.num_na, 'vote')} say that the criterion does not apply"
+    if replies.num_reasks:
+        text += f"; {count(replies.num_reasks, 're-ask')}"
+    return text + _too_few(replies.parse_rate)
+
+
+def consistency_in_words(position: PreferenceFairness, mode: Mode = "compare") -> str:
+    """How often the swap of the order leaves the selection as it is."""
+    rate = position.position_consistency
+    if rate is None:
+        return "no number: nothing was selected in both orders"
+    what = "the same response wins" if mode == "compare" else "the same option is selected"
+    text = f"{what} in both orders in {percent_interval(rate)} of {count(position.n_checked, 'pair')} of votes"
+    if position.n_lone:
+        text += f"; {count(position.n_lone, 'pair')} more have a selection in one order only"
+    return text + _too_few(rate)
+
+
+def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> str:
+    """Which place gains when the selection changes with the order."""
+    share, p = position.first_shown_share, position.p_value
+    n = position.n_primacy + position.n_recency
+    if share is None or p is None:
+        return f"no number: none of {count(position.n_checked, 'pair')} of votes changes with the order"
+    test = f"{p_value(p)}, {_TESTS[position.p_value_method or 'exact']}"
+    inconsistent = f"the {count(n, 'inconsistent pair')}"
+    alpha = 1 - position.level
+    if p < alpha:
+        first = share.estimate > 0.5
+        gaining = (
+            ("first-shown responses win" if first else "second-shown responses win")
+            if mode == "compare"
+            else (
+                "the selection moves to an option shown earlier"
+                if first
+                else "the selection moves to an option shown later"
+            )
+        )
+        shown = share if first else _complement(share)
+        return f"{gaining} in {percent_interval(shown)} of {inconsistent} ({test})"
+    gains = "first-shown responses win" if mode == "compare" else "the selection moves to an option shown earlier"
+    stated = f"{gains} in {percent_interval(share)} of {inconsistent} ({test})"
+    least = 2 / 2**n
+    if least > alpha:
+        return f"too few to tell: {stated}, and with {n} the test cannot fall below p = {least:.2g}"
+    return f"no evidence of a preference for a place: {stated}; the data leave open {_range(share)}" + _too_few(share)
+
+
+def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
+    """The option that is abandoned most often, and how often."""
+    known = [(each.flips.flip_rate, each) for each in flips if each.flips.flip_rate is not None]
+    if not known:
+        return "no number: no option was selected in a question scored in two orders"
+    rate, worst = max(known, key=lambda found: found[0].estimate)
+    unused = [each.label for each in flips if each.flips.flip_rate is None]
+    text = (
+        f"{worst.label!r} is abandoned most: another order selects something else in {percent_interval(rate)} of the "
+        f"{worst.flips.n_selected:,} times that some order selects it"
+    )
+    if unused:
+        text += f"; never selected: {', '.join(map(repr, unused))}"
+    return text + _too_few(rate)
+
+
+def repetition_in_words(repetition: RepetitionStability, samples: int) -> str:
+    """How often two draws of a prompt select the same."""
+    agreement = repetition.pair_agreement
+    if agreement is None:
+        return "no number: no prompt has a selection in two draws"
+    text = (
+        f"repeated draws agree in {percent_interval(agreement)} of the pairs of draws "
+        f"({count(repetition.n_repeated, 'prompt')} of up to {count(samples, 'draw')})"
+    )
+    if repetition.n_unscored:
+        text += f"; {count(repetition.n_unscored, 'draw')} select nothing"
+    return text + _too_few(agreement)
+
+
+def spread_in_words(spread: Interval) -> str:
+    """How far the values of a prompt's draws lie apart."""
+    return (
+        f"the values drawn for one prompt have a standard deviation of {number_interval(spread, digits=3)} on average "
+        "(0 for one answer throughout, 0.5 at most)"
+    )
+
+
+def grade_score_in_words(score: GradeScore) -> str:
+    """The Grade Score beside what a random judge reaches."""
+    chances = {chance.expected for chance in score.chances}
+    chance = f"a random judge reaches {min(chances):.2f}" if len(chances) == 1 else "chance depends on the question"
+    return (
+        f"the Grade Score is {number_interval(score.grade_score)}, where {chance}; corrected for chance "
+        f"{number_interval(score.chance_corrected)}; {percent_interval(score.answered)} of the rotations were answered"
+    ) + _too_few(score.grade_score)
+
+
+def verbosity_in_words(verbosity: VerbositySlope) -> str:
+    """What twice the length does to the chance of winning."""
+    chance = verbosity.win_probability_at_double.interval
+    if chance is None:
+        return f"no number: {verbosity.reason}"
+    text = percent_interval(chance)
+    ties = "" if verbosity.ties == "half" else " of decided votes"
+    if chance.low > 0.5:
+        return (
+            f"longer responses are preferred: twice the length raises the chance of winning{ties} from 50 % to {text}"
+        )
+    if chance.high < 0.5:
+        return (
+            f"shorter responses are preferred: twice the length lowers the chance of winning{ties} from 50 % to {text}"
+        )
+    return (
+        f"no evidence of a preference for length: at twice the length the chance of winning{ties} is {text}, where "
+        f"50 % is no effect; the data leave open {_range(chance)}" + _too_few(chance)
+    )
+
+
+def fixed_verbosity_in_words(verbosity: VerbositySlope) -> str:
+    """The same among responses of which people think alike."""
+    return f"with people's preference held fixed, {verbosity_in_words(verbosity)}"
+
+
+def people_in_words(people: AgreementWithPeople) -> str:
+    """How often the verdicts are what people chose, and how much of that is beyond chance."""
+    accuracy = people.verdict_accuracy
+    if isinstance(accuracy, Undefined):
+        return f"no number: {accuracy.reason}"
+    text = (
+        f"the verdict is what people chose in {percent_interval(accuracy)} of {count(people.num_compared, 'question')}"
+    )
+    if isinstance(people.vote_accuracy, Interval):
+        text += f", a single vote in {percent_interval(people.vote_accuracy)}"
+    text += f"; Cohen's kappa is {_coefficient(people.cohen_kappa)}"
+    if people.quadratic_weighted_kappa is not None:
+        text += f", quadratic-weighted {_coefficient(people.quadratic_weighted_kappa)}"
+    if people.num_compared < people.num_labels:
+        text += f"; {count(people.num_labels - people.num_compared, 'labelled question')} without a verdict"
+    return text + _too_few(accuracy)
+
+
+def confidences_in_words(confidences: Confidences) -> str:
+    """Whether stated probabilities are higher or lower than the share that is right."""
+    calibration, brier = confidences.calibration, confidences.brier
+    gap, error = calibration.overconfidence, calibration.debiased_error
+    points = f"{100 * gap.estimate:z.0f} points [{100 * gap.low:z.0f}, {100 * gap.high:z.0f}]"
+    if gap.low > 0:
+        text = f"the judge is overconfident: mean confidence less share right is {points}"
+    elif gap.high < 0:
+        text = f"the judge is underconfident: mean confidence less share right is {points}"
+    else:
+        text = f"no evidence of over- or underconfidence: mean confidence less share right is {points}"
+    return (
+        f"{text} over {count(confidences.num_votes, 'vote')}; expected calibration error "
+        f"{calibration.expected_calibration_error:.2f}, less what noise brings {number_interval(error)} "
+        f"({p_value(calibration.p_value)} if calibrated); Brier score {number_interval(brier.score)}"
+    )
+
+
+def calls_in_words(replies: Replies) -> str:
+    """What was spent."""
+    cost = "at an unknown price" if replies.cost is None else f"for ${replies.cost:,.4f}"
+    tokens = replies.prompt_tokens + replies.completion_tokens
+    return (
+        f"{count(replies.calls, 'call')} and {count(replies.cached, 'reply')} from the journal, "
+        f"{count(tokens, 'token')}, {cost}"
+    )
+
+
+def pair_in_words(pair: RaterPair) -> str:
+    """How often two judges select the same, and how much of that is beyond chance."""
+    if isinstance(pair.accuracy, Undefined):
+        return f"no number: {pair.accuracy.reason}"
+    text = f"the same selection in {percent_interval(pair.accuracy)} of {count(pair.num_compared, 'question')}"
+    text += f"; Cohen's kappa is {_coefficient(pair.cohen_kappa)}"
+    if pair.quadratic_weighted_kappa is not None:
+        text += f", quadratic-weighted {_coefficient(pair.quadratic_weighted_kappa)}"
+    return text + _too_few(pair.accuracy)
+
+
+_TESTS = {"exact": "exact test", "bound": "sign-flip test, an upper bound", "normal": "sign-flip test"}
+
+
+def _or_why(found: Measured | Undefined, in_words: Callable[[Measured], str]) -> str:
+    return f"no number: {found.reason}" if isinstance(found, Undefined) else in_words(found)
+
+
+def _coefficient(found: Agreement | Undefined) -> str:
+    return f"undefined ({found.reason})" if isinstance(found, Undefined) else number_interval(found.interval)
+
+
+def _range(interval: Interval) -> str:
+    return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def _too_few(interval: Interval) -> str:
+    if interval.high - interval.low <= WIDE:
+        return ""
+    return f"; too few to tell (n = {interval.n:,})"
+
+
+def _complement(share: Interval) -> Interval:
+    return replace(share, estimate=1 - share.estimate, low=1 - share.high, high=1 - share.low)
