@@ -69,8 +69,21 @@ def test_the_intervals_cover_the_truth():
             ((found.chosen, 0.25), (found.difference, truth), (found.corrected_difference, corrected_truth))
         ):
             held[index] += interval.low <= true <= interval.high
-    # The standard error of a rate of 0.95 over 200 is 0.015; differences use little of the range from -1 to 1.
+    # The standard error of a rate of 0.95 over 200 is 0.015.
     assert min(held) >= 0.91 * repeats
+    assert max(held) <= 0.99 * repeats
+
+
+def test_few_differences_are_not_taken_for_the_whole_truth():
+    # 29 questions of which one differs, by a whole point: a t interval would end at 1/29 + 2.05/29 = 0.105. If 14 %
+    # differed, one or none of 29 would with probability 0.86^29 + 29 · 0.14 · 0.86^28 = 0.07: that must be inside.
+    few = unrelated_option([[1, 1, 1]] * 29, [[0, 0]] * 28 + [[0, 1]], [2] * 29).difference
+    many = unrelated_option([[1, 1, 1]] * 29, [[0, 0]] * 18 + [[0, 1]] * 11, [2] * 29).difference
+    assert (few.method, many.method) == ("bounded_dirichlet", "cluster_t")
+    assert few.estimate == pytest.approx(1 / 29)
+    assert few.high > 0.14
+    same = unrelated_option([[1, 1, 1]] * 29, [[0, 0]] * 29, [2] * 29).difference
+    assert same.low < 0 < same.high
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from evenhand.statistics.intervals import Interval, mean_intervals, ratio_interv
 
 FloatArray = NDArray[np.float64]
 
+ENOUGH_DIFFERENCES = 10
+"""From so many questions that differ on, a mean difference has a t interval; below, one that allows for the unseen."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedOption:
@@ -67,7 +70,9 @@ def unrelated_option(
         orders_with: As in `grade_score`.
         orders_without: As in `grade_score`.
         incomplete: As in `grade_score`.
-        level: Of the intervals: those of `ratio_intervals` and `mean_intervals`, differences between -1 and 1.
+        level: Of the intervals: those of `ratio_intervals`, and for the differences of `mean_intervals` without bounds,
+            which held 95 % in 93 to 97 % of simulations; with bounds if fewer than ten questions differ, where that
+            one held as few as 84 %.
         draws: As in `grade_score`.
         seed: As in `grade_score`.
 
@@ -104,14 +109,17 @@ def unrelated_option(
     least, least_without = (
         min(-chance.expected / (1 - chance.expected) for chance in run.chances) for run in (first, second)
     )
+    many = np.count_nonzero(np.abs(np.nan_to_num(differences)) > 1e-9) >= ENOUGH_DIFFERENCES
     return UnrelatedOption(
         chosen=share,
         n_chosen=int(chosen.sum()),
         ever_chosen=ever,
         with_option=first,
         without_option=second,
-        difference=mean_intervals(differences, level=level, bounds=(-1.0, 1.0))[0],
-        corrected_difference=mean_intervals(corrected, level=level, bounds=(least - 1, 1 - least_without))[0],
+        difference=mean_intervals(differences, level=level, bounds=None if many else (-1.0, 1.0))[0],
+        corrected_difference=mean_intervals(
+            corrected, level=level, bounds=None if many else (least - 1, 1 - least_without)
+        )[0],
         n_paired=int(np.count_nonzero(~np.isnan(differences))),
     )
 
