@@ -73,6 +73,7 @@ class Subject:
         id: Names the response within a run.
         instance: The row of the data that it belongs to.
         response: Its text.
+        name: Tells it from other responses of the row; empty where there is one.
         context: What the judge is shown beside it: name -> text.
         references: Known good answers.
         draw_key: Names the instance in seeded draws.
@@ -83,6 +84,7 @@ class Subject:
     id: str
     instance: int
     response: str
+    name: str = ""
     context: Mapping[str, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
     draw_key: str = ""
@@ -163,7 +165,7 @@ class Checking:
                 draw_key=about.draw_key,
                 data_classification=about.data_classification,
                 guidelines=about.guidelines,
-                sheet=about.id if together else "",
+                sheet=" / ".join(filter(None, (about.name, checklist.name))) if together else "",
                 sheet_size=len(checklist.items) if together else 0,
             )
             for item in checklist.items

@@ -26,7 +26,7 @@ class ItemReport:
     """One question over all responses that it was asked about.
 
     Attributes:
-        label: The item's name; its question where names do not tell the questions apart.
+        label: The item's name; its question where it has none, or names do not tell the questions apart.
         question: The question.
         category: Of the item; empty for none.
         weight: Of the item; None where it differs between checklists.
@@ -260,11 +260,11 @@ def _alike(results: Sequence[ChecklistResult]) -> bool:
 
 
 def _labels(found: Mapping[_Question, _Cells]) -> list[str]:
-    """Names where they tell the questions apart, else the questions."""
+    """Names where they tell the questions apart and are more than numbers, else the questions."""
     names = [sorted({item.item.name for item in cells.values()}) for cells in found.values()]
     known = Counter(name for given in names for name in given)
     return [
-        given[0] if len(given) == 1 and known[given[0]] == 1 else question
+        given[0] if len(given) == 1 and known[given[0]] == 1 and not given[0].isdigit() else question
         for given, (_, question) in zip(names, found, strict=True)
     ]
 

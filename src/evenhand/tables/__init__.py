@@ -3,20 +3,30 @@
 from evenhand.tables.aggregating import VoteTable, aggregate_votes
 from evenhand.tables.agreeing import AgreementTable, agreement
 from evenhand.tables.assessing import judge
+from evenhand.tables.checking import checklist
+from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.comparing import winrates
+from evenhand.tables.grade_table import GradedInstance, GradeTable
+from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.rows import read_file, read_rows
 from evenhand.tables.winrate_table import ContestEntry, WinrateTable
 
 __all__ = [
     "AgreementTable",
+    "CheckedResponse",
+    "ChecklistTable",
     "ContestEntry",
+    "GradeTable",
+    "GradedInstance",
     "Judgement",
     "JudgementTable",
     "VoteTable",
     "WinrateTable",
     "aggregate_votes",
     "agreement",
+    "checklist",
+    "grade_scores",
     "judge",
     "read_file",
     "read_rows",

@@ -1,0 +1,293 @@
+"""Responses checked by checklists: systems with their scores, questions with their pass rates."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
+
+from evenhand.aggregation import Answer, VoteRules
+from evenhand.checklists import ChecklistReport, ChecklistResult, Metric, report_checklists
+from evenhand.criteria import Checklist
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.reports import TextTable
+from evenhand.statistics import Interval, ratio_intervals
+from evenhand.tables.checklist_report import checklist_tables
+from evenhand.tables.read_only import read_only
+from evenhand.tables.rules import Rules, changed_rules
+from evenhand.tables.saved import load_table, save_table, vote_record
+from evenhand.votes import Usage, Verdict
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedResponse:
+    """One response and the verdicts on the items of its checklist.
+
+    Attributes:
+        instance: The row's index.
+        system: The column that held the response.
+        checklist: Which of the table's checklists.
+        verdicts: On each item's own question, in the checklist's order.
+        gold: The answers that a person gave, in the same order; None for an item without one.
+    """
+
+    instance: int
+    system: str
+    checklist: int
+    verdicts: tuple[Verdict, ...]
+    gold: tuple[Answer | None, ...]
+
+
+@dataclass(frozen=True)
+class ChecklistTable:
+    """The result of :func:`checklist`: every verdict, what each response comes to, and a report a system.
+
+    Attributes:
+        responses: Ordered by system and instance.
+        checklists: As they were asked; one unless each row had its own.
+        systems: In the order asked for.
+        parameters: What made the table: judges, fields, mode, primary metric, orders, rules, seed, level, version.
+    """
+
+    responses: tuple[CheckedResponse, ...]
+    checklists: tuple[Checklist, ...]
+    systems: tuple[str, ...]
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    @cached_property
+    def results(self) -> tuple[ChecklistResult, ...]:
+        """What each of the responses comes to."""
+        rules, metric = VoteRules.from_parameters(self.parameters), self.parameters["primary_metric"]
+        return tuple(
+            ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, rules)
+            for response in self.responses
+        )
+
+    @cached_property
+    def reports(self) -> Mapping[str, ChecklistReport]:
+        """System -> what its responses come to."""
+        return {
+            system: report_checklists(
+                [result for _, result in self._of_system(system)],
+                level=self.parameters["level"],
+                seed=self.parameters["seed"],
+            )
+            for system in self.systems
+        }
+
+    def gold_agreement(self, system: str) -> Interval | None:
+        """The share of a system's items, with an answer by a person and one by the judges, on which both agree.
+
+        Compared are the answers to the items' own questions, whatever their prerequisites.
+        """
+        hits, compared = [], []
+        for response, result in self._of_system(system):
+            pairs = [
+                (gold, item.judged)
+                for gold, item in zip(response.gold, result.items, strict=True)
+                if gold is not None and item.judged is not None
+            ]
+            hits.append(float(sum(gold == judged for gold, judged in pairs)))
+            compared.append(float(len(pairs)))
+        return ratio_intervals(hits, compared, level=self.parameters["level"])[0]
+
+    def rescore(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> Self:
+        """The same votes under another primary metric or other rules, without a call.
+
+        Args:
+            primary_metric: ``pass``, ``weighted`` or ``normalized``; None leaves it as it was.
+            **rules: ``aggregation``, ``on_position_bias`` or ``min_mass``; what is not given stays as it was.
+
+        Raises:
+            InvalidInputError: A metric or a rule that does not exist.
+            UnknownRuleError: A rule that does not fit yes/no questions.
+        """
+        metric = self.parameters["primary_metric"] if primary_metric is None else primary_metric
+        if metric not in get_args(Metric):
+            raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(Metric))}")
+        changed = changed_rules(self.parameters, rules)
+        if changed.scoring != "selected":
+            raise InvalidInputError(
+                f"scoring={changed.scoring!r} does not belong to a checklist: primary_metric='normalized' scores one "
+                "by probabilities"
+            )
+        changed.check("binary")
+        responses = tuple(replace(response, verdicts=self._changed(response, changed)) for response in self.responses)
+        parameters = {**self.parameters, **changed.parameters(), "primary_metric": metric}
+        return replace(self, responses=responses, parameters=parameters)
+
+    def _changed(self, response: CheckedResponse, rules: VoteRules) -> tuple[Verdict, ...]:
+        items = self.checklists[response.checklist].items
+        return tuple(
+            rules.aggregate(verdict.votes, item.as_criterion()) if verdict.votes else verdict
+            for item, verdict in zip(items, response.verdicts, strict=True)
+        )
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The systems, the questions and the categories as texts."""
+        has_gold = any(answer is not None for response in self.responses for answer in response.gold)
+        gold = {system: self.gold_agreement(system) for system in self.systems} if has_gold else None
+        return checklist_tables(self.reports, self.checklists, self.parameters, gold)
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown."""
+        return "\n".join(table.to_markdown() for table in self.text_tables())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an item of a response."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        return pd.DataFrame.from_records(list(self._item_records()))
+
+    def to_dataset(self) -> datasets.Dataset:
+        """A Hugging Face data set with one row a response: its scores, its items, and their votes inside."""
+        import datasets  # noqa: PLC0415 - as above
+
+        return datasets.Dataset.from_list(list(self._response_records()))
+
+    def save(self, path: str | Path) -> None:
+        """Write JSONL: a line for the table, then a line a response.
+
+        The first line has ``evenhand`` (``"checklist"``), ``rows`` (how many follow), ``parameters``, ``systems``,
+        ``checklists`` and ``reports``: per system the fields of :class:`~evenhand.checklists.ChecklistReport`, an
+        interval as its own fields (an infinite limit is null). The others have the fields of :class:`CheckedResponse`,
+        votes and all.
+        """
+        header = {
+            "parameters": dict(self.parameters),
+            "systems": self.systems,
+            "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
+            "reports": {system: _plain(report) for system, report in self.reports.items()},
+        }
+        rows = (
+            {
+                **_identity(response),
+                "checklist": response.checklist,
+                "gold": response.gold,
+                "verdicts": [verdict.model_dump(mode="json") for verdict in response.verdicts],
+            }
+            for response in self.responses
+        )
+        save_table(path, "checklist", header, rows)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        return load_table(path, "checklist", cls._of, cls.__name__)
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
+        return cls(
+            responses=tuple(
+                CheckedResponse(
+                    instance=row["instance"],
+                    system=row["system"],
+                    checklist=row["checklist"],
+                    verdicts=tuple(Verdict.model_validate(verdict) for verdict in row["verdicts"]),
+                    gold=tuple(row["gold"]),
+                )
+                for row in rows
+            ),
+            checklists=tuple(Checklist.model_validate(checklist) for checklist in header["checklists"]),
+            systems=tuple(header["systems"]),
+            parameters=header["parameters"],
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(table.to_terminal() for table in self.text_tables())
+
+    def __repr__(self) -> str:
+        return (
+            f"<ChecklistTable of {len(self.systems)} system(s), {len(self.checklists)} checklist(s) and "
+            f"{self.parameters['n']} instances>\n{self}"
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html() for table in self.text_tables())
+
+    def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
+        for response, result in zip(self.responses, self.results, strict=True):
+            if response.system == system:
+                yield response, result
+
+    def _item_records(self) -> Iterator[dict[str, Any]]:
+        for response, result in zip(self.responses, self.results, strict=True):
+            for item, gold in zip(result.items, response.gold, strict=True):
+                yield {
+                    **_identity(response),
+                    "checklist": result.checklist.name,
+                    "item": item.item.name,
+                    "question": item.item.question,
+                    "category": item.item.category,
+                    "weight": item.item.weight,
+                    "answer": item.answer,
+                    "judged": item.judged,
+                    "reason": item.reason,
+                    "confidence": item.confidence,
+                    "confidence_level": item.confidence_level,
+                    "covered_mass": item.covered_mass,
+                    "reasoning": item.reasoning,
+                    "position_consistent": item.verdict.position_consistent,
+                    "agreement": item.verdict.agreement,
+                    "spread": item.verdict.spread,
+                    "gold": gold,
+                }
+
+    def _response_records(self) -> Iterator[dict[str, Any]]:
+        items = self._item_records()
+        for response, result in zip(self.responses, self.results, strict=True):
+            score = result.score
+            records = [next(items) for _ in result.items]
+            yield {
+                **_identity(response),
+                "checklist": result.checklist.name,
+                **{
+                    name: getattr(score, name)
+                    for name in ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
+                },
+                "primary_metric": result.primary_metric,
+                "unscored_reason": result.unscored_reason,
+                **{name: getattr(score, name) for name in ("yes", "no", "na", "answered", "unanswered")},
+                "items": [
+                    {
+                        **{name: value for name, value in record.items() if name not in _OF_RESPONSE},
+                        "votes": [vote_record(vote) for vote in verdict.votes],
+                    }
+                    for record, verdict in zip(records, response.verdicts, strict=True)
+                ],
+            }
+
+
+_OF_RESPONSE = frozenset({"instance", "system", "checklist"})
+
+
+def _identity(response: CheckedResponse) -> dict[str, Any]:
+    return {"instance": response.instance, "system": response.system}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - results hold many kinds
+    """A result as plain JSON, which has no infinity."""
+    if isinstance(value, Usage):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
