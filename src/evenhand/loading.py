@@ -29,13 +29,18 @@ def load(reference: object) -> Criterion | Rubric | Checklist:
         ArtifactError: If there is no such thing, or it is none of the three.
         InvalidCriterionError: If it contradicts itself.
     """
-    kind = _kind(reference)
+    kind = kind_of(reference)
     if kind == "rubric":
         return load_rubric(reference)
     return load_checklist(reference) if kind == "checklist" else load_any_criterion(reference)
 
 
-def _kind(reference: object) -> Kind:
+def kind_of(reference: object) -> Kind:
+    """Whether a reference stands for a criterion, a rubric or a checklist; nothing is built.
+
+    Raises:
+        ArtifactError: If there is no such thing, or it may be more than one.
+    """
     if isinstance(reference, (Rubric, EvenhandRubric)):
         return "rubric"
     if isinstance(reference, (Checklist, EvenhandChecklist)):

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from evenhand.aggregation import VoteRules
+from evenhand.judging.flow import TOP_LOGPROBS
 from evenhand.judging.settings import DEFAULTS, RunSettings
 from evenhand.metrics.base import JudgeMetric
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.rubric import RubricJudge
+from evenhand.tables.judge_options import RUBRIC_DEFAULTS
 
 STANDARD = RunSettings.from_options({})
 
@@ -18,6 +22,10 @@ def with_grid(**fields):
 
 def with_flow(**fields):
     return replace(STANDARD, flow=replace(STANDARD.flow, **fields))
+
+
+def with_rules(**fields):
+    return replace(STANDARD, rules=VoteRules(**fields))
 
 
 def with_limits(**fields):
@@ -34,11 +42,20 @@ FIELDS = [
     ({"max_reasks": 2}, with_flow(max_reasks=2)),
     ({"generate_summaries": True}, with_flow(generate_summaries=True)),
     ({"include_prompts_in_result": False}, with_flow(include_prompts=False)),
-    ({"aggregation": "mean"}, replace(STANDARD, aggregation="mean")),
-    ({"on_position_bias": "abstain"}, replace(STANDARD, on_position_bias="abstain")),
+    ({"aggregation": "mean"}, with_rules(aggregation="mean")),
+    ({"aggregation": {"ordinal": "median"}}, with_rules(aggregation={"ordinal": "median"})),
+    (
+        {"scoring": "expected"},
+        replace(with_rules(scoring="expected"), flow=with_flow(logprobs=TOP_LOGPROBS, coded=True).flow),
+    ),
+    ({"min_mass": 0.3}, with_rules(min_mass=0.3)),
+    ({"stop_early": True}, with_grid(stop_early=True)),
+    ({"confidence": None}, with_grid(confidence=None)),
+    ({"prompt": "{{ response }}"}, with_flow(prompt="{{ response }}")),
+    ({"on_position_bias": "abstain"}, with_rules(on_position_bias="abstain")),
     (
         {"judge_weights": [1.0, 2.0], "aggregation": "weighted_mean"},
-        replace(STANDARD, judge_weights=(1.0, 2.0), aggregation="weighted_mean"),
+        replace(with_rules(aggregation="weighted_mean"), judge_weights=(1.0, 2.0)),
     ),
     ({"max_failure_rate": 0.5}, with_limits(max_failure_rate=0.5)),
     ({"max_calls": 10}, with_limits(max_calls=10)),
@@ -61,6 +78,7 @@ NOT_OF_A_RUN = {
     "criteria_field",
     "context_fields",
     "evaluator_name",
+    "guidelines",
 }
 """What the metric itself reads; the tests of the metrics show what for."""
 
@@ -75,6 +93,11 @@ def test_a_field_of_the_metric_reaches_the_run(metric, fields, expected):
 
 def test_without_fields_the_defaults_of_a_run_hold():
     assert DirectJudge().settings() == PairwiseJudge().settings() == STANDARD
+
+
+def test_a_rubric_has_defaults_of_its_own():
+    """They are those of a rubric judged without a recipe too."""
+    assert RubricJudge().settings() == RunSettings.from_options(RUBRIC_DEFAULTS)
 
 
 def test_no_field_and_no_option_is_left_out():

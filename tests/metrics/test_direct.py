@@ -525,7 +525,24 @@ def test_the_whole_result_by_hand():
     assert parse_rate.estimate == pytest.approx(11 / 13)
     (spread,) = mean_intervals([math.sqrt(2) / 4, 0.0], bounds=(0.0, 0.5))
     score = with_interval("tone", 0.5, 1.0)
+    # of the pairs of draws, 1 of 3 in each order of "one" agree, and 3 of 3 and 1 of 1 of "two"
+    (stability,) = ratio_intervals([[2.0], [4.0]], [[6.0], [4.0]])
+    assert stability.estimate == pytest.approx(0.6)
+    judge_scores = {
+        **with_interval("tone_judge_mean_scripted", 0.5, 1.0),
+        **with_interval("tone_judge_flip_rate_scripted", 1.0, 0.0),
+        "tone_judge_spread_scripted": math.sqrt(2) / 8,
+        "tone_judge_spread_scripted_ci_low": spread.low,
+        "tone_judge_spread_scripted_ci_high": spread.high,
+        "tone_judge_stability_scripted": 0.6,
+        "tone_judge_stability_scripted_ci_low": stability.low,
+        "tone_judge_stability_scripted_ci_high": stability.high,
+        "tone_num_votes": 12,
+        "tone_num_votes_planned": 12,
+        "tone_num_votes_left_out": 0,
+    }
     expected = {
+        **judge_scores,
         **score,
         **{name.replace("tone", "score"): value for name, value in score.items()},
         **{name.replace("tone", "tone_using_scripted"): value for name, value in score.items()},

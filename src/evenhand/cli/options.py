@@ -48,23 +48,30 @@ def check_out(options: argparse.Namespace) -> None:
         raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
     if not os.access(out if out.exists() else folder, os.W_OK):
         raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
-    criteria = [options.criteria] if isinstance(options.criteria, str) else options.criteria
-    for given in (options.data, options.journal, *criteria):
+    for given in (options.data, options.journal, *_files_read(options)):
         path = Path(given).expanduser()
         if out.exists() and path.exists() and out.samefile(path):
             raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {given!r}; give another path")
+
+
+def _files_read(options: argparse.Namespace) -> list[str]:
+    """What is judged and what is shown first, which may be files."""
+    named = [getattr(options, name, None) for name in ("criteria", "rubric", "checklist", "examples")]
+    return [each for given in named if given is not None for each in ([given] if isinstance(given, str) else given)]
 
 
 def add_run_options(verb: argparse.ArgumentParser) -> None:
     """The options of a run, under the names that the Python functions give them."""
     group = verb.add_argument_group("how to judge")
     switch = argparse.BooleanOptionalAction
-    group.add_argument("--flow", default="two_step", help="two_step (default), one_step or verdict_only")
+    group.add_argument("--flow", help="two_step (default; one_step for a rubric), one_step or verdict_only")
     group.add_argument("--prompt", help="the name of one of evenhand's prompts, or a file with your own")
-    group.add_argument("--orders", default="given", help="given (default), reversed, both, cyclic or shuffled")
+    group.add_argument("--orders", help="given (default; shuffled for a rubric), reversed, both, cyclic or shuffled")
     group.add_argument("--shuffles", type=int, default=1, help="permutations that 'shuffled' draws (default: 1)")
     group.add_argument(
-        "--check-positional-bias", default="true", metavar="true|false|SHARE", help="recheck (default: true)"
+        "--check-positional-bias",
+        metavar="true|false|SHARE",
+        help="recheck in the reverse order (default: true; for a rubric false)",
     )
     group.add_argument("--samples", type=int, default=1, help="draws of each prompt (default: 1)")
     group.add_argument("--stop-early", action=switch, default=False, help="no draw that is not needed (default: no)")
@@ -91,16 +98,16 @@ def add_run_options(verb: argparse.ArgumentParser) -> None:
 
 
 def run_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The run's options as the Python functions take them."""
+    """The run's options as the Python functions take them; what has another default for a rubric only when given."""
+    bias_check = None if options.check_positional_bias is None else _bias_check(options.check_positional_bias)
+    own = {"flow": options.flow, "orders": options.orders, "check_positional_bias": bias_check}
     return {
-        "flow": options.flow,
-        "orders": options.orders,
+        **{name: value for name, value in own.items() if value is not None},
         "shuffles": options.shuffles,
-        "check_positional_bias": _bias_check(options.check_positional_bias),
         "samples": options.samples,
         "stop_early": options.stop_early,
         "confidence": _confidence(options.confidence),
-        "prompt": _prompt(options.prompt),
+        "prompt": text_or_file(options.prompt),
         "max_reasks": options.max_reasks,
         "generate_summaries": options.generate_summaries,
         "include_prompts_in_result": options.include_prompts_in_result,
@@ -156,11 +163,13 @@ def _aggregation(given: Sequence[str] | None) -> str | dict[str, str] | None:
     return rules
 
 
-def _prompt(given: str | None) -> str | None:
-    """The name of a prompt, or the text of a file."""
-    if given is None or not Path(given).is_file():
-        return given
-    return Path(given).read_text(encoding="utf-8")
+def text_or_file(given: str | None) -> str | None:
+    """What is given, or the text of the file that it names."""
+    try:
+        named = given is not None and Path(given).expanduser().is_file()
+    except OSError:  # a text too long for a file's name
+        named = False
+    return Path(str(given)).expanduser().read_text(encoding="utf-8") if named else given
 
 
 def print_estimate(estimate: RunEstimate) -> None:

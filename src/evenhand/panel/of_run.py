@@ -17,6 +17,7 @@ def report_of_run(
     rules: VoteRules,
     *,
     samples: int,
+    reference: Sequence[float | None] | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> PanelReport | None:
@@ -27,14 +28,22 @@ def report_of_run(
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts.
         samples: Draws of each prompt that the run was to make at most.
+        reference: Per instance the value that is right, where it is known.
         level: Of the intervals.
         seed: Of the intervals that are drawn.
     """
     judges = {vote.judge_id for verdict in verdicts for vote in verdict.votes}
     if len(judges) < 2 and samples < 2:
         return None
-    planned = planned_votes(verdicts, samples)
-    return panel_report(verdicts, criterion, rules, planned_votes=planned, level=level, seed=seed)
+    return panel_report(
+        verdicts,
+        criterion,
+        rules,
+        reference=reference,
+        planned_votes=planned_votes(verdicts, samples),
+        level=level,
+        seed=seed,
+    )
 
 
 def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:

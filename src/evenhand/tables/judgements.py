@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from evenhand.criteria import Criterion
+from evenhand.aggregation import VoteRules
+from evenhand.criteria import Criterion, Rubric
+from evenhand.errors import InvalidInputError
+from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable, format_count, format_interval, format_share
+from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_rubric
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.panel_report import panel_tables
 from evenhand.tables.read_only import read_only
-from evenhand.tables.rules import Rules, changed_rules
-from evenhand.tables.saved import load_table, save_table, vote_record
+from evenhand.tables.rubric_report import rubric_tables
+from evenhand.tables.rules import RubricRules, changed_rubric, changed_rules
+from evenhand.tables.saved import load_table, plain_fields, plain_value, save_table, vote_record
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
@@ -52,15 +57,20 @@ class JudgementTable:
         criteria: In the order asked for.
         systems: In the order asked for.
         parameters: What made the table: judges, fields, orders, rules, seed, interval level, version.
+        rubric: The rubric as it was judged, when the criteria are those of one.
+        penalties: System -> what the length of each response took; empty without a length penalty.
     """
 
     judgements: tuple[Judgement, ...]
     criteria: tuple[Criterion, ...]
     systems: tuple[str, ...]
     parameters: Mapping[str, Any]
+    rubric: Rubric | None = None
+    penalties: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(self.parameters))
+        object.__setattr__(self, "penalties", read_only(self.penalties))
 
     @cached_property
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
@@ -74,6 +84,75 @@ class JudgementTable:
             for system in self.systems
         }
 
+    @cached_property
+    def rubric_results(self) -> Mapping[str, tuple[RubricResult, ...]]:
+        """System -> the rubric's score of each instance; empty without a rubric."""
+        rubric = self.rubric
+        if rubric is None:
+            return {}
+        expected = self._rules.scoring == "expected"
+        found = {}
+        for system in self.systems:
+            columns = [[item.verdict for item in self._cell(system, each.name)] for each in rubric.criteria]
+            rows = list(zip(*columns, strict=True))
+            taken = self.penalties.get(system, (None,) * len(rows))
+            found[system] = tuple(
+                rubric_result(row, rubric, expected=expected, length_penalty=penalty)
+                for row, penalty in zip(rows, taken, strict=True)
+            )
+        return found
+
+    @cached_property
+    def rubric_scores(self) -> Mapping[str, RubricSummary]:
+        """System -> what its rubric scores come to; empty without a rubric."""
+        if self.rubric is None:
+            return {}
+        return {
+            system: summarize_rubric(results, self.rubric, level=self.parameters["level"])
+            for system, results in self.rubric_results.items()
+        }
+
+    def panel(self, system: str, criterion: str) -> PanelReport | None:
+        """What the votes on a cell say about the judges: agreement, stability, the score without each.
+
+        None where one judge was asked once.
+
+        Raises:
+            InvalidInputError: If there is no such system or criterion.
+        """
+        cells = list(self.summaries)
+        if (system, criterion) not in cells:
+            raise InvalidInputError(
+                f"the table has no cell {(system, criterion)!r}; systems: {list(self.systems)!r}, criteria: "
+                f"{[each.name for each in self.criteria]!r}"
+            )
+        return self._panels[system, criterion]
+
+    @cached_property
+    def _panels(self) -> Mapping[tuple[str, str], PanelReport | None]:
+        return {
+            (system, criterion.name): self._panel_of(system, criterion)
+            for criterion in self.criteria
+            for system in self.systems
+        }
+
+    def _panel_of(self, system: str, criterion: Criterion) -> PanelReport | None:
+        cell = self._cell(system, criterion.name)
+        right = [None if item.gold is None else criterion.options[criterion.index_of(item.gold)].value for item in cell]
+        return report_of_run(
+            [item.verdict for item in cell],
+            criterion,
+            self._rules,
+            samples=self.parameters["grid"]["samples"],
+            reference=None if all(value is None for value in right) else right,
+            level=self.parameters["level"],
+            seed=self.parameters["seed"],
+        )
+
+    @property
+    def _rules(self) -> VoteRules:
+        return VoteRules.from_parameters(self.parameters)
+
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
         """The share of a cell's instances with a gold label and a selection whose labels are the same."""
         cell = self._cell(system, criterion)
@@ -86,17 +165,18 @@ class JudgementTable:
         (share,) = mean_intervals(hits, level=self.parameters["level"])
         return share
 
-    def rescore(self, **rules: Unpack[Rules]) -> JudgementTable:
+    def rescore(self, **rules: Unpack[RubricRules]) -> JudgementTable:
         """The same votes under other rules, without a call.
 
         Args:
-            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays as it
-                was.
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``, and for a rubric
+                ``na_strategy`` or ``na_partial``; what is not given stays as it was.
 
         Raises:
             UnknownRuleError: A rule that does not exist or does not fit a criterion.
         """
-        changed = changed_rules(self.parameters, rules)
+        rubric, own = changed_rubric(self.rubric, rules)
+        changed = changed_rules(self.parameters, own)
         criteria = {criterion.name: criterion for criterion in self.criteria}
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
@@ -109,10 +189,20 @@ class JudgementTable:
             )
             for judgement in self.judgements
         )
-        return replace(self, judgements=rescored, parameters={**self.parameters, **changed.parameters()})
+        parameters = {**self.parameters, **changed.parameters()}
+        return replace(self, judgements=rescored, parameters=parameters, rubric=rubric)
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The rubric's scores, where there is one; the criteria's; and the panel's, where there is one."""
+        panels = [(cell, report) for cell, report in self._panels.items() if report is not None]
+        return (
+            *rubric_tables(self.rubric, self.rubric_scores, level=self.parameters["level"]),
+            self.text_table(),
+            *panel_tables(panels, level=self.parameters["level"]),
+        )
 
     def text_table(self) -> TextTable:
-        """The table as texts."""
+        """The summaries of the criteria as texts."""
         gold = any(judgement.gold is not None for judgement in self.judgements)
         level = f"{100 * self.parameters['level']:g}%"
         headers = (
@@ -146,8 +236,8 @@ class JudgementTable:
         )
 
     def to_markdown(self) -> str:
-        """The summaries as a Markdown table."""
-        return self.text_table().to_markdown()
+        """The tables in Markdown."""
+        return "\n".join(table.to_markdown() for table in self.text_tables())
 
     def to_dataset(self) -> datasets.Dataset:
         """A Hugging Face data set with one row a judgement, its votes inside."""
@@ -167,8 +257,10 @@ class JudgementTable:
         The first line has ``evenhand`` (``"judgements"``), ``rows`` (how many follow), ``parameters``, ``systems``,
         ``criteria`` and ``summaries``: for each ``system`` and ``criterion`` the fields of
         :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null), and
-        ``gold_agreement``. The others have ``instance``, ``system``, ``criterion``, ``gold`` and ``verdict``, the
-        fields of :class:`~evenhand.votes.Verdict`, votes and all.
+        ``gold_agreement``; for a rubric also ``rubric``, ``penalties`` and ``rubric_summaries`` (a system each, with
+        the fields of :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws ``panels`` (a cell
+        each, with those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``, ``system``,
+        ``criterion``, ``gold`` and ``verdict``, the fields of :class:`~evenhand.votes.Verdict`, votes and all.
         """
         header = {
             "parameters": dict(self.parameters),
@@ -178,10 +270,20 @@ class JudgementTable:
                 {
                     "system": system,
                     "criterion": criterion,
-                    **_summary_record(summary),
-                    "gold_agreement": _record(self.gold_agreement(system, criterion)),
+                    **plain_fields(summary),
+                    "gold_agreement": plain_value(self.gold_agreement(system, criterion)),
                 }
                 for (system, criterion), summary in self.summaries.items()
+            ],
+            "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
+            "penalties": {system: list(taken) for system, taken in self.penalties.items()},
+            "rubric_summaries": [
+                {"system": system, **plain_fields(summary)} for system, summary in self.rubric_scores.items()
+            ],
+            "panels": [
+                {"system": system, **plain_fields(report)}
+                for (system, _), report in self._panels.items()
+                if report is not None
             ],
         }
         rows = (
@@ -206,10 +308,12 @@ class JudgementTable:
             criteria=tuple(Criterion.model_validate(criterion) for criterion in header["criteria"]),
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
+            rubric=None if header.get("rubric") is None else Rubric.model_validate(header["rubric"]),
+            penalties={system: tuple(taken) for system, taken in header.get("penalties", {}).items()},
         )
 
     def __str__(self) -> str:
-        return self.text_table().to_terminal()
+        return "\n".join(table.to_terminal() for table in self.text_tables())
 
     def __repr__(self) -> str:
         return (
@@ -218,7 +322,7 @@ class JudgementTable:
         )
 
     def _repr_html_(self) -> str:
-        return self.text_table().to_html()
+        return "".join(table.to_html() for table in self.text_tables())
 
     def _cell(self, system: str, criterion: str) -> list[Judgement]:
         return [item for item in self.judgements if item.system == system and item.criterion == criterion]
@@ -238,6 +342,8 @@ class JudgementTable:
                 "assessment": verdict.assessment,
                 "gold": judgement.gold,
             }
+            if judgement.system in self.rubric_results:
+                record["rubric_score"] = self.rubric_results[judgement.system][judgement.instance].score
             if votes:
                 record["votes"] = [vote_record(vote) for vote in verdict.votes]
             yield record
@@ -262,19 +368,3 @@ class JudgementTable:
 
 def _identity(judgement: Judgement) -> dict[str, Any]:
     return {"instance": judgement.instance, "system": judgement.system, "criterion": judgement.criterion}
-
-
-def _summary_record(summary: ScoreSummary) -> dict[str, Any]:
-    """A summary as plain JSON."""
-    return {
-        **{field.name: _record(getattr(summary, field.name)) for field in fields(summary)},
-        "unscored_votes": dict(summary.unscored_votes),
-        "usage": summary.usage.model_dump(mode="json"),
-    }
-
-
-def _record(value: Any) -> Any:  # noqa: ANN401 - a count, a number, an interval or None
-    """A value as plain JSON, which has no infinity."""
-    if isinstance(value, Interval):
-        return {name: _record(item) for name, item in asdict(value).items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from evenhand.aggregation import Aggregation, VoteRules
+from evenhand.criteria import Rubric
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.rubric_scoring import rubric_as_judged
 
 
 class Rules(TypedDict, total=False):
@@ -23,6 +25,41 @@ class Rules(TypedDict, total=False):
     on_position_bias: str | None
     scoring: str
     min_mass: float
+
+
+class RubricRules(Rules, total=False):
+    """How votes become verdicts, and the verdicts on a rubric its score.
+
+    Attributes:
+        na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
+        na_partial: What ``partial`` counts.
+    """
+
+    na_strategy: str | None
+    na_partial: float | None
+
+
+def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | None, Rules]:
+    """The rubric under other rules, and the rules that are not the rubric's.
+
+    Raises:
+        InvalidInputError: If there is no rubric whose rules could change, or a rule is not accepted.
+    """
+    own = {"na_strategy": rules.get("na_strategy"), "na_partial": rules.get("na_partial")}
+    rest = cast(Rules, {name: rule for name, rule in rules.items() if name not in own})
+    if all(rule is None for rule in own.values()):
+        return rubric, rest
+    if rubric is None:
+        raise InvalidInputError("na_strategy and na_partial are for the table of a rubric; this one is of criteria")
+    return (
+        rubric_as_judged(
+            rubric,
+            auto_na_option=False,
+            na_strategy=rules.get("na_strategy"),
+            na_partial=rules.get("na_partial"),
+        ),
+        rest,
+    )
 
 
 def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> VoteRules:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from evenhand.errors import InvalidInputError
 from evenhand.votes import Vote
@@ -78,3 +82,21 @@ def vote_record(vote: Vote) -> dict[str, Any]:
         "completion_tokens": usage["completion_tokens"],
         "cost": usage["cost"],
     }
+
+
+def plain_fields(result: object) -> dict[str, Any]:
+    """The fields of a frozen result as plain JSON, which has neither NaN nor infinity: they are null."""
+    return {field.name: plain_value(getattr(result, field.name)) for field in fields(result)}  # type: ignore[arg-type] # a dataclass
+
+
+def plain_value(value: Any) -> Any:  # noqa: ANN401 - any field of a result
+    """A field of a frozen result as plain JSON."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain_fields(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_value(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,175 @@
+"""What a direct assessment of a data set asks, checked before the first call, and how it becomes a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import evenhand
+from evenhand.criteria import Criterion, Rubric
+from evenhand.engines.base import JudgeEngine
+from evenhand.judging.examples import ExamplePool
+from evenhand.judging.instances import (
+    context_of,
+    field_of,
+    is_missing,
+    text_of,
+    texts_of,
+    warn_of_left_out_context,
+)
+from evenhand.judging.run import RunEstimate
+from evenhand.judging.settings import RunSettings
+from evenhand.judging.together import asked_together
+from evenhand.question import Question
+from evenhand.tables.judge_options import Assessing
+from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.rows import Row
+from evenhand.votes import MISSING_RESPONSE
+
+Cell = tuple[int, str, Criterion]
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentPlan:
+    """What :func:`~evenhand.tables.judge` asks.
+
+    Attributes:
+        rows: The data.
+        criteria: What is judged: those of the rubric, where there is one.
+        rubric: As it is judged.
+        judges: Who is asked.
+        systems: The columns with responses.
+        context_fields: Name shown -> column; None for the criteria's own.
+        reference_field: The column with a known good answer.
+        gold_fields: Criterion name -> column with the label that a person gave.
+        pools: Criterion name -> the cases that are shown first.
+        assessing: The options beside those of the run.
+        settings: The run.
+    """
+
+    rows: Sequence[Row]
+    criteria: tuple[Criterion, ...]
+    rubric: Rubric | None
+    judges: tuple[JudgeEngine, ...]
+    systems: tuple[str, ...]
+    context_fields: Mapping[str, str] | None
+    reference_field: str | None
+    gold_fields: Mapping[str, str]
+    pools: Mapping[str, ExamplePool]
+    assessing: Assessing
+    settings: RunSettings
+
+    def run(self) -> JudgementTable:
+        """Ask, and make the table."""
+        cells, gold = self._cells(), self._gold_labels()
+        questions = self._questions()
+        votes = iter(self.settings.run([question for question in questions if question], self.judges))
+        rules = self.settings.rules
+        verdicts = [
+            rules.aggregate(next(votes), question.criterion) if question else MISSING_RESPONSE for question in questions
+        ]
+        return JudgementTable(
+            judgements=tuple(
+                Judgement(
+                    instance=instance,
+                    system=system,
+                    criterion=criterion.name,
+                    verdict=verdict,
+                    gold=label,
+                )
+                for (instance, system, criterion), verdict, label in zip(cells, verdicts, gold, strict=True)
+            ),
+            criteria=self.criteria,
+            systems=self.systems,
+            parameters=self.parameters(),
+            rubric=self.rubric,
+            penalties=self._penalties(),
+        )
+
+    def estimate(self) -> RunEstimate:
+        """What :meth:`run` would take, without a call."""
+        self._gold_labels()
+        return self.settings.estimate([question for question in self._questions() if question], self.judges)
+
+    def parameters(self) -> dict[str, Any]:
+        """What the result repeats."""
+        return {
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in self.judges],
+            "n": len(self.rows),
+            "context_fields": None if self.context_fields is None else dict(self.context_fields),
+            "reference_field": self.reference_field,
+            "gold_fields": dict(self.gold_fields),
+            **self.assessing.parameters(rubric=self.rubric is not None),
+            **self.settings.parameters(),
+        }
+
+    def _cells(self) -> list[Cell]:
+        """What is judged: instance, system and criterion."""
+        return [
+            (instance, system, criterion)
+            for criterion in self.criteria
+            for system in self.systems
+            for instance in range(len(self.rows))
+        ]
+
+    def _questions(self) -> list[Question | None]:
+        """One question a cell; None where there is no response to ask about."""
+        asked = [self._question(instance, system, criterion) for instance, system, criterion in self._cells()]
+        for criterion in self.criteria:
+            warn_of_left_out_context(criterion, self.context_fields)
+        return asked if self.assessing.calls == "per_criterion" else self._together(asked)
+
+    def _together(self, asked: list[Question | None]) -> list[Question | None]:
+        """The same, those about one response as one sheet."""
+        sheets: dict[tuple[int, str], list[int]] = {}
+        for place, (instance, system, _) in enumerate(self._cells()):
+            sheets.setdefault((instance, system), []).append(place)
+        for (_, system), places in sheets.items():
+            questions = [question for place in places if (question := asked[place]) is not None]
+            for place, question in zip(places, asked_together(questions, system), strict=False):
+                asked[place] = question
+        return asked
+
+    def _question(self, instance: int, system: str, criterion: Criterion) -> Question | None:
+        row = self.rows[instance]
+        references: tuple[str, ...] = ()
+        if self.reference_field is not None:
+            reference = field_of(row, self.reference_field, instance, "reference_field")
+            references = texts_of(reference)
+        response = field_of(row, system, instance, "response_field")
+        if is_missing(response):
+            return None
+        question = Question(
+            id=f"{instance}/{system}/{criterion.name}",
+            criterion=criterion,
+            responses=(text_of(response),),
+            context=context_of(row, self.context_fields, criterion, instance, references),
+            references=references,
+            instance=instance,
+            guidelines=self.assessing.guidelines,
+        )
+        pool = self.pools.get(criterion.name)
+        return question if pool is None else pool.shown_to(question)
+
+    def _gold_labels(self) -> list[str | None]:
+        """The label that a person gave, a cell."""
+        return [self._gold(instance, system, criterion) for instance, system, criterion in self._cells()]
+
+    def _gold(self, instance: int, system: str, criterion: Criterion) -> str | None:
+        column = self.gold_fields.get(criterion.name)
+        if column is None:
+            return None
+        label = field_of(self.rows[instance], column.replace("{system}", system), instance, "gold_fields")
+        return None if is_missing(label) else criterion.options[criterion.index_of(text_of(label))].label
+
+    def _penalties(self) -> dict[str, tuple[float | None, ...]]:
+        """System -> what the length of each response takes; empty without a length penalty."""
+        penalty = self.assessing.length_penalty
+        if penalty is None:
+            return {}
+        return {
+            system: tuple(None if is_missing(row[system]) else penalty.of(text_of(row[system])) for row in self.rows)
+            for system in self.systems
+        }

@@ -1,0 +1,53 @@
+"""The scores of a rubric as a table of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evenhand.criteria import Rubric
+from evenhand.reports import TextTable, format_count, format_interval, format_share
+from evenhand.rubric_scoring import RubricSummary
+
+
+def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *, level: float) -> tuple[TextTable, ...]:
+    """The table of the rubric's scores, one row a system; none without a rubric."""
+    if rubric is None:
+        return ()
+    penalized = any(summary.length_penalty is not None for summary in scores.values())
+    headers = ("system", f"rubric score [{100 * level:g}%]", "n", "unscored", "incomplete", "NA", "parse rate")
+    rows = []
+    for system, summary in scores.items():
+        cells = (
+            system,
+            format_interval(summary.score),
+            format_count(summary.num_instances),
+            format_count(summary.num_unscored),
+            format_count(summary.num_incomplete),
+            format_count(summary.num_na),
+            format_share(summary.parse_rate),
+        )
+        rows.append((*cells, format_interval(summary.length_penalty)) if penalized else cells)
+    return (
+        TextTable(
+            title=f"Rubric {rubric.name}",
+            headers=(*headers, "length penalty") if penalized else headers,
+            rows=tuple(rows),
+            notes=_notes(scores),
+        ),
+    )
+
+
+def _notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
+    lacking = {
+        system: summary
+        for system, summary in scores.items()
+        if summary.score_if_unscored_0 != summary.score_if_unscored_1
+    }
+    if not lacking:
+        return ()
+    bounds = "; ".join(
+        f"{system}: {format_count(summary.score_if_unscored_0, digits=3)} to "
+        f"{format_count(summary.score_if_unscored_1, digits=3)}"
+        for system, summary in lacking.items()
+    )
+    return (f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",)
