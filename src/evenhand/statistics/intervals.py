@@ -37,8 +37,8 @@ class Interval:
         low: The lower limit; ``-inf`` when the data say nothing about it.
         high: The upper limit; ``inf`` when the data say nothing about it.
         level: The nominal confidence level.
-        method: ``bounded_dirichlet``, ``cluster_t``, ``cluster_t_logit``, ``cluster_sandwich_t``, ``wilson``, ``exact``,
-            ``dirichlet_bootstrap`` or ``inverted_test``.
+        method: ``bounded_dirichlet``, ``cluster_t``, ``cluster_t_logit``, ``cluster_sandwich_t``, ``wilson``,
+            ``exact``, ``dirichlet_bootstrap`` or ``inverted_test``.
         n: Clusters that have data.
         resamples: Draws made; None for a method that draws none.
         seed: Of the draws; None for a method that draws none.
