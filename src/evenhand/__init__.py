@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from evenhand.tables import (
         AgreementTable,
         ChecklistTable,
+        GradeTable,
         JudgementTable,
         VoteTable,
         WinrateTable,

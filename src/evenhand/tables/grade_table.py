@@ -1,0 +1,331 @@
+"""Grade Scores of a data set: judges × prompts, with and without an unrelated option, each with its interval."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from evenhand.criteria import Criterion
+from evenhand.judging.grading import Grading, UnrelatedEffect, grade, unrelated_effect
+from evenhand.reports import TextTable, format_count, format_interval, format_p_value, format_share
+from evenhand.reports.text_table import MISSING
+from evenhand.statistics import Interval, Uniformity
+from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.read_only import read_only
+from evenhand.tables.saved import load_table, save_table, vote_record
+from evenhand.votes import Vote
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class GradedInstance:
+    """One instance under one prompt, with or without an unrelated option.
+
+    Attributes:
+        instance: The row's index.
+        prompt: The prompt's name.
+        with_unrelated: Whether this is the run with an unrelated option.
+        candidates: The names of the candidates that have a text, in their own order.
+        missing: The names of those without one.
+        unrelated: The text of the unrelated option, which comes after the others; None without one.
+        votes: All judges' votes; none where fewer than two candidates are left.
+    """
+
+    instance: int
+    prompt: str
+    with_unrelated: bool
+    candidates: tuple[str, ...]
+    missing: tuple[str, ...]
+    unrelated: str | None
+    votes: tuple[Vote, ...]
+
+
+@dataclass(frozen=True)
+class GradeTable:
+    """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt.
+
+    Attributes:
+        instances: Ordered by prompt, by run (without the unrelated option first), and by row.
+        criterion: What makes a candidate the best.
+        parameters: What made the table: judges, prompts, candidates, seed, interval level, version.
+    """
+
+    instances: tuple[GradedInstance, ...]
+    criterion: Criterion
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    @cached_property
+    def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
+        """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
+        runs = (False, True) if self.parameters["unrelated_option"] else (False,)
+        return {
+            (judge, prompt, unrelated): grade(
+                [each.votes for each in self.instances if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
+                judge,
+                level=self.parameters["level"],
+                seed=self.parameters["seed"],
+            )
+            for judge in self.parameters["judges"]
+            for prompt in self.parameters["prompts"]
+            for unrelated in runs
+        }
+
+    @cached_property
+    def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
+        """``(judge, prompt)`` -> what the unrelated option changes; empty where none was asked with."""
+        return {
+            (judge, prompt): unrelated_effect(grading, self.gradings[judge, prompt, False])
+            for (judge, prompt, unrelated), grading in self.gradings.items()
+            if unrelated
+        }
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The scores, what the unrelated option changes where there is one, and the places chosen."""
+        tables = [self._scores_table()]
+        if self.unrelated_effects:
+            tables.append(self._effects_table())
+        return (*tables, self._places_table())
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown."""
+        return "\n".join(table.to_markdown() for table in self.text_tables())
+
+    def to_dataset(self) -> datasets.Dataset:
+        """A Hugging Face data set with one row a judge, prompt, run and instance, its votes inside."""
+        import datasets  # noqa: PLC0415 - a second of import that only this needs
+
+        return datasets.Dataset.from_list(list(self._records(votes=True)))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a judge, prompt, run and instance, without the votes."""
+        import pandas as pd  # noqa: PLC0415 - as above
+
+        return pd.DataFrame.from_records(list(self._records(votes=False)))
+
+    def save(self, path: str | Path) -> None:
+        """Write JSONL: a line with the parameters and the criterion, then a line an instance and run, votes and all."""
+        header = {"parameters": dict(self.parameters), "criterion": self.criterion.model_dump(mode="json")}
+        rows = (
+            {
+                "instance": each.instance,
+                "prompt": each.prompt,
+                "with_unrelated": each.with_unrelated,
+                "candidates": each.candidates,
+                "missing": each.missing,
+                "unrelated": each.unrelated,
+                "votes": [vote.model_dump(mode="json") for vote in each.votes],
+            }
+            for each in self.instances
+        )
+        save_table(path, "grade_scores", header, rows)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        return load_table(path, "grade_scores", cls._of, cls.__name__)
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
+        return cls(
+            instances=tuple(
+                GradedInstance(
+                    instance=row["instance"],
+                    prompt=row["prompt"],
+                    with_unrelated=row["with_unrelated"],
+                    candidates=tuple(row["candidates"]),
+                    missing=tuple(row["missing"]),
+                    unrelated=row["unrelated"],
+                    votes=tuple(Vote.model_validate(vote) for vote in row["votes"]),
+                )
+                for row in rows
+            ),
+            criterion=Criterion.model_validate(header["criterion"]),
+            parameters=header["parameters"],
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(table.to_terminal() for table in self.text_tables())
+
+    def __repr__(self) -> str:
+        return (
+            f"<GradeTable of {len(self.parameters['judges'])} judge(s), {len(self.parameters['prompts'])} prompt(s) "
+            f"and {self.parameters['n']} instances>\n{self}"
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html() for table in self.text_tables())
+
+    @property
+    def _level(self) -> str:
+        return f"{100 * self.parameters['level']:g}%"
+
+    def _scores_table(self) -> TextTable:
+        headers = (
+            "judge",
+            "prompt",
+            "unrelated option",
+            "LLM score",
+            "choice score",
+            f"Grade Score [{self._level}]",
+            f"corrected [{self._level}]",
+            "answered",
+            "n",
+        )
+        return TextTable(
+            title=f"Grade Score on {self.criterion.name}",
+            headers=headers,
+            rows=tuple(
+                (
+                    judge,
+                    prompt,
+                    self._unrelated_cell(judge, prompt) if unrelated else "no",
+                    format_count(_estimate(grading.llm_score), digits=2),
+                    format_count(_estimate(grading.choice_score), digits=2),
+                    format_interval(grading.grade_score),
+                    format_interval(grading.chance_corrected),
+                    _percentage(grading.answered),
+                    format_count(grading.num_scored),
+                )
+                for (judge, prompt, unrelated), grading in self.gradings.items()
+            ),
+            notes=tuple(self._notes()),
+        )
+
+    def _unrelated_cell(self, judge: str, prompt: str) -> str:
+        return f"chosen {_percentage(self.unrelated_effects[judge, prompt].chosen)}"
+
+    def _effects_table(self) -> TextTable:
+        return TextTable(
+            title="An unrelated option among the candidates",
+            headers=(
+                "judge",
+                "prompt",
+                f"chosen [{self._level}]",
+                f"ever chosen [{self._level}]",
+                f"Grade Score with − without [{self._level}]",
+                f"chance-corrected with − without [{self._level}]",
+            ),
+            rows=tuple(
+                (
+                    judge,
+                    prompt,
+                    format_share(effect.chosen),
+                    format_share(effect.ever_chosen),
+                    format_interval(effect.difference, signed=True),
+                    format_interval(effect.corrected_difference, signed=True),
+                )
+                for (judge, prompt), effect in self.unrelated_effects.items()
+            ),
+        )
+
+    def _places_table(self) -> TextTable:
+        """Shares of the places, and the tests that they are even."""
+        found = [
+            (judge, prompt, unrelated, histograms)
+            for (judge, prompt, unrelated), grading in self.gradings.items()
+            for histograms in grading.histograms
+        ]
+        width = max((histograms.n_options for *_, histograms in found), default=0)
+        return TextTable(
+            title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
+            headers=(
+                "judge",
+                "prompt",
+                "unrelated option",
+                "candidates",
+                *(str(place) for place in range(1, width + 1)),
+                "p",
+                "p of candidates",
+            ),
+            rows=tuple(
+                (
+                    judge,
+                    prompt,
+                    "yes" if unrelated else "no",
+                    format_count(histograms.n_options),
+                    *_bars(histograms.places, width),
+                    _p_value(histograms.places),
+                    _p_value(histograms.candidates),
+                )
+                for judge, prompt, unrelated, histograms in found
+            ),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        gradings = list(self.gradings.values())
+        chances = [grading.chance for grading in gradings if grading.chance is not None]
+        if chances:
+            low, high = f"{min(chances):.2f}", f"{max(chances):.2f}"
+            reached = low if low == high else f"{low} to {high}"
+            yield f"A judge that chooses at random would reach a Grade Score of {reached}; corrected for chance, 0."
+        if any(grading.num_missing_response for grading in gradings):
+            missing = max(grading.num_missing_response for grading in gradings)
+            yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
+        reasons = Counter(
+            vote.unscored_reason for each in self.instances for vote in each.votes if vote.unscored_reason is not None
+        )
+        yield from unscored_votes_note({str(reason): count for reason, count in reasons.items()})
+        yield from baseline_note(self.parameters["judges"])
+
+    def _records(self, *, votes: bool) -> Iterable[dict[str, Any]]:
+        asked: dict[tuple[str, bool], list[GradedInstance]] = {}
+        for each in self.instances:
+            asked.setdefault((each.prompt, each.with_unrelated), []).append(each)
+        for (judge, prompt, unrelated), grading in self.gradings.items():
+            for each, one in zip(asked[prompt, unrelated], grading.instances, strict=True):
+                record: dict[str, Any] = {
+                    "judge": judge,
+                    "prompt": prompt,
+                    "unrelated_option": unrelated,
+                    "instance": each.instance,
+                    "candidates": list(each.candidates),
+                    "missing_candidates": list(each.missing),
+                    "unrelated": each.unrelated,
+                    "grade_score": one.grade_score,
+                    "chance_corrected_grade_score": one.chance_corrected,
+                    "llm_score": one.llm_score,
+                    "choice_score": one.choice_score,
+                    "asked": one.asked,
+                    "answered": one.answered,
+                    "places": list(one.places),
+                    "chosen": list(one.chosen),
+                    "unscored_reason": one.unscored_reason,
+                }
+                if votes:
+                    record["votes"] = [vote_record(vote) for vote in each.votes if vote.judge_id == judge]
+                yield record
+
+
+def _estimate(interval: Interval | None) -> float | None:
+    return None if interval is None else interval.estimate
+
+
+def _percentage(interval: Interval | None) -> str:
+    return MISSING if interval is None else f"{interval.estimate:.0%}"
+
+
+def _bars(histogram: Uniformity | None, width: int) -> tuple[str, ...]:
+    """Shares of the places that there are, and nothing for those that there are not."""
+    if histogram is None:
+        return ("",) * width
+    total = sum(histogram.counts)
+    shares = [f"{count / total:.0%}" for count in histogram.counts]
+    return (*shares, *("",) * (width - len(shares)))
+
+
+def _p_value(histogram: Uniformity | None) -> str:
+    return MISSING if histogram is None else format_p_value(histogram.shift_p_value)

@@ -1,0 +1,287 @@
+"""The Grade Score of judges on a data set without a recipe: rows and candidates in, a table of scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack, overload
+
+import evenhand
+from evenhand.artifacts import context_mapping, load_comparison
+from evenhand.contests import read_responses
+from evenhand.criteria import Criterion
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import as_judge
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.choices import CHOICE_PROMPTS, Candidates, choice_prompt, unrelated_candidates
+from evenhand.judging.grading import check_grade_settings
+from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, texts_of, warn_of_left_out_context
+from evenhand.judging.run import RunEstimate
+from evenhand.judging.settings import RunOptions, RunSettings
+from evenhand.question import Question
+from evenhand.tables.assessing import listed
+from evenhand.tables.grade_table import GradedInstance, GradeTable
+from evenhand.tables.rows import Row, read_rows
+from evenhand.votes import total_usage
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What :func:`grade_scores` asks, checked, before the first call."""
+
+    rows: tuple[Candidates, ...]
+    unrelated: tuple[str | None, ...]
+    criterion: Criterion
+    judges: tuple[JudgeEngine, ...]
+    prompts: tuple[str, ...]
+    settings: RunSettings
+    parameters: Mapping[str, Any]
+
+    def asked(self) -> list[tuple[Candidates, str | None, Question | None]]:
+        """The instances without, and then with, their unrelated options, and what is asked."""
+        plain = [(row, None, row.question()) for row in self.rows]
+        extended = zip(self.rows, self.unrelated, strict=False)
+        return [*plain, *((row, text, row.question(text) if text else None) for row, text in extended)]
+
+    def questions(self) -> list[Question]:
+        return [question for _, _, question in self.asked() if question is not None]
+
+    def run(self) -> GradeTable:
+        instances: list[GradedInstance] = []
+        left = self.settings
+        for prompt in self.prompts:
+            votes = iter(_asking(left, prompt).run(self.questions(), self.judges))
+            for place, (row, text, question) in enumerate(self.asked()):
+                instances.append(
+                    GradedInstance(
+                        instance=row.instance,
+                        prompt=prompt,
+                        with_unrelated=place >= len(self.rows),
+                        candidates=row.names,
+                        missing=row.missing,
+                        unrelated=text,
+                        votes=next(votes) if question else (),
+                    )
+                )
+            left = _less_what_was_spent(left, instances[-len(self.asked()) :])
+        return GradeTable(instances=tuple(instances), criterion=self.criterion, parameters=self.parameters)
+
+    def estimate(self) -> RunEstimate:
+        estimates = [_asking(self.settings, prompt).estimate(self.questions(), self.judges) for prompt in self.prompts]
+        costs = [estimate.cost for estimate in estimates if estimate.cost is not None]
+        return RunEstimate(
+            votes=sum(estimate.votes for estimate in estimates),
+            calls=sum(estimate.calls for estimate in estimates),
+            cached=sum(estimate.cached for estimate in estimates),
+            prompt_tokens=sum(estimate.prompt_tokens for estimate in estimates),
+            completion_tokens=sum(estimate.completion_tokens for estimate in estimates),
+            cost=sum(costs) if costs else None,
+        )
+
+
+def _asking(settings: RunSettings, prompt: str) -> RunSettings:
+    return settings.asking(prompt=choice_prompt(prompt, settings.flow.name))
+
+
+def _less_what_was_spent(settings: RunSettings, instances: Sequence[GradedInstance]) -> RunSettings:
+    """The settings with the rest of the budget: its limits are those of all prompts together."""
+    limits = settings.limits
+    spent = total_usage(vote.usage for each in instances for vote in each.votes)
+    calls = None if limits.max_calls is None else max(0, limits.max_calls - spent.calls)
+    cost = None if limits.max_cost is None else max(0.0, limits.max_cost - (spent.cost or 0.0))
+    return replace(settings, limits=replace(limits, max_calls=calls, max_cost=cost))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """What a row holds where."""
+
+    candidates: str | tuple[str, ...]
+    context: Mapping[str, str] | None
+    reference: str | None
+
+    def read(self, place: int, row: Row, criterion: Criterion) -> Candidates:
+        """The candidates of one row."""
+        if isinstance(self.candidates, str):
+            held = field_of(row, self.candidates, place, "candidates")
+        else:
+            held = {name: field_of(row, name, place, "candidates") for name in self.candidates}
+        texts = read_responses(held, place)
+        if len(texts) < 2:
+            raise InvalidInputError(
+                f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
+                "(None where one is missing)"
+            )
+        references: tuple[str, ...] = ()
+        if self.reference is not None:
+            references = texts_of(field_of(row, self.reference, place, "reference_field"))
+        return Candidates(
+            instance=place,
+            texts=texts,
+            criterion=criterion,
+            context=context_of(row, self.context, criterion, place, references),
+            references=references,
+        )
+
+
+@overload
+def grade_scores(
+    dataset: object,
+    candidates: str | Sequence[str],
+    criteria: object,
+    engine: object,
+    *,
+    prompts: str | Sequence[str] = ...,
+    unrelated_option: bool = ...,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
+    reference_field: str | None = ...,
+    split: str | None = ...,
+    dry_run: Literal[False] = ...,
+    **options: Unpack[RunOptions],
+) -> GradeTable: ...
+
+
+@overload
+def grade_scores(
+    dataset: object,
+    candidates: str | Sequence[str],
+    criteria: object,
+    engine: object,
+    *,
+    prompts: str | Sequence[str] = ...,
+    unrelated_option: bool = ...,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
+    reference_field: str | None = ...,
+    split: str | None = ...,
+    dry_run: Literal[True],
+    **options: Unpack[RunOptions],
+) -> RunEstimate: ...
+
+
+def grade_scores(
+    dataset: object,
+    candidates: str | Sequence[str],
+    criteria: object,
+    engine: object,
+    *,
+    prompts: str | Sequence[str] = ("evaluate_first",),
+    unrelated_option: bool = False,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
+    reference_field: str | None = None,
+    split: str | None = None,
+    dry_run: bool = False,
+    **options: Unpack[RunOptions],
+) -> GradeTable | RunEstimate:
+    """How good judges are at choosing the best of several candidates: the Grade Score, by judge and prompt.
+
+    Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
+    instance with fewer than two left is unscored (``missing_response``) and counted.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        candidates: The column that holds each instance's list of candidates (or dict of name and candidate), or several
+            columns, one a candidate.
+        criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
+        engine: The judge, or several, each of which gets its own scores: catalog ids or engines.
+        prompts: ``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.
+        unrelated_option: Ask everything a second time with a candidate of another instance among the candidates.
+        context_fields: What the judge is shown beside the candidates: a column, several, or name shown -> column.
+            Without it, the criterion says.
+        reference_field: The column with a known good answer; ``reference`` when there is one.
+        split: Which split of a ``DatasetDict``.
+        dry_run: Return what the run would take, without a call.
+        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions`. Orders, rules and flow are those of
+            a Grade Score. With ``samples`` each draw is a set of rotations of its own. ``max_calls`` and ``max_cost``
+            are for all prompts together.
+
+    Returns:
+        The table of scores; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    rows = read_rows(dataset, split)
+    settings = _settings(options, unrelated_option)
+    criterion = _criterion(criteria)
+    fields = _Fields(
+        candidates=_columns(candidates),
+        context=None if context_fields is None else context_mapping(context_fields),
+        reference=reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None),
+    )
+    read = tuple(fields.read(place, row, criterion) for place, row in enumerate(rows))
+    warn_of_left_out_context(criterion, fields.context)
+    judges = tuple(as_judge(item) for item in listed(engine))
+    names = _prompts(prompts)
+    plan = _Plan(
+        rows=read,
+        unrelated=unrelated_candidates(read, seed=settings.seed) if unrelated_option else (),
+        criterion=criterion,
+        judges=judges,
+        prompts=names,
+        settings=settings,
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in judges],
+            "prompts": list(names),
+            "n": len(rows),
+            "candidates": fields.candidates if isinstance(fields.candidates, str) else list(fields.candidates),
+            "unrelated_option": unrelated_option,
+            "context_fields": None if fields.context is None else dict(fields.context),
+            "reference_field": fields.reference,
+            **settings.parameters(),
+        },
+    )
+    return plan.estimate() if dry_run else plan.run()
+
+
+def _settings(options: RunOptions, unrelated_option: object) -> RunSettings:
+    if options.get("prompt") is not None:
+        raise InvalidInputError(f"prompt is {options['prompt']!r}; name one or several with prompts=…")
+    given: RunOptions = {"flow": "one_step", "orders": "cyclic", "check_positional_bias": False, **options}
+    settings = RunSettings.from_options(given)
+    if settings.flow.name != "one_step":
+        raise InvalidInputError(
+            f"flow is {settings.flow.name!r}, but the prompts ask for reasons and choice in one reply: leave it out"
+        )
+    if settings.rules.scoring != "selected":
+        raise InvalidInputError(
+            f"scoring is {settings.rules.scoring!r}, but a choice among candidates has no values: leave it out"
+        )
+    rules = (settings.rules.aggregation, settings.rules.on_position_bias)
+    check_grade_settings(settings, unrelated_option=unrelated_option, rules=rules)
+    return settings
+
+
+def _columns(candidates: object) -> str | tuple[str, ...]:
+    if isinstance(candidates, str):
+        return candidates
+    columns = tuple(candidates) if isinstance(candidates, (list, tuple)) else ()
+    if len(columns) < 2 or len(set(columns)) < len(columns) or not all(isinstance(name, str) for name in columns):
+        raise InvalidInputError(
+            f"candidates is {candidates!r}; name the column that holds each instance's list of candidates, or at least "
+            "two columns with a candidate each"
+        )
+    return columns
+
+
+def _criterion(criteria: object) -> Criterion:
+    given = listed(criteria)
+    if criteria is None or len(given) != 1:
+        raise InvalidInputError(
+            f"criteria is {criteria!r}; a Grade Score is about one criterion, such as "
+            "'criteria.evenhand.pairwise.overall_quality': call grade_scores once for each"
+        )
+    return load_comparison(given[0])
+
+
+def _prompts(prompts: object) -> tuple[str, ...]:
+    if prompts == "all":
+        return tuple(CHOICE_PROMPTS)
+    names = tuple(str(name) for name in listed(prompts))
+    for name in names:
+        if name not in CHOICE_PROMPTS:
+            raise InvalidInputError(f"prompts names {name!r}. {did_you_mean(name, [*CHOICE_PROMPTS, 'all'])}")
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(f"prompts is {prompts!r}; name at least one, each once, or 'all'")
+    return names
