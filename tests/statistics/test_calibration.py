@@ -21,8 +21,11 @@ def test_the_bins_are_scikit_learns(rows, bins):
     for binning, strategy in (("equal_width", "uniform"), ("equal_mass", "quantile")):
         accuracy, confidence = calibration_curve(outcomes, confidences, n_bins=bins, strategy=strategy)
         found = calibration(confidences, outcomes, bins=bins, binning=binning, draws=100)
-        if binning == "equal_mass" and len(np.unique(np.quantile(confidences, np.linspace(0, 1, bins + 1)))) <= bins:
-            continue  # equal quantiles: scikit-learn numbers empty bins, and the borders are one to us
+        shares = np.linspace(0, 1, bins + 1)
+        edges = shares if binning == "equal_width" else np.percentile(confidences, 100 * shares)
+        beside = np.abs(confidences[:, None] - edges)
+        if (np.diff(edges) < 1e-9).any() or ((beside > 0) & (beside < 1e-9)).any():
+            continue  # borders that are one to us, or edges that scikit-learn's rounding moves past a confidence
         assert [one.accuracy.estimate for one in found.bins] == pytest.approx(accuracy, abs=1e-9)
         assert [one.mean_confidence for one in found.bins] == pytest.approx(confidence, abs=1e-9)
         assert sum(one.n for one in found.bins) == found.n == len(rows)

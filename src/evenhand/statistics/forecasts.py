@@ -15,6 +15,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Binning = Literal["equal_width", "equal_mass"]
 
+EDGE_ROUNDING = 1e-12
+"""Confidences this little above an edge are on it: quantiles and multiples of a width are not exact."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Forecasts:
@@ -83,9 +86,9 @@ def bin_edges(confidences: FloatArray, bins: int, binning: Binning) -> FloatArra
 
 
 def bin_numbers(confidences: FloatArray, edges: FloatArray) -> IntArray:
-    """The bin of each confidence; a confidence on an edge belongs to the bin below it.
+    """The bin of each confidence; a confidence on an edge, or past it by a rounding, belongs to the bin below it.
 
     >>> bin_numbers(np.array([0.0, 0.5, 0.6, 1.0]), np.array([0, 0.5, 1])).tolist()
     [0, 0, 1, 1]
     """
-    return np.asarray(np.searchsorted(edges[1:-1], confidences), dtype=np.int64)
+    return np.asarray(np.searchsorted(edges[1:-1] + EDGE_ROUNDING, confidences), dtype=np.int64)
