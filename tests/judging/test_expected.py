@@ -87,7 +87,7 @@ def test_a_comparison_has_an_expected_winner_too():
     )
     with JudgeServer(reply=simulated) as server:
         [verdict] = verdicts(settings(), [question], simulated.in_front_of(http_judge(server.base_url)))
-    # shown first: sigma(0.5 + 1) = 0.8176; shown second: 1 - sigma(-0.5 + 1) = 0.3775. They name different winners: a tie
+    # shown first: sigma(0.5 + 1) = 0.8176; second: 1 - sigma(-0.5 + 1) = 0.3775; different winners make a tie
     assert sorted(vote.probabilities[0] for vote in verdict.votes) == pytest.approx([0.37754, 0.81757], abs=1e-5)
     assert verdict.aggregated_value == 0.5
 
