@@ -1,0 +1,264 @@
+"""What an item counts: its prerequisites, its confidence, and what missing answers could change."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.aggregation import (
+    VoteRules,
+    aggregate,
+    checklist_scores,
+    item_results,
+    met_answers,
+    possible_scores,
+    verdict_confidence,
+)
+from evenhand.aggregation.checklist_items import verdict_covered_mass
+from evenhand.criteria import Checklist, ChecklistItem
+from evenhand.votes import Vote
+
+YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
+ANSWERS = st.sampled_from(["yes", "no", "na", None])
+INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
+
+
+def vote(answer, judge="a", order=(0, 1), sample=0, probabilities=None, **more):
+    reason = "no_match" if answer is None else None
+    return Vote(
+        judge_id=judge,
+        order=order,
+        sample=sample,
+        selected_index=INDEX[answer],
+        na=answer == "na",
+        probabilities=probabilities,
+        unscored_reason=reason,
+        **more,
+    )
+
+
+def verdict_of(*answers, item=None):
+    """One verdict of one judge's draws, or the verdict on the votes given."""
+    votes = [one if isinstance(one, Vote) else vote(one, sample=place) for place, one in enumerate(answers)]
+    criterion = ChecklistItem(question="Is it?", name="is", na=True).as_criterion() if item is None else item
+    return aggregate(votes, criterion)
+
+
+@pytest.mark.parametrize(
+    ("own", "needed", "met"),
+    [
+        ("yes", ["yes"], "yes"),
+        ("yes", ["no"], "no"),  # its prerequisite failed
+        ("yes", [None], None),  # not known whether it is met: never a no
+        ("yes", ["na"], "yes"),  # what does not apply cannot fail
+        ("no", [None], "no"),  # a no whatever the prerequisite is
+        ("no", ["yes"], "no"),
+        (None, ["no"], "no"),  # cannot be met whatever the missing answer is
+        (None, ["yes"], None),
+        ("na", ["no"], "na"),  # does not apply, whatever it would need
+        ("yes", ["yes", None, "no"], "no"),
+        ("yes", ["yes", None], None),
+        ("yes", [], "yes"),
+    ],
+)
+def test_an_item_and_its_prerequisites(own, needed, met):
+    answers = {f"needed {place}": answer for place, answer in enumerate(needed)}
+    assert met_answers({**answers, "item": own}, {"item": list(answers)})["item"] == met
+
+
+def test_prerequisites_reach_through_others():
+    answers = {"c": "yes", "a": "no", "b": "yes"}
+    needed = {"c": ["b"], "b": ["a"]}
+    assert met_answers(answers, needed) == {"c": "no", "a": "no", "b": "no"}
+    assert met_answers(answers, needed, transitive=False) == {"c": "yes", "a": "no", "b": "no"}
+
+
+def test_the_items_of_a_checklist_with_reasons():
+    checklist = Checklist(
+        name="l",
+        items=(
+            ChecklistItem(name="runs", question="Runs?"),
+            ChecklistItem(name="fast", question="Fast?", prerequisites=("runs",)),
+            ChecklistItem(name="short", question="Short?"),
+            ChecklistItem(name="elegant", question="Elegant?", prerequisites=("short",)),
+        ),
+    )
+    results = item_results([verdict_of("no"), verdict_of("yes"), verdict_of(None), verdict_of("yes")], checklist)
+    assert [(result.answer, result.judged, result.reason) for result in results] == [
+        ("no", "no", None),
+        ("no", "yes", "prerequisite"),
+        (None, None, "no_match"),
+        (None, "yes", "prerequisite_unanswered"),
+    ]
+    assert [result.confidence for result in results] == [None, 0.0, None, None]
+    score = checklist_scores([result.verdict for result in results], checklist)
+    assert (score.yes, score.no, score.unanswered) == (0, 2, 2)
+
+
+def test_confidence_is_relative_to_yes_and_no():
+    # P(yes) .6 of the .8 that yes and no have
+    assert verdict_confidence(verdict_of(vote("yes", probabilities=(0.6, 0.2)), item=YES_NO)) == pytest.approx(0.75)
+
+
+def test_below_the_least_mass_the_answer_counts():
+    votes = [vote("yes", probabilities=(0.1, 0.3)), vote("yes", sample=1, probabilities=(0.6, 0.2))]
+    verdict = verdict_of(*votes, item=YES_NO)
+    assert verdict_confidence(verdict) == pytest.approx((1 + 0.75) / 2)  # .4 is covered by the first: its yes counts
+    assert verdict_confidence(verdict, rules=VoteRules(min_mass=0.4)) == pytest.approx((0.25 + 0.75) / 2)
+    assert verdict_covered_mass(verdict) == pytest.approx((0.4 + 0.8) / 2)
+
+
+def test_what_na_takes_is_not_covered():
+    verdict = verdict_of(vote("yes", order=(0, 1, 2), probabilities=(0.3, 0.1, 0.6)))
+    assert verdict_confidence(verdict) is None  # .4 is too little, and one answer alone is no probability
+    assert verdict_covered_mass(verdict) == pytest.approx(0.4)
+
+
+def test_without_probabilities_the_share_of_yes_among_draws():
+    assert verdict_confidence(verdict_of("yes", "no", "yes", "yes", None)) == pytest.approx(3 / 4)
+    assert verdict_confidence(verdict_of("yes")) is None
+    assert verdict_confidence(verdict_of("yes", None)) is None
+    assert verdict_confidence(verdict_of(None)) is None
+
+
+def test_a_panel_counts_judges_and_not_votes():
+    # a says yes in 1 of 3 draws, b in 1 of 1: (1/3 + 1) / 2
+    votes = [vote("yes"), vote("no", sample=1), vote("no", sample=2), vote("yes", judge="b")]
+    assert verdict_confidence(verdict_of(*votes, item=YES_NO)) == pytest.approx(2 / 3)
+
+
+def test_orders_count_alike_however_many_draws_they_had():
+    votes = [vote("yes"), vote("yes", sample=1), vote("yes", sample=2), vote("no", order=(1, 0))]
+    assert verdict_confidence(verdict_of(*votes, item=YES_NO)) == pytest.approx(1 / 2)
+    first = VoteRules(on_position_bias="first")
+    assert verdict_confidence(verdict_of(*votes, item=YES_NO), rules=first) == 1.0
+
+
+def test_weights_count_where_the_rule_is_weighted():
+    votes = [vote("yes", weight=3.0), vote("no", judge="b")]
+    verdict = aggregate(votes, YES_NO, "weighted")
+    assert verdict_confidence(verdict, rules=VoteRules(aggregation="weighted")) == pytest.approx(3 / 4)
+    assert verdict_confidence(verdict) == pytest.approx(1 / 2)
+
+
+def checklist_of(count, weights=None, prerequisites=()):
+    weights = weights or [1] * count
+    needed = dict(prerequisites)
+    return Checklist(
+        name="l",
+        items=tuple(
+            ChecklistItem(
+                name=f"item {place}",
+                question=f"Is it {place}?",
+                weight=weights[place],
+                na=True,
+                prerequisites=tuple(f"item {other}" for other in needed.get(place, ())),
+            )
+            for place in range(count)
+        ),
+    )
+
+
+def test_the_scores_that_missing_answers_leave_open():
+    # yes, missing (weight 3), no: 1 / 3 to 2 / 3; weighted 1 / 5 to 4 / 5
+    verdicts = [verdict_of("yes"), verdict_of(None), verdict_of("no")]
+    checklist = checklist_of(3, [1, 3, 1])
+    assert possible_scores(verdicts, checklist) == pytest.approx((1 / 3, 2 / 3))
+    assert possible_scores(verdicts, checklist, primary="weighted_score") == pytest.approx((1 / 5, 4 / 5))
+    assert possible_scores([verdict_of("na")] * 3, checklist) is None
+
+
+def test_a_missing_prerequisite_leaves_open_what_needs_it():
+    # item 1 needs item 0, which has no answer: both no, or both yes
+    verdicts = [verdict_of(None), verdict_of("yes")]
+    checklist = checklist_of(2, prerequisites={1: [0]}.items())
+    assert possible_scores(verdicts, checklist) == (0.0, 1.0)
+    # the confidences are those of the answers: 0 and 0, or 1 and that of a single yes
+    assert possible_scores(verdicts, checklist, primary="normalized_score") == (0.0, 1.0)
+
+
+def test_a_missing_vote_leaves_open_what_the_others_would_say():
+    # two yes of three: a third no would not change the answer, but the mean probability
+    verdict = verdict_of(vote("yes"), vote("yes", judge="b"), vote(None, judge="c"), item=YES_NO)
+    assert possible_scores([verdict], checklist_of(1)) == (1.0, 1.0)
+    assert possible_scores([verdict], checklist_of(1), primary="normalized_score") == pytest.approx((2 / 3, 1.0))
+
+
+@st.composite
+def answered(draw):
+    """Answers to a checklist, its weights, and prerequisites that point backwards."""
+    answers = draw(st.lists(ANSWERS, min_size=1, max_size=7))
+    weights = draw(st.lists(st.integers(0, 9), min_size=len(answers), max_size=len(answers)))
+    needed = {
+        place: draw(st.lists(st.integers(0, place - 1), unique=True, max_size=2)) for place in range(1, len(answers))
+    }
+    return answers, weights, needed
+
+
+def scored(answers, weights, needed, primary="pass_rate"):
+    checklist = checklist_of(len(answers), weights, needed.items())
+    return checklist, [verdict_of(answer) for answer in answers], primary
+
+
+SCORES = ("pass_rate", "weighted_score", "normalized_score", "yes", "no", "na", "unanswered")
+
+
+@given(answered(), st.randoms())
+def test_the_order_of_the_items_does_not_matter(given_answers, random):
+    checklist, verdicts, _ = scored(*given_answers)
+    before = checklist_scores(verdicts, checklist)
+    order = list(range(len(verdicts)))
+    random.shuffle(order)
+    shuffled = checklist.model_copy(update={"items": tuple(checklist.items[place] for place in order)})
+    after = checklist_scores([verdicts[place] for place in order], shuffled)
+    for name in SCORES:
+        assert getattr(after, name) == pytest.approx(getattr(before, name))
+
+
+@given(answered())
+def test_names_do_not_matter(given_answers):
+    checklist, verdicts, _ = scored(*given_answers)
+    renamed = checklist.model_copy(
+        update={
+            "items": tuple(
+                item.model_copy(
+                    update={
+                        "name": f"other {item.name}",
+                        "prerequisites": tuple(f"other {needed}" for needed in item.prerequisites),
+                    }
+                )
+                for item in checklist.items
+            )
+        }
+    )
+    assert checklist_scores(verdicts, renamed) == checklist_scores(verdicts, checklist)
+
+
+@given(answered())
+def test_an_unanswered_item_changes_no_score(given_answers):
+    answers, weights, needed = given_answers
+    checklist, verdicts, _ = scored(answers, weights, needed)
+    longer, more, _ = scored([*answers, None], [*weights, 7], needed)
+    before, after = checklist_scores(verdicts, checklist), checklist_scores(more, longer)
+    for name in SCORES[:-1]:
+        assert getattr(after, name) == getattr(before, name)
+    assert after.unanswered == before.unanswered + 1
+
+
+@given(answered(), st.sampled_from(["pass_rate", "weighted_score", "normalized_score"]))
+def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers, primary):
+    checklist, verdicts, _ = scored(*given_answers)
+    limits = possible_scores(verdicts, checklist, primary=primary)
+    score = checklist_scores(verdicts, checklist, primary=primary)
+    own = getattr(score, primary)
+    if limits is not None and own is not None:
+        assert limits[0] - 1e-9 <= own <= limits[1] + 1e-9
+
+
+@given(answered())
+def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_answers):
+    checklist, verdicts, _ = scored(*given_answers)
+    for result in item_results(verdicts, checklist):
+        if result.judged != "no" and result.answer == "no":
+            assert result.reason == "prerequisite"
+        if result.answer is None:
+            assert result.reason in {"no_match", "prerequisite_unanswered"}
