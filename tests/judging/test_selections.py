@@ -1,0 +1,158 @@
+"""From votes on candidates to one selection: shares, ties, orders, panels, bounds; worked by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.judging.selections import select, summarize_selections
+from evenhand.votes import Vote
+
+GIVEN, TURNED = (0, 1, 2), (2, 1, 0)
+NAMES = ("a", "b", "c")
+
+
+def vote(selected, order=GIVEN, *, judge="j", sample=0, weight=1.0, reason="refusal"):
+    return Vote(
+        judge_id=judge,
+        order=order,
+        sample=sample,
+        selected_index=selected,
+        weight=weight,
+        unscored_reason=None if selected is not None else reason,
+    )
+
+
+def both(first, second, **more):
+    return [vote(first, GIVEN, **more), vote(second, TURNED, **more)]
+
+
+class TestSelect:
+    def test_orders_that_agree(self):
+        selection = select(both(1, 1), NAMES)
+        assert (selection.selected, selection.shares) == ("b", (0.0, 1.0, 0.0))
+        assert selection.position_consistent is True
+        assert selection.agreement == 1.0
+        assert selection.unscored_reason is None
+
+    def test_orders_that_disagree_share_the_instance(self):
+        selection = select(both(0, 2), NAMES)
+        assert selection.shares == (0.5, 0.0, 0.5)
+        assert selection.selected is None
+        assert selection.unscored_reason == "inconsistent"
+        assert selection.position_consistent is False
+        assert selection.scored
+
+    def test_orders_that_disagree_abstain(self):
+        selection = select(both(0, 2), NAMES, on_position_bias="abstain")
+        assert (selection.shares, selection.selected, selection.unscored_reason) == (None, None, "inconsistent")
+        assert selection.bounds == ((0.0, 1.0),) * 3
+
+    def test_the_first_order_alone(self):
+        selection = select(both(0, 2), NAMES, on_position_bias="first")
+        assert (selection.selected, selection.position_consistent) == ("a", False)
+        unread = select(both(None, 2), NAMES, on_position_bias="first")
+        assert (unread.shares, unread.unscored_reason) == (None, "refusal")
+
+    def test_a_lone_order(self):
+        # Averaged over what was answered; of the votes asked, half may have been for anybody.
+        selection = select(both(0, None), NAMES)
+        assert (selection.selected, selection.shares) == ("a", (1.0, 0.0, 0.0))
+        assert selection.bounds == ((0.5, 1.0), (0.0, 0.5), (0.0, 0.5))
+        assert selection.position_consistent is None
+        assert selection.agreement == 0.5
+        alone = select(both(0, None), NAMES, on_position_bias="abstain")
+        assert (alone.shares, alone.unscored_reason) == (None, "refusal")
+
+    def test_three_rotations_have_a_majority(self):
+        votes = [vote(0, (0, 1, 2)), vote(0, (1, 2, 0)), vote(2, (2, 0, 1))]
+        selection = select(votes, NAMES)
+        assert selection.shares == pytest.approx((2 / 3, 0, 1 / 3))
+        assert (selection.selected, selection.position_consistent) == ("a", False)
+
+    def test_draws_are_averaged_within_their_order(self):
+        # Given: a, a, b; turned: c thrice. a: (2/3 + 0) / 2, b: (1/3 + 0) / 2, c: 1/2.
+        votes = [vote(option, GIVEN, sample=n) for n, option in enumerate((0, 0, 1))]
+        votes += [vote(2, TURNED, sample=n) for n in range(3)]
+        selection = select(votes, NAMES)
+        assert selection.shares == pytest.approx((1 / 3, 1 / 6, 1 / 2))
+        assert selection.selected == "c"
+        assert selection.position_consistent is False
+
+    def test_a_tie_of_draws_is_not_decided_by_the_numbering(self):
+        selection = select([vote(0, sample=0), vote(1, sample=1)], NAMES)
+        assert (selection.selected, selection.unscored_reason) == (None, "inconsistent")
+
+    def test_panels(self):
+        votes = [vote(0, judge="x", weight=3.0), vote(1, judge="y"), vote(1, judge="z")]
+        assert select(votes, NAMES).selected == "b"
+        weighted = select(votes, NAMES, aggregation="weighted_mode")
+        assert (weighted.selected, weighted.shares) == ("a", pytest.approx((0.6, 0.4, 0)))
+        assert select(votes, NAMES, aggregation="unanimous").selected is None
+        assert select(votes[1:], NAMES, aggregation="unanimous").selected == "b"
+
+    def test_no_votes_are_a_missing_response(self):
+        selection = select([], ("a",), missing=("b",))
+        assert (selection.unscored_reason, selection.scored) == ("missing_response", False)
+
+    @given(
+        st.lists(st.tuples(st.sampled_from([0, 1, 2, None]), st.sampled_from("xy"), st.integers(0, 1)), min_size=1),
+        st.permutations([0, 1, 2]),
+        st.sampled_from(["average", "abstain", "first"]),
+        st.sampled_from(["mode", "unanimous"]),
+    )
+    def test_renumbering_the_candidates_renumbers_the_selection_and_no_more(self, drawn, renumbered, policy, rule):
+        def cast(number):
+            votes = []
+            for place, (option, judge, order) in enumerate(drawn):
+                selected = None if option is None else number[option]
+                # The orders keep their rank, as what is called the given one does not depend on the numbering.
+                votes.append(vote(selected, (GIVEN, TURNED)[order], judge=judge, sample=place))
+            return votes
+
+        names = [""] * 3
+        for place, name in enumerate(NAMES):
+            names[renumbered[place]] = name
+        rules = {"on_position_bias": policy, "aggregation": rule}
+        plain = select(cast([0, 1, 2]), NAMES, **rules)
+        other = select(cast(renumbered), tuple(names), **rules)
+        assert other.selected == plain.selected
+        assert other.unscored_reason == plain.unscored_reason
+        if plain.shares is None:
+            assert other.shares is None
+        else:
+            assert [other.shares[place] for place in renumbered] == pytest.approx(plain.shares)
+            for (low, high), share in zip(plain.bounds, plain.shares, strict=True):
+                assert 0 <= low <= share + 1e-9
+                assert share <= high + 1e-9 <= 1 + 2e-9
+
+
+class TestSummary:
+    def test_by_hand(self):
+        selections = [
+            select(both(0, 0), NAMES),  # a
+            select(both(0, 2), NAMES),  # a and c, half each
+            select(both(None, None), NAMES),  # unscored
+            select([vote(1, (0, 1)), vote(1, (1, 0))], ("a", "c"), missing=("b",)),  # c, of a and c
+            select([], ("a",), missing=("b", "c")),  # not asked
+        ]
+        summary = summarize_selections(selections)
+        rates = {one.name: one for one in summary.candidates}
+        assert list(rates) == ["a", "b", "c"]
+        # a: (1 + 1/2 + 0) / 3; b: offered in the scored instances 0 and 1; c: (0 + 1/2 + 1) / 3.
+        assert rates["a"].rate.estimate == pytest.approx(0.5)
+        assert rates["b"].rate.estimate == 0.0
+        assert rates["c"].rate.estimate == pytest.approx(0.5)
+        # The unscored instance and, where it is offered, the one not asked count 0 or 1.
+        assert rates["a"].if_unscored_0 == pytest.approx(1.5 / 5)
+        assert rates["a"].if_unscored_1 == pytest.approx(3.5 / 5)
+        assert rates["b"].if_unscored_1 == pytest.approx(1 / 3)
+        assert [rates[name].num_offered for name in NAMES] == [4, 3, 4]
+        assert [rates[name].num_selected for name in NAMES] == [1, 0, 1]
+        assert [rates[name].num_missing for name in NAMES] == [0, 2, 1]
+        assert (summary.num_unscored, summary.num_undecided) == (2, 1)
+        assert summary.unscored_instances == {"inconsistent": 1, "missing_response": 1, "refusal": 1}
+        # Of three instances with two answers one is inconsistent; 6 of 8 replies name an option.
+        assert summary.votes.positional_bias.estimate == pytest.approx(1 / 3)
+        assert summary.votes.parse_rate.estimate == pytest.approx(6 / 8)
+        # The first shown is chosen in the given order of 0 and 1, in the turned one of 1 and of 3: 4 of 6.
+        assert summary.first_shown_share.estimate == pytest.approx(4 / 6)
