@@ -21,6 +21,7 @@ __all__ = [
     "Match",
     "Option",
     "Question",
+    "ReliabilityReport",
     "Rubric",
     "Verdict",
     "Vote",
@@ -38,6 +39,7 @@ __all__ = [
     "load",
     "match_closest_option",
     "register",
+    "reliability",
     "winrates",
 ]
 
@@ -54,6 +56,7 @@ _HOMES = {
     "Match": "evenhand.votes",
     "Option": "evenhand.criteria",
     "Question": "evenhand.question",
+    "ReliabilityReport": "evenhand.tables",
     "Rubric": "evenhand.criteria",
     "Verdict": "evenhand.votes",
     "Vote": "evenhand.votes",
@@ -70,6 +73,7 @@ _HOMES = {
     "load": "evenhand.loading",
     "match_closest_option": "evenhand.parsing",
     "register": "evenhand.registration",
+    "reliability": "evenhand.tables",
     "winrates": "evenhand.tables",
 }
 
@@ -87,6 +91,7 @@ if TYPE_CHECKING:
         ChecklistTable,
         GradeTable,
         JudgementTable,
+        ReliabilityReport,
         VoteTable,
         WinrateTable,
         aggregate_votes,
@@ -94,6 +99,7 @@ if TYPE_CHECKING:
         checklist,
         grade_scores,
         judge,
+        reliability,
         winrates,
     )
     from evenhand.votes import Completion, Match, Verdict, Vote

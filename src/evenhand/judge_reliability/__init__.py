@@ -3,7 +3,8 @@
 Read :func:`criterion_reliability` first; :func:`findings` says in words what the numbers mean.
 """
 
-from evenhand.judge_reliability.asked import Asked, Categories
+from evenhand.judge_reliability.asked import SIDES, Asked, Categories
+from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen, choice_reliability
 from evenhand.judge_reliability.measure import criterion_reliability
 from evenhand.judge_reliability.people import agreement_of_judges
 from evenhand.judge_reliability.report import (
@@ -15,21 +16,27 @@ from evenhand.judge_reliability.report import (
     Replies,
     UnscoredShare,
 )
-from evenhand.judge_reliability.words import Finding, findings, findings_on_judges
+from evenhand.judge_reliability.words import NO_NUMBER, Finding, finding_on_choices, findings, findings_on_judges
 
 __all__ = [
+    "NO_NUMBER",
+    "SIDES",
     "AgreementWithPeople",
     "Asked",
     "Categories",
+    "ChoiceReliability",
     "Confidences",
     "CriterionReliability",
     "Finding",
     "JudgesAgreement",
     "OptionFlipRate",
+    "PlacesChosen",
     "Replies",
     "UnscoredShare",
     "agreement_of_judges",
+    "choice_reliability",
     "criterion_reliability",
+    "finding_on_choices",
     "findings",
     "findings_on_judges",
 ]

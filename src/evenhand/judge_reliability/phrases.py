@@ -26,14 +26,15 @@ def percent_interval(interval: Interval) -> str:
     return f"{percent(interval.estimate)} [{low}, {high}]"
 
 
-def number_interval(interval: Interval, *, digits: int = 2) -> str:
+def number_interval(interval: Interval, *, digits: int = 2, signed: bool = False) -> str:
     """A number and its limits.
 
     >>> number_interval(Interval(0.456, -0.004, float("inf"), 0.95, "cluster_t", 3))
     '0.46 [0.00, ∞]'
     """
+    form = f"{'+' if signed else ''}z.{digits}f"
     estimate, low, high = (
-        f"{value:z.{digits}f}".replace("inf", "∞") for value in (interval.estimate, interval.low, interval.high)
+        f"{value:{form}}".replace("inf", "∞") for value in (interval.estimate, interval.low, interval.high)
     )
     return f"{estimate} [{low}, {high}]"
 

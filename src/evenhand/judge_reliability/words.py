@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from evenhand.judge_reliability.choices import ChoiceReliability
 from evenhand.judge_reliability.phrases import count, number_interval, p_value, percent, percent_interval
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,
@@ -27,6 +28,8 @@ from evenhand.statistics import Agreement, GradeScore, Interval, PreferenceFairn
 
 Measured = TypeVar("Measured")
 
+NO_NUMBER = "no number: "
+
 WIDE = 0.3
 """Width of the interval of a share from which on there is too little data to tell."""
 
@@ -37,11 +40,13 @@ class Finding:
 
     Attributes:
         measure: What is measured.
-        text: The sentence, with the numbers that it rests on.
+        text: The sentence, with the numbers that it rests on; or why there is none.
+        measured: Whether there is a number.
     """
 
     measure: str
     text: str
+    measured: bool = True
 
 
 def findings(report: CriterionReliability) -> tuple[Finding, ...]:
@@ -60,16 +65,43 @@ def findings(report: CriterionReliability) -> tuple[Finding, ...]:
         "confidences": _or_why(report.confidences, confidences_in_words),
         "calls": calls_in_words(report.replies),
     }
-    return tuple(Finding(measure, text) for measure, text in found.items())
+    return tuple(_finding(measure, text) for measure, text in found.items())
 
 
 def findings_on_judges(agreement: JudgesAgreement) -> tuple[Finding, ...]:
     """How far the judges agree, a sentence a pair and one on all."""
     alpha = agreement.all_judges.krippendorff_alpha
     return (
-        *(Finding(f"{pair.first} and {pair.second}", pair_in_words(pair)) for pair in agreement.pairs),
+        *(_finding(f"{pair.first} and {pair.second}", pair_in_words(pair)) for pair in agreement.pairs),
         Finding("all judges", f"Krippendorff's alpha is {_coefficient(alpha)}"),
     )
+
+
+def finding_on_choices(found: ChoiceReliability) -> Finding:
+    """One way of asking for the best of several candidates, in words."""
+    unrelated = ", with an unrelated candidate" if found.with_unrelated else ""
+    return _finding(f"Grade Score, prompt {found.prompt!r}{unrelated}", choices_in_words(found))
+
+
+def choices_in_words(found: ChoiceReliability) -> str:
+    """The Grade Score beside what a random judge reaches, and what an unrelated candidate does."""
+    if isinstance(found.grade_score, Undefined) or isinstance(found.chance_corrected, Undefined):
+        return _or_why(found.grade_score, number_interval)
+    chance = found.chance_corrected
+    text = (
+        f"{number_interval(found.grade_score)}, where a random judge reaches {found.chance or 0.0:.2f}; corrected for "
+        f"chance {number_interval(chance)}"
+    )
+    if chance.low <= 0 <= chance.high:
+        text += ", which does not tell the judge from a random one"
+    if isinstance(found.answered, Interval):
+        text += f"; {percent_interval(found.answered)} of the rotations were answered"
+    if isinstance(found.unrelated_chosen, Interval):
+        text += f"; the unrelated candidate was chosen in {percent_interval(found.unrelated_chosen)} of the answers"
+    if isinstance(found.unrelated_corrected_difference, Interval):
+        difference = found.unrelated_corrected_difference
+        text += f" and changes the corrected score by {number_interval(difference, signed=True)}"
+    return text + _too_few(found.grade_score)
 
 
 def replies_in_words(replies: Replies) -> str:
@@ -79,7 +111,7 @@ def replies_in_words(replies: Replies) -> str:
     '100 % [40, 100] of the replies name an option; all 2 votes select one; too few to tell (n = 2)'
     """
     if isinstance(replies.parse_rate, Undefined):
-        return f"no number: {replies.parse_rate.reason}"
+        return f"{NO_NUMBER}{replies.parse_rate.reason}"
     text = f"{percent_interval(replies.parse_rate)} of the replies name an option"
     if replies.unscored:
         listed = ", ".join(
@@ -100,7 +132,7 @@ def consistency_in_words(position: PreferenceFairness, mode: Mode = "compare") -
     """How often the swap of the order leaves the selection as it is."""
     rate = position.position_consistency
     if rate is None:
-        return "no number: nothing was selected in both orders"
+        return NO_NUMBER + "nothing was selected in both orders"
     what = "the same response wins" if mode == "compare" else "the same option is selected"
     text = f"{what} in both orders in {percent_interval(rate)} of {count(position.n_checked, 'pair')} of votes"
     if position.n_lone:
@@ -142,7 +174,7 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
     """The option that is abandoned most often, and how often."""
     known = [(each.flips.flip_rate, each) for each in flips if each.flips.flip_rate is not None]
     if not known:
-        return "no number: no option was selected in a question scored in two orders"
+        return NO_NUMBER + "no option was selected in a question scored in two orders"
     rate, worst = max(known, key=lambda found: found[0].estimate)
     unused = [each.label for each in flips if each.flips.flip_rate is None]
     text = (
@@ -158,7 +190,7 @@ def repetition_in_words(repetition: RepetitionStability, samples: int) -> str:
     """How often two draws of a prompt select the same."""
     agreement = repetition.pair_agreement
     if agreement is None:
-        return "no number: no prompt has a selection in two draws"
+        return NO_NUMBER + "no prompt has a selection in two draws"
     text = (
         f"repeated draws agree in {percent_interval(agreement)} of the pairs of draws "
         f"({count(repetition.n_repeated, 'prompt')} of up to {count(samples, 'draw')})"
@@ -190,7 +222,7 @@ def verbosity_in_words(verbosity: VerbositySlope) -> str:
     """What twice the length does to the chance of winning."""
     chance = verbosity.win_probability_at_double.interval
     if chance is None:
-        return f"no number: {verbosity.reason}"
+        return f"{NO_NUMBER}{verbosity.reason}"
     text = percent_interval(chance)
     ties = "" if verbosity.ties == "half" else " of decided votes"
     if chance.low > 0.5:
@@ -216,7 +248,7 @@ def people_in_words(people: AgreementWithPeople) -> str:
     """How often the verdicts are what people chose, and how much of that is beyond chance."""
     accuracy = people.verdict_accuracy
     if isinstance(accuracy, Undefined):
-        return f"no number: {accuracy.reason}"
+        return f"{NO_NUMBER}{accuracy.reason}"
     text = (
         f"the verdict is what people chose in {percent_interval(accuracy)} of {count(people.num_compared, 'question')}"
     )
@@ -261,7 +293,7 @@ def calls_in_words(replies: Replies) -> str:
 def pair_in_words(pair: RaterPair) -> str:
     """How often two judges select the same, and how much of that is beyond chance."""
     if isinstance(pair.accuracy, Undefined):
-        return f"no number: {pair.accuracy.reason}"
+        return f"{NO_NUMBER}{pair.accuracy.reason}"
     text = f"the same selection in {percent_interval(pair.accuracy)} of {count(pair.num_compared, 'question')}"
     text += f"; Cohen's kappa is {_coefficient(pair.cohen_kappa)}"
     if pair.quadratic_weighted_kappa is not None:
@@ -272,8 +304,12 @@ def pair_in_words(pair: RaterPair) -> str:
 _TESTS = {"exact": "exact test", "bound": "sign-flip test, an upper bound", "normal": "sign-flip test"}
 
 
+def _finding(measure: str, text: str) -> Finding:
+    return Finding(measure, text, measured=not text.startswith(NO_NUMBER))
+
+
 def _or_why(found: Measured | Undefined, in_words: Callable[[Measured], str]) -> str:
-    return f"no number: {found.reason}" if isinstance(found, Undefined) else in_words(found)
+    return f"{NO_NUMBER}{found.reason}" if isinstance(found, Undefined) else in_words(found)
 
 
 def _coefficient(found: Agreement | Undefined) -> str:

@@ -7,17 +7,21 @@ from evenhand.reports.recorded_votes import (
     pairs_of_raters_table,
     vote_summary_table,
 )
+from evenhand.reports.reliability import choices_table, criterion_tables, judges_table
 from evenhand.reports.text_table import TextTable, format_count, format_interval, format_share
 
 __all__ = [
     "TextTable",
+    "choices_table",
     "confusion_table",
+    "criterion_tables",
     "format_count",
     "format_interval",
     "format_measure",
     "format_p_value",
     "format_rank",
     "format_share",
+    "judges_table",
     "matrix_table",
     "pairs_of_raters_table",
     "pairs_table",

@@ -9,6 +9,8 @@ from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.judge_report import reliability
+from evenhand.tables.reliability_report import ReliabilityReport
 from evenhand.tables.rows import read_file, read_rows
 from evenhand.tables.winrate_table import ContestEntry, WinrateTable
 
@@ -21,6 +23,7 @@ __all__ = [
     "GradedInstance",
     "Judgement",
     "JudgementTable",
+    "ReliabilityReport",
     "VoteTable",
     "WinrateTable",
     "aggregate_votes",
@@ -30,5 +33,6 @@ __all__ = [
     "judge",
     "read_file",
     "read_rows",
+    "reliability",
     "winrates",
 ]

@@ -1,0 +1,369 @@
+"""How reliable a judge is on a data set: rows, criteria and judges in, a report on each judge out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Unpack, cast, overload
+
+import evenhand
+from evenhand.aggregation import VoteRules
+from evenhand.artifacts import load_any_criterion, load_comparison
+from evenhand.contests.tournament import remaining
+from evenhand.criteria import Criterion
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import as_judge
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import ChoiceReliability
+from evenhand.judging.choices import CHOICE_PROMPTS
+from evenhand.judging.run import RunEstimate
+from evenhand.judging.settings import RunOptions, RunSettings
+from evenhand.tables.assessing import judge, listed
+from evenhand.tables.comparing import winrates
+from evenhand.tables.grade_table import GradeTable
+from evenhand.tables.grading import grade_scores
+from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.reliability_cases import Cases, cases_of_contests, cases_of_judgements, choices_of, reports_on
+from evenhand.tables.reliability_report import ReliabilityReport
+from evenhand.tables.rows import Row, read_rows
+from evenhand.tables.winrate_table import WinrateTable
+from evenhand.votes import Vote
+
+OF_PANELS = ("aggregation", "judge_weights")
+
+NOT_OF_CHOICES = (
+    "check_positional_bias",
+    "orders",
+    "shuffles",
+    "flow",
+    "prompt",
+    "scoring",
+    "min_mass",
+    "on_position_bias",
+    *OF_PANELS,
+)
+"""Options that a Grade Score has of its own, or not at all."""
+
+
+@overload
+def reliability(
+    dataset: object,
+    criteria: object,
+    engine: object,
+    *,
+    response_field: str | Sequence[str] | None = ...,
+    systems: Sequence[str] | None = ...,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
+    reference_field: str | None = ...,
+    gold_fields: Mapping[str, str] | None = ...,
+    gold_field: str | None = ...,
+    allow_ties: bool = ...,
+    scale: str = ...,
+    confidences: bool = ...,
+    prompts: str | Sequence[str] | None = ...,
+    unrelated_option: bool = ...,
+    resamples: int = ...,
+    split: str | None = ...,
+    dry_run: Literal[False] = ...,
+    **options: Unpack[RunOptions],
+) -> ReliabilityReport: ...
+
+
+@overload
+def reliability(
+    dataset: object,
+    criteria: object,
+    engine: object,
+    *,
+    response_field: str | Sequence[str] | None = ...,
+    systems: Sequence[str] | None = ...,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
+    reference_field: str | None = ...,
+    gold_fields: Mapping[str, str] | None = ...,
+    gold_field: str | None = ...,
+    allow_ties: bool = ...,
+    scale: str = ...,
+    confidences: bool = ...,
+    prompts: str | Sequence[str] | None = ...,
+    unrelated_option: bool = ...,
+    resamples: int = ...,
+    split: str | None = ...,
+    dry_run: Literal[True],
+    **options: Unpack[RunOptions],
+) -> RunEstimate: ...
+
+
+def reliability(
+    dataset: object,
+    criteria: object,
+    engine: object,
+    *,
+    response_field: str | Sequence[str] | None = None,
+    systems: Sequence[str] | None = None,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
+    reference_field: str | None = None,
+    gold_fields: Mapping[str, str] | None = None,
+    gold_field: str | None = None,
+    allow_ties: bool = False,
+    scale: str = "choice",
+    confidences: bool = False,
+    prompts: str | Sequence[str] | None = None,
+    unrelated_option: bool = False,
+    resamples: int = 1000,
+    split: str | None = None,
+    dry_run: bool = False,
+    **options: Unpack[RunOptions],
+) -> ReliabilityReport | RunEstimate:
+    """How far a judge can be trusted: what it does when the order changes, and when it is asked again.
+
+    Criteria with options assess the responses in ``response_field``; pairwise criteria compare the ``systems``. The
+    votes are those of :func:`judge` and :func:`winrates` with the same options, so that a report on what was judged
+    before, and a second report, take their replies from the journal.
+
+    Several engines are several judges, each reported by itself, and how far they agree.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
+        engine: The judge, or several: catalog ids or engines.
+        response_field: The column with the responses to assess, or several.
+        systems: The columns with the responses to compare, two or more.
+        context_fields: What the judge is shown besides: a column, several, or name shown -> column.
+        reference_field: The column with a known good answer; ``reference`` when there is one.
+        gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
+            column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair).
+        gold_field: That column where there is one criterion.
+        allow_ties: Offer a tie in comparisons.
+        scale: Of comparisons: ``choice`` or ``graded``.
+        confidences: Ask for log-probabilities, and measure whether they are calibrated; needs people's labels.
+        prompts: Ask for the best of all systems with these prompts too (``select``, ``evaluate_first``,
+            ``avoid_order_bias``, ``grade``, or ``all``), and report the Grade Score under each. With three systems or
+            more that is done in any case, with ``evaluate_first``; of two the orders say it without further calls.
+        unrelated_option: Ask for the best of all a second time, with a response to another row among them.
+        resamples: Draws for the intervals of kappa and alpha.
+        split: Which split of a ``DatasetDict``.
+        dry_run: Return what the runs would take, without a call.
+        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions`. ``samples=3`` or more measures
+            whether repeated draws agree.
+
+    Raises:
+        InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    rows = read_rows(dataset, split)
+    judges = tuple(as_judge(item) for item in listed(engine))
+    assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
+    _check_subjects(assessed, compared, response_field, systems)
+    settings = _checked_settings(options, (*assessed, *compared))
+    gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
+    plan = _Plan(
+        rows=rows,
+        judges=judges,
+        assessed=assessed,
+        compared=compared,
+        response_field=response_field,
+        systems=systems,
+        shared={"context_fields": context_fields, "reference_field": reference_field},
+        gold=gold,
+        options={**options, **({"scoring": "expected"} if confidences else {})},
+        settings=settings,
+        prompts=_choice_prompts(prompts, systems, unrelated_option=unrelated_option),
+        unrelated_option=unrelated_option,
+        resamples=resamples,
+    )
+    if dry_run:
+        return plan.estimate()
+    plan.check()
+    return plan.report(confidences=confidences)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is asked, checked before the first call."""
+
+    rows: Sequence[Row]
+    judges: tuple[JudgeEngine, ...]
+    assessed: tuple[Criterion, ...]
+    compared: tuple[Criterion, ...]
+    response_field: str | Sequence[str] | None
+    systems: Sequence[str] | None
+    shared: Mapping[str, Any]
+    gold: Mapping[str, str]
+    options: Mapping[str, Any]
+    settings: RunSettings
+    prompts: tuple[str, ...]
+    unrelated_option: bool
+    resamples: int
+
+    def check(self) -> None:
+        """What a later run cannot use is an error before the first one; a single run checks by itself."""
+        if bool(self.assessed) + len(self.compared) * (2 if self.prompts else 1) > 1:
+            self.estimate()
+
+    def estimate(self) -> RunEstimate:
+        """Calls, tokens and cost of all runs; what cannot be used is an error."""
+        parts: list[RunEstimate] = []
+        if self.assessed:
+            parts.append(self._assess(self.options, dry_run=True))
+        for criterion in self.compared:
+            parts.append(self._compare(criterion, self.options, dry_run=True))
+            if self.prompts:
+                parts.append(self._choose(criterion, self.options, dry_run=True))
+        costs = [part.cost for part in parts if part.cost is not None]
+        return RunEstimate(
+            votes=sum(part.votes for part in parts),
+            calls=sum(part.calls for part in parts),
+            cached=sum(part.cached for part in parts),
+            prompt_tokens=sum(part.prompt_tokens for part in parts),
+            completion_tokens=sum(part.completion_tokens for part in parts),
+            cost=sum(costs) if costs else None,
+        )
+
+    def report(self, *, confidences: bool) -> ReliabilityReport:
+        """Ask, one run after the other within one budget, and report."""
+        rules = VoteRules(on_position_bias=self.settings.rules.on_position_bias)
+        cases: list[Cases] = []
+        choices: list[ChoiceReliability] = []
+        votes: list[Vote] = []
+        if self.assessed:
+            judged: JudgementTable = self._assess(self.options)
+            cases += cases_of_judgements(judged, rules)
+            votes += [vote for each in judged.judgements for vote in each.verdict.votes]
+        for criterion in self.compared:
+            compared: WinrateTable = self._compare(criterion, self._left(votes))
+            cases.append(cases_of_contests(compared, rules))
+            votes += [vote for entry in compared.contests for vote in entry.contest.verdict.votes]
+            if self.prompts:
+                graded: GradeTable = self._choose(criterion, self._left(votes))
+                choices += choices_of(graded)
+                votes += [vote for instance in graded.instances for vote in instance.votes]
+        results, agreements = reports_on(
+            cases,
+            [each.judge_id for each in self.judges],
+            level=self.settings.level,
+            resamples=self.resamples,
+            seed=self.settings.seed,
+        )
+        return ReliabilityReport(results, tuple(choices), agreements, self._parameters(confidences=confidences))
+
+    def _left(self, votes: Sequence[Vote]) -> dict[str, Any]:
+        """The options with what is left of the budget."""
+        left = remaining(self.settings.limits, votes)
+        return {**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost}
+
+    def _assess(self, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - a table, or an estimate
+        own = {criterion.name for criterion in self.assessed}
+        gold = {name: column for name, column in self.gold.items() if name in own}
+        run: Callable[..., Any] = judge
+        columns = {**self.shared, "response_field": self.response_field, "gold_fields": gold}
+        return run(self.rows, list(self.assessed), list(self.judges), **columns, **options, **more)
+
+    def _compare(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
+        run: Callable[..., Any] = winrates
+        columns = {**self.shared, "gold_field": self.gold.get(criterion.name)}
+        return run(self.rows, self.systems, criterion, list(self.judges), **columns, **options, **more)
+
+    def _choose(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
+        run: Callable[..., Any] = grade_scores
+        asked = {"prompts": self.prompts, "unrelated_option": self.unrelated_option, **self.shared}
+        given = {name: value for name, value in options.items() if name not in NOT_OF_CHOICES}
+        return run(self.rows, self.systems, criterion, list(self.judges), **asked, **given, **more)
+
+    def _parameters(self, *, confidences: bool) -> dict[str, Any]:
+        columns = {"response_field": self.response_field, "systems": self.systems, **self.shared}
+        return {
+            "evenhand_version": evenhand.__version__,
+            "judges": [each.judge_id for each in self.judges],
+            "n": len(self.rows),
+            "criteria": [each.model_dump(mode="json") for each in (*self.assessed, *self.compared)],
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
+            "gold_fields": dict(self.gold),
+            "confidences": confidences,
+            "prompts": list(self.prompts),
+            "unrelated_option": self.unrelated_option,
+            "resamples": self.resamples,
+            **self.settings.parameters(),
+        }
+
+
+def _sorted_criteria(
+    criteria: object, *, allow_ties: bool, graded: bool
+) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
+    """Those that assess, and those that compare."""
+    assessed, compared = [], []
+    for reference in listed(criteria):
+        criterion = load_any_criterion(reference)
+        if criterion.scale == "pairwise":
+            compared.append(load_comparison(reference, allow_ties=allow_ties, graded=graded))
+        else:
+            assessed.append(criterion)
+    names = [criterion.name for criterion in (*assessed, *compared)]
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(f"the criteria are named {names!r}; give at least one, each once")
+    return tuple(assessed), tuple(compared)
+
+
+def _check_subjects(
+    assessed: Sequence[Criterion], compared: Sequence[Criterion], response_field: object, systems: object
+) -> None:
+    """Check that what the criteria need is named, and nothing else."""
+    for criteria, given, name, what, need in (
+        (assessed, response_field, "response_field", "have options and assess responses", "columns with responses"),
+        (compared, systems, "systems", "are pairwise and compare systems", "two columns or more, one a system"),
+    ):
+        names = [criterion.name for criterion in criteria]
+        if names and not given:
+            raise InvalidInputError(f"the criteria {names!r} {what}, but {name} is {given!r}; name {need}")
+        if given and not names:
+            kind = "a criterion with options" if name == "response_field" else "a pairwise criterion"
+            raise InvalidInputError(f"{name} is {given!r}, but no criterion needs it; leave it out, or give {kind}")
+
+
+def _choice_prompts(
+    prompts: str | Sequence[str] | None, systems: Sequence[str] | None, *, unrelated_option: bool
+) -> tuple[str, ...]:
+    """The prompts that ask for the best of all systems; none where nobody wants to know."""
+    if prompts is None:
+        return ("evaluate_first",) if unrelated_option or len(systems or ()) > 2 else ()
+    if not systems:
+        raise InvalidInputError(
+            f"prompts is {prompts!r}, and they ask for the best of several systems; name these with systems=[…]"
+        )
+    return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
+
+
+def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion]) -> RunSettings:
+    if options.get("stop_early"):
+        raise InvalidInputError(
+            "stop_early=True leaves out draws because of what the others say, and the agreement of draws is measured "
+            "here; leave it out"
+        )
+    for name in OF_PANELS:
+        if options.get(name) is not None:
+            raise InvalidInputError(
+                f"{name} is {options[name]!r}, which belongs to panels; here every judge is reported by itself: leave "
+                "it out"
+            )
+    return RunSettings.from_options(
+        cast(RunOptions, options),
+        list(dict.fromkeys(criterion.scale for criterion in criteria)),
+        has_values=all(criterion.has_values for criterion in criteria),
+    )
+
+
+def _gold_columns(
+    gold_fields: Mapping[str, str] | None, gold_field: str | None, criteria: Sequence[Criterion]
+) -> dict[str, str]:
+    """Criterion name -> column."""
+    names = [criterion.name for criterion in criteria]
+    if gold_field is not None:
+        if gold_fields or len(names) > 1:
+            raise InvalidInputError(
+                f"gold_field={gold_field!r} is for one criterion without gold_fields; here are {names!r}: say which "
+                "column belongs to which with gold_fields={criterion: column}"
+            )
+        return {names[0]: gold_field}
+    unknown = sorted(set(gold_fields or {}) - set(names))
+    if unknown:
+        raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")
+    return dict(gold_fields or {})

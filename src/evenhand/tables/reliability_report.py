@@ -1,0 +1,205 @@
+"""The report on the reliability of judges: frozen, printable, and written as JSON, Markdown or HTML."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import (
+    ChoiceReliability,
+    CriterionReliability,
+    Finding,
+    JudgesAgreement,
+    finding_on_choices,
+    findings,
+    findings_on_judges,
+)
+from evenhand.reports import TextTable, choices_table, criterion_tables, judges_table
+from evenhand.tables.notes import baseline_note
+from evenhand.tables.read_only import read_only
+
+KIND = "reliability"
+SUFFIXES = (".json", ".md", ".html")
+
+_RESULTS = TypeAdapter(tuple[CriterionReliability, ...])
+_CHOICES = TypeAdapter(tuple[ChoiceReliability, ...])
+_AGREEMENTS = TypeAdapter(tuple[JudgesAgreement, ...])
+
+
+@dataclass(frozen=True)
+class ReliabilityReport:
+    """The result of :func:`~evenhand.tables.reliability`.
+
+    Attributes:
+        results: One a criterion and judge, in the order asked for, judges within criteria.
+        choices: Of pairwise criteria with three systems or more, or where prompts were named: the Grade Score of each
+            judge and prompt, without and with an unrelated candidate.
+        agreements: One a criterion, where there are several judges: how far they agree.
+        parameters: What made the report: judges, fields, orders, samples, rules, seed, interval level, version.
+    """
+
+    results: tuple[CriterionReliability, ...]
+    choices: tuple[ChoiceReliability, ...]
+    agreements: tuple[JudgesAgreement, ...]
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria, in the order asked for."""
+        return tuple(dict.fromkeys(result.criterion for result in self.results))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of the judges, in the order asked for."""
+        return tuple(dict.fromkeys(result.judge_id for result in self.results))
+
+    def of(self, criterion: str | None = None, judge: str | None = None) -> CriterionReliability:
+        """The numbers of one judge on one criterion; what there is only one of need not be named.
+
+        Raises:
+            InvalidInputError: If that is none, or several.
+        """
+        found = [
+            result
+            for result in self.results
+            if criterion in {None, result.criterion} and judge in {None, result.judge_id}
+        ]
+        if len(found) != 1:
+            raise InvalidInputError(
+                f"{len(found)} results are of the criterion {criterion!r} and the judge {judge!r}; name one of the "
+                f"criteria {list(self.criteria)!r} and of the judges {list(self.judges)!r}"
+            )
+        return found[0]
+
+    def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Finding, ...]:
+        """What the numbers say in words, a sentence a measure."""
+        return findings(self.of(criterion, judge))
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """All tables as texts."""
+        tables: list[TextTable] = []
+        for criterion in self.criteria:
+            tables += criterion_tables([result for result in self.results if result.criterion == criterion])
+            chosen = [each for each in self.choices if each.criterion == criterion]
+            tables += [choices_table(chosen)] if chosen else []
+        level = self.parameters["level"]
+        return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
+
+    def to_markdown(self) -> str:
+        """The whole report in Markdown."""
+        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *self._closing()])
+
+    def to_html(self) -> str:
+        """The whole report as HTML elements."""
+        notes = "".join(f"<p>{note}</p>" for note in self._closing())
+        return "".join(table.to_html() for table in self.text_tables()) + notes
+
+    def to_json(self) -> str:
+        """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is ``"inf"``."""
+        document = {
+            "evenhand": KIND,
+            "parameters": self.parameters,
+            "results": [asdict(result) for result in self.results],
+            "choices": [asdict(choice) for choice in self.choices],
+            "agreements": [asdict(agreement) for agreement in self.agreements],
+            "findings": [
+                *(
+                    {"criterion": result.criterion, "judge": result.judge_id, **asdict(found)}
+                    for result in self.results
+                    for found in findings(result)
+                ),
+                *(
+                    {"criterion": choice.criterion, "judge": choice.judge_id, **asdict(finding_on_choices(choice))}
+                    for choice in self.choices
+                ),
+                *(
+                    {"criterion": agreement.criterion, "judge": None, **asdict(found)}
+                    for agreement in self.agreements
+                    for found in findings_on_judges(agreement)
+                ),
+            ],
+        }
+        return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=1)
+
+    def save(self, path: str | Path) -> None:
+        """Write ``.json`` (which :meth:`load` reads), ``.md`` or ``.html``.
+
+        Raises:
+            InvalidInputError: If the name ends otherwise.
+        """
+        written = {".json": self.to_json, ".md": self.to_markdown, ".html": self._page}
+        check_suffix(path)
+        Path(path).write_text(written[Path(path).suffix.lower()]() + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read the ``.json`` that :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file cannot be read, or is something else.
+        """
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            if document["evenhand"] != KIND:
+                raise KeyError(KIND)
+            return cls(
+                results=_RESULTS.validate_python(document["results"]),
+                choices=_CHOICES.validate_python(document["choices"]),
+                agreements=_AGREEMENTS.validate_python(document["agreements"]),
+                parameters=document["parameters"],
+            )
+        except OSError as error:
+            raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+        except (ValueError, ValidationError, LookupError, TypeError) as error:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a saved report on the reliability of judges; ReliabilityReport.save writes one "
+                "to a name that ends in '.json'"
+            ) from error
+
+    def __str__(self) -> str:
+        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self._closing()])
+
+    def __repr__(self) -> str:
+        return f"<ReliabilityReport on {len(self.judges)} judge(s) and {len(self.criteria)} criterion/criteria>\n{self}"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _page(self) -> str:
+        return f'<!doctype html>\n<meta charset="utf-8">\n<title>How reliable is the judge?</title>\n{self.to_html()}'
+
+    def _closing(self) -> tuple[str, ...]:
+        return baseline_note(self.judges)
+
+
+def check_suffix(path: str | Path) -> None:
+    """Check that a report can be written under this name.
+
+    Raises:
+        InvalidInputError: If its ending says no format.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise InvalidInputError(
+            f"{str(path)!r} ends in {Path(path).suffix!r}. Accepted: {', '.join(map(repr, SUFFIXES))}"
+        )
+
+
+def _plain(value: object) -> object:
+    """As JSON can hold it, which has no infinity."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
