@@ -80,6 +80,8 @@ def test_dry_run_makes_no_call(jsonl, capsys):
         assert "calls: 0 (and 8 answered by the journal)" in capsys.readouterr().out
 
 
+SHELL_DEFAULTS = {name: value for name, value in DEFAULTS.items() if name not in RUBRIC_DEFAULTS}
+"""What the shell passes on: the three options that have another default for a rubric only when they are given."""
 RUN_OPTIONS = [
     (["--flow", "one_step"], "flow", "one_step"),
     (["--orders", "cyclic"], "orders", "cyclic"),
@@ -136,9 +138,7 @@ def called(monkeypatch):
 def test_every_option_of_a_run_has_one_in_the_shell_with_the_same_default():
     parser = argparse.ArgumentParser()
     add_run_options(parser)
-    # the three that a rubric has other defaults for are left to judge
-    expected = {name: value for name, value in DEFAULTS.items() if name not in RUBRIC_DEFAULTS}
-    assert run_options(parser.parse_args([])) == expected
+    assert run_options(parser.parse_args([])) == SHELL_DEFAULTS
     assert {f"--{name.replace('_', '-')}" for name in DEFAULTS} <= set(parser._option_string_actions)
     assert {name for _, name, _ in RUN_OPTIONS} == DEFAULTS.keys()
 
@@ -154,7 +154,7 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
     assert (judged["response_field"], compared["systems"]) == (["answer"], ["answer", "other"])
     assert (compared["criteria"], compared["engine"]) == ("a", ["one", "two"])
     for options in (judged, compared):
-        assert {**DEFAULTS, name: value}.items() <= options.items()
+        assert {**SHELL_DEFAULTS, name: value}.items() <= options.items()
         assert type(options[name]) is type(value)
 
 
@@ -166,7 +166,7 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
 def test_an_option_of_the_demo_reaches_both_functions(arguments, name, value, called):
     assert main(["demo", *arguments]) == 0
     assert [verb for verb, _, _ in called] == ["judge", "winrates"]
-    assert all({**DEFAULTS, name: value}.items() <= options.items() for _, _, options in called)
+    assert all({**SHELL_DEFAULTS, name: value}.items() <= options.items() for _, _, options in called)
 
 
 def test_the_gold_columns_reach_the_function(jsonl, called):

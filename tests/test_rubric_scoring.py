@@ -1,0 +1,182 @@
+"""Rubric scores of responses and of many of them, by examples whose arithmetic is done by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.aggregation import LengthPenalty, aggregate
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
+from evenhand.rubric_scoring import length_penalty_of, rubric_as_judged, rubric_result, summarize_rubric
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+
+LEVELS = Criterion(
+    name="clear",
+    description="How clear is it?",
+    weight=3,
+    options=(
+        Option(label="Good", value=1.0),
+        Option(label="Fair", value=0.5),
+        Option(label="Bad", value=0.25),
+        Option(label="N/A", na=True),
+    ),
+)
+CITES = yes_no_criterion("cites", "Does it cite a source?", weight=1, na=True)
+RUDE = yes_no_criterion("rude", "Is it rude?", weight=-2)
+RUBRIC = Rubric(name="answer", criteria=(LEVELS, CITES, RUDE))
+GOOD, FAIR, BAD = (
+    Verdict(selected_index=place, value=value, aggregated_value=value) for place, value in enumerate((1.0, 0.5, 0.25))
+)
+YES, NO = (Verdict(selected_index=place, value=value, aggregated_value=value) for place, value in enumerate((1.0, 0.0)))
+NA = Verdict(na=True)
+UNREAD = Verdict(unscored_reason="no_match")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("skip", (3 * 0.5 - 2 * 0) / 3),  # cites is left out of both sums
+        ("zero", 3 * 0.5 / 4),
+        ("partial", (3 * 0.5 + 1 * 0.5) / 4),
+        ("fail", 3 * 0.5 / 4),  # its worst option is No
+    ],
+)
+def test_the_na_strategies(strategy, expected):
+    result = rubric_result([FAIR, NA, NO], rubric_as_judged(RUBRIC, na_strategy=strategy))
+    assert result.score == pytest.approx(expected)
+    assert result.bounds == pytest.approx((expected, expected))
+    assert result.unpenalized.na == ("cites",)
+
+
+def test_a_fault_that_does_not_apply_fails_at_its_worst():
+    rubric = rubric_as_judged(RUBRIC, na_strategy="fail")
+    # clear 3·1, cites 1·1, rude at Yes: −2·1; over 3 + 1
+    assert rubric_result([GOOD, YES, NA], rubric).score == pytest.approx((3 + 1 - 2) / 4)
+
+
+def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_option():
+    result = rubric_result([UNREAD, YES, YES], RUBRIC)
+    # (1 − 2) / 1 is below 0
+    assert (result.score, result.raw_score) == (0.0, -1.0)
+    assert result.incomplete
+    # clear at Bad: (0.75 + 1 − 2) / 4 < 0; at Good: (3 + 1 − 2) / 4
+    assert result.bounds == (0.0, 0.5)
+    # a fault is worst where it is there: (3 + 1 − 2) / 4, and best where it is not: (3 + 1) / 4
+    assert rubric_result([GOOD, YES, UNREAD], RUBRIC).bounds == (0.5, 1.0)
+
+
+def test_votes_that_were_not_read_bound_a_scored_criterion_too():
+    votes = [Vote(judge_id=judge, order=(0, 1, 2, 3), selected_index=index) for judge, index in [("a", 0), ("b", 1)]]
+    lost = Vote(judge_id="c", order=(0, 1, 2, 3), unscored_reason="empty")
+    verdict = aggregate([*votes, lost], LEVELS)
+    # the mean of 1 and ½ is ¾, which ties to the worse option: Fair
+    assert verdict.value == 0.5
+    result = rubric_result([verdict, YES, NO], RUBRIC)
+    assert result.score == pytest.approx((3 * 0.5 + 1) / 4)
+    # with ¼: 7/12, nearest to ½; with 1: 5/6, nearest to 1
+    assert result.bounds == pytest.approx(((3 * 0.5 + 1) / 4, 1.0))
+    expected = rubric_result([verdict, YES, NO], RUBRIC, expected=True)
+    assert expected.score == pytest.approx((3 * 0.75 + 1) / 4)
+    assert expected.bounds == pytest.approx(((3 * 7 / 12 + 1) / 4, (3 * 5 / 6 + 1) / 4))
+
+
+def test_nothing_read_and_nothing_applicable_are_different():
+    unread, beside, missing = (
+        rubric_result(verdicts, RUBRIC) for verdicts in ([UNREAD] * 3, [NA, NA, UNREAD], [MISSING_RESPONSE] * 3)
+    )
+    assert (unread.score, unread.unscored_reason, unread.bounds) == (None, "no_match", (0.0, 1.0))
+    assert beside.unscored_reason == "no_match"
+    assert (missing.unscored_reason, missing.bounds) == ("missing_response", (0.0, 1.0))
+    rubric = Rubric(name="r", criteria=(LEVELS, CITES))
+    apart = rubric_result([NA, NA], rubric)
+    assert (apart.score, apart.unscored_reason, apart.bounds, apart.na) == (None, None, None, True)
+
+
+def test_a_criterion_without_values_has_no_part_in_score_and_bounds():
+    kind = Criterion(name="kind", description="?", options=(Option(label="a"), Option(label="b")), scale="nominal")
+    rubric = Rubric(name="r", criteria=(CITES, kind))
+    chosen = Verdict(selected_index=0, selected_label="a", unscored_reason="no_value")
+    result = rubric_result([YES, chosen], rubric)
+    assert (result.score, result.bounds, result.unpenalized.unscored) == (1.0, (1.0, 1.0), ("kind",))
+
+
+def test_the_length_penalty_is_taken_off_and_never_below_nothing():
+    result = rubric_result([FAIR, YES, NO], RUBRIC, length_penalty=0.125)
+    assert result.score == pytest.approx((1.5 + 1) / 4 - 0.125)
+    assert result.raw_score == pytest.approx(2.5 - 0.125)
+    harsh = rubric_result([BAD, NO, YES], RUBRIC, length_penalty=0.5)
+    assert (harsh.score, harsh.raw_score) == (0.0, pytest.approx(0.75 - 2 - 0.5))
+
+
+def test_the_summary_by_hand():
+    results = [
+        rubric_result([GOOD, YES, NO], RUBRIC, length_penalty=0.25),  # 1 − 0.25
+        rubric_result([FAIR, NA, NO], RUBRIC, length_penalty=0.0),  # 0.5
+        rubric_result([UNREAD, YES, NO], RUBRIC, length_penalty=0.0),  # 1, between (0.75 + 1) / 4 and 1
+        rubric_result([UNREAD, UNREAD, UNREAD], RUBRIC, length_penalty=0.0),
+        rubric_result([MISSING_RESPONSE] * 3, RUBRIC),
+    ]
+    summary = summarize_rubric(results, RUBRIC)
+    assert summary.score.estimate == pytest.approx((0.75 + 0.5 + 1) / 3)
+    assert (summary.score.n, summary.num_instances) == (3, 5)
+    assert (summary.num_unscored, summary.num_incomplete, summary.num_na) == (2, 1, 0)
+    assert summary.score_if_unscored_0 == pytest.approx((0.75 + 0.5 + 1.75 / 4 + 0 + 0) / 5)
+    assert summary.score_if_unscored_1 == pytest.approx((0.75 + 0.5 + 1 + 1 + 1) / 5)
+    assert summary.length_penalty.estimate == pytest.approx(0.25 / 4)
+    assert summary.raw_score.estimate == pytest.approx((4 - 0.25 + 1.5 + 1) / 3)
+    assert summary.criteria["clear"].score.estimate == pytest.approx(0.75)
+    assert summary.criteria["clear"].num_unscored == 3
+
+
+VERDICTS = st.tuples(
+    st.sampled_from([GOOD, FAIR, BAD, NA, UNREAD]),
+    st.sampled_from([YES, NO, NA, UNREAD]),
+    st.sampled_from([YES, NO, NA, UNREAD]),
+)
+
+
+@given(VERDICTS, st.sampled_from(["skip", "zero", "partial", "fail"]), st.floats(0, 0.5))
+def test_every_way_of_filling_the_gaps_lies_within_the_bounds(verdicts, strategy, penalty):
+    rubric = rubric_as_judged(RUBRIC, na_strategy=strategy)
+    result = rubric_result(verdicts, rubric, length_penalty=penalty)
+    if result.na:
+        return
+    low, high = result.bounds
+    assert 0 <= low <= high <= 1
+    ways = [()]
+    for verdict, options in zip(verdicts, ([GOOD, FAIR, BAD], [YES, NO], [YES, NO]), strict=True):
+        ways = [(*way, choice) for way in ways for choice in (options if verdict is UNREAD else [verdict])]
+    for way in ways:
+        filled = rubric_result(way, rubric, length_penalty=penalty)
+        if filled.score is not None:
+            assert low - 1e-12 <= filled.score <= high + 1e-12
+
+
+def test_na_options_are_offered_where_there_is_none():
+    judged = rubric_as_judged(RUBRIC)
+    assert [criterion.labels[-1] for criterion in judged.criteria] == ["N/A"] * 3
+    assert judged.criteria[:2] == RUBRIC.criteria[:2]
+    assert rubric_as_judged(RUBRIC, auto_na_option=False) == RUBRIC
+
+
+def test_wrong_settings_of_a_rubric():
+    with pytest.raises(UnknownRuleError, match=r"na_strategy is 'skipp'.*Did you mean 'skip'"):
+        rubric_as_judged(RUBRIC, na_strategy="skipp")
+    with pytest.raises(InvalidCriterionError, match="na_partial 2"):
+        rubric_as_judged(RUBRIC, na_partial=2)
+    with pytest.raises(InvalidInputError, match="na_partial is '1'"):
+        rubric_as_judged(RUBRIC, na_partial="1")
+
+
+def test_a_length_penalty_from_its_fields():
+    assert length_penalty_of(None) is None
+    penalty = length_penalty_of({"free_budget": 10, "max_cap": 20})
+    assert penalty == length_penalty_of(penalty) == LengthPenalty(free_budget=10, max_cap=20)
+    for given_, message in [
+        ({"free_bugdet": 10}, "no field 'free_bugdet'. Did you mean 'free_budget'"),
+        ({"max_cap": "20"}, "max_cap='20'; it is a number"),
+        ({"sections": "thinking"}, "no part is known to be thinking"),
+        (0.5, "length_penalty is 0.5; give its fields"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            length_penalty_of(given_)
