@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Dict, List, Union, get_args
+from typing import Any, Dict, List, Union
 
 from evenhand.artifacts import comparison_from_artifact
 from evenhand.contests import read_responses
@@ -15,17 +15,8 @@ from evenhand.judging.selections import Selection, SelectionSummary, select, sum
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of, interval_scores, usage_scores
 from evenhand.unitxt_bases import Criteria, EvaluationInput
-from evenhand.votes import UnscoredReason, Vote
+from evenhand.votes import Vote
 
-SHARED_SCORES = (
-    "positional_bias",
-    "first_shown_share",
-    "parse_rate",
-    "agreement",
-    "num_unscored",
-    "num_undecided",
-    "reasks",
-)
 RATE_NUMBERS = (
     "selection_rate_if_unscored_0",
     "selection_rate_if_unscored_1",
@@ -161,11 +152,10 @@ class BestOfJudge(ChoiceMetric):
         rows, as_json = self.candidates(list(evaluation_inputs_stream))
         if not rows:
             return []
-        names = list(dict.fromkeys(name for row in rows for name in row.texts))
-        _check_names(names)
+        first = next(iter(rows[0].texts))
         (votes,) = self.ask(rows)
         return [
-            BestOfN(names[0], self._selection(row, cast), criteria_json)
+            BestOfN(first, self._selection(row, cast), criteria_json)
             for row, cast, criteria_json in zip(rows, votes, as_json, strict=True)
         ]
 
@@ -230,24 +220,6 @@ def _shared_scores(summary: SelectionSummary, *, with_intervals: bool) -> dict[s
     scores |= {f"unscored_instances_{reason}": count for reason, count in summary.unscored_instances.items()}
     scores |= {f"unscored_votes_{reason}": count for reason, count in votes.unscored_votes.items()}
     return {**scores, **usage_scores(votes.usage)}
-
-
-def _check_names(names: Sequence[str]) -> None:
-    """Check that no candidate's score would have the name of another score."""
-    intervals = ("score", *SHARED_SCORES)
-    shared = {f"{name}{bound}" for name in intervals for bound in ("", "_ci_low", "_ci_high")}
-    shared |= {f"unscored_{what}_{reason}" for what in ("instances", "votes") for reason in get_args(UnscoredReason)}
-    fields = ("selection_rate", "selection_rate_ci_low", "selection_rate_ci_high", *RATE_NUMBERS)
-    owner: dict[str, str] = dict.fromkeys(shared, "")
-    for name in names:
-        for field in fields:
-            score = f"{name}_{field}"
-            if score in owner:
-                raise InvalidInputError(
-                    f"the candidate {name!r} and {owner[score] or 'all candidates together'!r} would both have a score "
-                    f"{score!r}: rename the candidate {name!r}"
-                )
-            owner[score] = name
 
 
 def _orders(votes: Sequence[Vote]) -> list[list[Vote]]:

@@ -137,7 +137,13 @@ class GradeScore(ChoiceMetric):
 
 
 def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:
-    return name if len(judges) == 1 else f"{name}_{judge}"
+    """The score's name with the judge's where there are several; limits of intervals come after it."""
+    if len(judges) == 1:
+        return name
+    for limit in ("_ci_low", "_ci_high"):
+        if name.endswith(limit):
+            return f"{name.removesuffix(limit)}_{judge}{limit}"
+    return f"{name}_{judge}"
 
 
 def _number(value: Union[float, None]) -> float:
