@@ -1,0 +1,292 @@
+"""The Grade Score inside unitxt: worked examples, judges that are known, recipes by id."""
+
+import math
+import re
+from typing import Any
+
+import pytest
+from unitxt import create_dataset, evaluate
+from unitxt.task import Task
+
+from evenhand.engines.artifacts import SimulatedEngine
+from evenhand.errors import InvalidInputError, InvalidPromptError
+from evenhand.metrics.grade_score import GradeScore
+from evenhand.registration import register
+from tests.support.choosing import reply_for, shown_candidates
+from tests.support.scripted import SENT, ScriptedInferenceEngine, script
+
+CRITERION = "criteria.evenhand.pairwise.overall_quality"
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+    SENT.clear()
+
+
+# The candidate chosen in each rotation, and None for a refusal.
+PLAN = {"A": (1, 1, 1), "B": (0, 1, 2), "C": (0, 0, 1), "D": (1, None, 1), "E": (0, 0, 2, 2), "F": (3, 3, 3, 0)}
+
+
+def planned(name):
+    return [f"case {name}, candidate {number}" for number in range(len(PLAN[name]))]
+
+
+def place_of(messages, candidate):
+    """The place at which the prompt shows this candidate."""
+    return shown_candidates(messages[0]["content"]).index(candidate)
+
+
+@script
+def chooser_by_plan(messages):
+    """The candidate that the plan names for this case and rotation; the first candidate shown says which one it is."""
+    first = shown_candidates(messages[0]["content"])[0]
+    name, rotation = re.fullmatch(r"case (\w), candidate (\d)", first).groups()
+    chosen = PLAN[name][int(rotation)]
+    return reply_for(None if chosen is None else place_of(messages, f"case {name}, candidate {chosen}"))
+
+
+@script
+def chooser_of_the_best(messages):
+    """The highest quality, wherever it stands."""
+    shown = shown_candidates(messages[0]["content"])
+    return reply_for(max(range(len(shown)), key=lambda place: int(re.search(r"quality (\d+)", shown[place])[1])))
+
+
+@script
+def chooser_of_the_last_place(messages):
+    return reply_for(len(shown_candidates(messages[0]["content"])) - 1)
+
+
+@script
+def chooser_of_intruders(messages):
+    """The candidate whose case is not that of most others; of their own candidates number 0."""
+    shown = shown_candidates(messages[0]["content"])
+    cases = [re.match(r"case (\w)", text)[1] for text in shown]
+    odd = [place for place, case in enumerate(cases) if cases.count(case) == 1]
+    return reply_for(odd[0] if odd else [text[-1] for text in shown].index("0"))
+
+
+def run(metric, predictions):
+    task = Task(
+        input_fields={"question": str},
+        reference_fields={},
+        prediction_type=Any,
+        metrics=[metric],
+        default_template="templates.empty",
+    )
+    rows = [{"question": f"question {row}"} for row in range(len(predictions))]
+    data = create_dataset(
+        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
+    )
+    results = evaluate(predictions=predictions, data=data)
+    return results[0]["score"]["global"], [result["score"]["instance"] for result in results]
+
+
+def grade_score(name="chooser_by_plan", **settings):
+    return GradeScore(
+        **{
+            "inference_engine": ScriptedInferenceEngine(script=name),
+            "criteria": CRITERION,
+            "max_reasks": 0,
+            "progress": False,
+            "journal": None,
+            **settings,
+        }
+    )
+
+
+def test_three_candidates_by_hand():
+    scores, instances = run(grade_score(), [planned(name) for name in "ABCD"])
+    # In rotation r candidate c stands at the place c - r (mod 3).
+    # A: candidate 1 at the places 1, 0, 2: L = 1, C = 1, G = 1.
+    # B: the first place thrice: L = 0, C = 1/3, G = 0.
+    # C: 0 at 0, 0 at 2, 1 at 2: H = log 3 - (2/3) log 2, L = 0.57938, C = 2/3, G = 2·0.57938·0.66667/1.24605 = 0.61997.
+    # D: 1 at 1, no answer, 1 at 2: m = 2 answers at 2 places, L = log 2 / log 2 = 1, C = 1, G = 1.
+    assert [one["grade_score"] for one in instances] == pytest.approx([1, 0, 0.61997, 1], abs=1e-5)
+    assert [one["llm_score"] for one in instances] == pytest.approx([1, 0, 0.57938, 1], abs=1e-5)
+    assert [one["choice_score"] for one in instances] == pytest.approx([1, 1 / 3, 2 / 3, 1])
+    assert [one["answered"] for one in instances] == pytest.approx([1, 1, 1, 2 / 3])
+    assert [one["places"] for one in instances] == [[1, 1, 1], [3, 0, 0], [1, 0, 2], [0, 1, 1]]
+    assert [one["candidates"] for one in instances] == [[0, 3, 0], [1, 1, 1], [2, 1, 0], [0, 2, 0]]
+    assert instances[3]["selections"] == ["2", None, "2"]
+    assert instances[3]["orders"] == [["1", "2", "3"], ["2", "3", "1"], ["3", "1", "2"]]
+    # A random judge, rotation 0 held at the place 0: of the 9 pairs of places in the rotations 1 and 2, one gives 0
+    # (0, 0), one gives C = 1/3 and L = 1, so 1/2 (1, 2), one gives 1 (2, 1), and six give 0.61997:
+    # E = (0.5 + 1 + 6 · 0.61997) / 9 = 0.57998. With two answers: the same place 0, the same candidate 1, else
+    # C = 1/2 and L = 1, so 2/3: E = (0 + 1 + 2/3) / 3 = 0.55556.
+    corrected = [1, -0.57998 / 0.42002, (0.61997 - 0.57998) / 0.42002, 1]
+    assert [one["chance_corrected_grade_score"] for one in instances] == pytest.approx(corrected, abs=1e-4)
+    assert scores["grade_score"] == scores["score"] == pytest.approx(2.61997 / 4, abs=1e-5)
+    assert scores["score_name"] == "grade_score"
+    assert scores["chance_corrected_grade_score"] == pytest.approx(sum(corrected) / 4, abs=1e-4)
+    assert scores["chance_grade_score"] == pytest.approx((3 * 0.57998 + 0.55556) / 4, abs=1e-5)
+    assert scores["llm_score"] == pytest.approx(2.57938 / 4, abs=1e-5)
+    assert scores["choice_score"] == pytest.approx((1 + 1 / 3 + 2 / 3 + 1) / 4)
+    assert scores["answered"] == pytest.approx(11 / 12)
+    assert scores["unanswered_refusal"] == pytest.approx(1 / 12)
+    assert scores["calls"] == len(SENT) == 12
+    for name in ("grade_score", "chance_corrected_grade_score", "llm_score", "choice_score", "answered", "score"):
+        assert scores[f"{name}_ci_low"] < scores[name] < scores[f"{name}_ci_high"]
+    # Places: A 1 1 1, B 3 0 0, C 1 0 2, D 0 1 1. Candidates: A 0 3 0, B 1 1 1, C 2 1 0, D 0 2 0.
+    assert [scores[f"place_{place}_of_3"] for place in (1, 2, 3)] == [5, 2, 4]
+    assert [scores[f"candidate_{number}_of_3"] for number in (1, 2, 3)] == [3, 7, 1]
+    # X² = ((5 - 11/3)² + (2 - 11/3)² + (4 - 11/3)²) / (11/3) = (16 + 25 + 1) / 9 · 3 / 11 = 14/11.
+    assert scores["places_of_3_chi_square"] == pytest.approx(14 / 11)
+    assert scores["places_of_3_chi_square_p_value"] == pytest.approx(math.exp(-7 / 11))  # two degrees of freedom
+    assert 0 < scores["places_of_3_p_value"] <= 1
+
+
+def test_four_candidates_by_hand():
+    scores, instances = run(grade_score(), [planned("E"), planned("F")])
+    # E: 0 at 0, 0 at 3, 2 at 0, 2 at 3: H = log 2, L = 1/2; C = 1/2; G = 1/2.
+    # F: 3 at 3, 2, 1, then 0 at 1: shares 1/4, 1/4, 1/2: H = 1.5 log 2, L = 3/4; C = 3/4; G = 3/4.
+    assert [one["grade_score"] for one in instances] == pytest.approx([0.5, 0.75])
+    assert [one["llm_score"] for one in instances] == pytest.approx([0.5, 0.75])
+    assert [one["choice_score"] for one in instances] == pytest.approx([0.5, 0.75])
+    assert scores["grade_score"] == pytest.approx(0.625)
+    assert [scores[f"place_{place}_of_4"] for place in (1, 2, 3, 4)] == [2, 2, 1, 3]
+    assert [scores[f"candidate_{number}_of_4"] for number in (1, 2, 3, 4)] == [3, 0, 2, 3]
+
+
+def test_of_one_mind_1_and_of_one_place_0_exactly_from_2_to_12():
+    predictions = [[f"quality {(5 * number) % 13} of {size}" for number in range(size)] for size in range(2, 13)]
+    best, one_by_one = run(grade_score("chooser_of_the_best"), predictions)
+    assert {score["grade_score"] for score in one_by_one} == {1.0}
+    assert {score["chance_corrected_grade_score"] for score in one_by_one} == {1.0}
+    assert (best["grade_score"], best["llm_score"], best["choice_score"]) == (1.0, 1.0, 1.0)
+    stuck, one_by_one = run(grade_score("chooser_of_the_last_place"), predictions)
+    assert {score["grade_score"] for score in one_by_one} == {0.0}
+    assert (stuck["grade_score"], stuck["llm_score"]) == (0.0, 0.0)
+    for size in range(2, 13):
+        assert best[f"place_1_of_{size}"] == 1
+        assert stuck[f"place_{size}_of_{size}"] == size
+
+
+def test_an_unrelated_option_that_is_always_taken_and_one_that_never_is():
+    predictions = [planned("A"), planned("E"), planned("B")]
+    scores, instances = run(grade_score("chooser_of_intruders", unrelated_option=True), predictions)
+    for own, instance in zip("AEB", instances, strict=True):
+        assert re.match(r"case [AEB]", instance["unrelated_option"])
+        assert instance["unrelated_option"][5] != own
+        assert set(instance["with_unrelated_selections"]) == {"unrelated_option"}
+        assert instance["with_unrelated_candidates"][-1] == len(PLAN[own]) + 1
+    assert scores["unrelated_chosen"] == scores["unrelated_ever_chosen"] == 1.0
+    assert scores["grade_score"] == scores["with_unrelated_grade_score"] == 1.0
+    assert scores["unrelated_difference"] == 0.0
+    assert scores["unrelated_difference_ci_low"] < 0 < scores["unrelated_difference_ci_high"]
+    assert scores["calls"] + scores["with_unrelated_calls"] == len(SENT) == (3 + 4 + 3) + (4 + 5 + 4)
+    # The last place: no option is ever preferred, 1 of N + 1 choices is the unrelated one.
+    scores, _ = run(grade_score("chooser_of_the_last_place", unrelated_option=True), predictions)
+    assert scores["unrelated_chosen"] == pytest.approx(3 / 13)
+    assert scores["with_unrelated_grade_score"] == 0.0
+
+
+def test_missing_candidates():
+    predictions = [{"x": "quality 1", "y": None, "z": "quality 2"}, {"x": "quality 1", "y": None, "z": None}]
+    scores, instances = run(grade_score("chooser_of_the_best"), predictions)
+    assert instances[0]["selections"] == ["z", "z"]
+    assert instances[0]["missing_candidates"] == ["y"]
+    assert instances[1]["unscored_reason"] == "missing_response"
+    assert math.isnan(instances[1]["score"])
+    assert (scores["grade_score"], scores["num_scored"], scores["num_missing_response"]) == (1.0, 1, 1)
+
+
+def test_a_panel_has_one_grade_score_a_judge():
+    texts = [f"quality {n}" for n in range(3)]
+    panel = [
+        ScriptedInferenceEngine(script="chooser_of_the_best"),
+        SimulatedEngine(quality_by_response=dict.fromkeys(texts, 0.0), position_preference=50.0, name="sim"),
+    ]
+    scores, instances = run(grade_score(inference_engine=panel), [texts] * 2)
+    judges = [name.removeprefix("grade_score_") for name in scores if re.fullmatch(r"grade_score_(?!.*ci_).+", name)]
+    assert judges == ["scripted", "sim"]
+    assert scores["grade_score_scripted"] == scores["score"] == 1.0
+    assert scores["score_name"] == "grade_score_scripted"
+    assert scores["score_ci_low"] == scores["grade_score_scripted_ci_low"] < 1.0
+    assert scores["grade_score_sim"] == instances[0]["grade_score_sim"] == 0.0
+    assert "grade_score" not in scores
+
+
+def test_draws_are_averaged_within_their_instance():
+    engine = SimulatedEngine(quality_by_response={"x": 0.0, "y": 0.0}, name="coin")
+    once, first = run(grade_score(inference_engine=engine), [["x", "y"]] * 40)
+    many, averaged = run(grade_score(inference_engine=engine, samples=5), [["x", "y"]] * 40)
+    assert {score["grade_score"] for score in first} <= {0.0, 1.0}
+    assert {round(5 * score["grade_score"], 9) for score in averaged} <= {0, 1, 2, 3, 4, 5}
+    assert averaged[0]["num_asked"] == 10
+    # Fewer coins, a wider interval.
+    width = [scores["grade_score_ci_high"] - scores["grade_score_ci_low"] for scores in (once, many)]
+    assert width[1] < width[0]
+
+
+def test_by_catalog_ids():
+    metric = (
+        f"metrics.evenhand.grade_score[criteria={CRITERION},inference_engine=engines.evenhand.baseline,"
+        "prompt=avoid_order_bias,unrelated_option=True,progress=False]"
+    )
+    scores, instances = run(metric, [["It is Paris.", "no"], ["Eight legs.", "It has eight legs."]])
+    assert 0 <= scores["grade_score"] <= 1
+    assert scores["with_unrelated_answered"] == 1.0
+    assert [one["score"] for one in instances] == [one["grade_score"] for one in instances]
+
+
+def test_a_second_run_makes_no_call(tmp_path):
+    metric = grade_score("chooser_by_plan", journal=str(tmp_path / "journal.sqlite"), unrelated_option=False)
+    predictions = [planned("A"), planned("D")]
+    first, _ = run(metric, predictions)
+    assert (first["calls"], first["cached_calls"]) == (6, 0)
+    SENT.clear()
+    second, _ = run(metric, predictions)
+    assert SENT == []
+    assert (second["calls"], second["cached_calls"]) == (0, 6)
+    assert {**second, "calls": 6, "cached_calls": 0} == first
+
+
+@pytest.mark.parametrize("prompt", ["select", "evaluate_first", "avoid_order_bias", "grade"])
+def test_every_prompt_is_sent(prompt):
+    run(grade_score("chooser_of_the_best", prompt=prompt), [["quality 1", "quality 2"]])
+    texts = {str(message["source"]) for message in SENT}
+    told = {"select": "then say why", "grade": "from 0", "avoid_order_bias": "in every order", "evaluate_first": "only"}
+    assert all(told[prompt] in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ({"orders": "both"}, InvalidInputError, "orders='cyclic'"),
+        ({"prompt": "sellect"}, InvalidPromptError, "select"),
+        ({"prompt": "Judge {{ response }}"}, InvalidPromptError, "shows one response"),
+        ({"prompt": "select", "flow": "two_step"}, InvalidPromptError, "one_step"),
+        ({"aggregation": "mode"}, InvalidInputError, "that of one judge"),
+        ({"stop_early": True}, InvalidInputError, "stop_early"),
+        ({"scoring": "expected"}, InvalidInputError, "scoring"),
+        ({"unrelated_option": "yes"}, InvalidInputError, "True or False"),
+    ],
+)
+def test_settings_are_checked_when_the_metric_is_built(given, kind, said):
+    with pytest.raises(kind, match=said):
+        grade_score(**given)
+
+
+def test_a_single_candidate_is_no_choice():
+    with pytest.raises(Exception, match=r"1 candidate\(s\)"):
+        run(grade_score(), [["only one"]])
+
+
+@pytest.mark.parametrize("flow", ["two_step", "verdict_only"])
+def test_other_flows_ask_in_their_own_words(flow):
+    engine = SimulatedEngine(quality_by_response={"x": 0.0, "y": 80.0})
+    scores, _ = run(grade_score(inference_engine=engine, flow=flow), [["x", "y"], ["y", "x"]])
+    assert scores["grade_score"] == 1.0
+
+
+def test_reducing_twice_gives_the_same():
+    metric = grade_score("chooser_of_the_last_place", unrelated_option=True)
+    rows = [({"question": "q"}, planned(name)) for name in "ABC"]
+    mapped = metric.map_stream([(texts, [], data) for data, texts in rows])
+    assert metric.reduce(mapped) == metric.reduce(mapped)
+    assert [metric.reduce_one(one) for one in mapped] == [metric.reduce_one(one) for one in mapped]
+    assert all(math.isfinite(value) for key, value in metric.reduce(mapped).items() if key != "score_name")
