@@ -218,8 +218,9 @@ def _verbosity(
         return Undefined("no preferences of people were given")
     votes = [(question, vote) for question in asked if question.lengths for vote in question.verdict.votes]
     nan = float("nan")
+    sides = [categories.of_vote(vote) for _, vote in votes]
     found = verbosity_slope(
-        [SIDE_SCORES.get(categories.of_vote(vote), nan) for _, vote in votes],
+        [SIDE_SCORES.get(side, nan) for side in sides],
         np.array([question.lengths for question, _ in votes], dtype=float).reshape(len(votes), 2),
         quality_difference=[
             nan if question.label is None else PREFERENCES.get(question.label, nan) for question, _ in votes
@@ -228,7 +229,7 @@ def _verbosity(
         else None,
         shown_first=_places(votes),
         clusters=[question.instance for question, _ in votes],
-        ties="davidson",
+        ties="davidson" if TIE in sides else "half",
         level=level,
     )
     return found if found.reason is None else Undefined(found.reason)

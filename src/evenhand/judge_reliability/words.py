@@ -224,7 +224,7 @@ def verbosity_in_words(verbosity: VerbositySlope) -> str:
     if chance is None:
         return f"{NO_NUMBER}{verbosity.reason}"
     text = percent_interval(chance)
-    ties = "" if verbosity.ties == "half" else " of decided votes"
+    ties = "" if verbosity.ties == "half" else ", ties aside,"
     if chance.low > 0.5:
         return (
             f"longer responses are preferred: twice the length raises the chance of winning{ties} from 50 % to {text}"

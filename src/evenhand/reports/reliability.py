@@ -151,6 +151,16 @@ def _consistency(result: CriterionReliability) -> Interval | None:
     return None if isinstance(result.position, Undefined) else result.position.position_consistency
 
 
+def _published_consistency(result: CriterionReliability) -> str:
+    found = None if isinstance(result.position, Undefined) else result.position.published_position_consistency
+    return MISSING if found is None else f"{found:.0%}"
+
+
+def _published_stability(result: CriterionReliability) -> str:
+    found = None if isinstance(result.repetition, Undefined) else result.repetition.published_stability
+    return MISSING if found is None else f"{found:.0%}"
+
+
 def _position_p(result: CriterionReliability) -> str:
     p_value = None if isinstance(result.position, Undefined) else result.position.p_value
     return MISSING if p_value is None else format_p_value(p_value)
@@ -236,11 +246,13 @@ def _cost(result: CriterionReliability) -> str:
 
 _MEASURES: dict[str, Cell] = {
     "position consistency": _position(_consistency, share=True),
+    "  as Shi et al. count": _published_consistency,
     "  pairs checked": _checked,
     "preference fairness (− first, + second)": _position(_fairness, share=False),
     "  inconsistent towards the first": _position(_first, share=True),
     "  p of no preference": _position_p,
     "repeated draws agree": _repetition,
+    "  mode, as Shi et al. count": _published_stability,
     "spread of draws": _spread,
     "Grade Score": _grade_score,
     "  corrected for chance": _corrected,

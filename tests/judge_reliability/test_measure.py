@@ -1,0 +1,233 @@
+"""One judge on one criterion: by examples whose arithmetic is done by hand, other libraries, and properties."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from evenhand.aggregation import aggregate
+from evenhand.judge_reliability import Asked
+from evenhand.judge_reliability.asked import FIRST, NOT_APPLICABLE, SECOND, TIE
+from evenhand.question import comparison_criterion
+from evenhand.recorded import Undefined
+from evenhand.votes import Usage
+from tests.judge_reliability.builders import (
+    BETTER,
+    CITES,
+    CLEAR,
+    PLAIN,
+    asked,
+    categories,
+    comparison,
+    report,
+    vote_on,
+)
+
+
+def test_comparisons_by_hand():
+    said = [("A", "A"), ("A", "B"), ("B", "A"), ("T", "T"), ("A", "T"), ("A", None)]
+    found = report([comparison([pair], place) for place, pair in enumerate(said)])
+    assert (found.num_questions, found.num_instances, found.num_samples, found.mode) == (6, 6, 1, "compare")
+    # Consistent: AA and TT of five pairs; towards the first place: AB and AT; towards the second: BA; the last is lone.
+    position = found.position
+    assert (position.n_checked, position.n_consistent, position.n_primacy, position.n_recency) == (5, 2, 2, 1)
+    assert position.n_lone == 1
+    assert position.position_consistency.estimate == pytest.approx(2 / 5)
+    assert position.first_shown_share.estimate == pytest.approx(2 / 3)
+    assert position.preference_fairness.estimate == pytest.approx((1 - 2) / 5)
+    # Two or more of three one way, doubled: all outcomes.
+    assert position.p_value == 1.0
+    assert found.replies.parse_rate.estimate == pytest.approx(11 / 12)
+    [unread] = found.replies.unscored
+    assert (unread.reason, unread.count, unread.share.estimate) == ("no_match", 1, pytest.approx(1 / 12))
+
+
+def test_assessments_move_to_what_is_shown_earlier_or_later():
+    # Shown as Good, Fair, Bad, N/A and then as N/A, Bad, Fair, Good.
+    earlier = [("Good", "Fair"), ("Good", "N/A"), ("Fair", "Bad")]
+    later = [("Fair", "Good"), ("N/A", "Bad")]
+    same = [("Bad", "Bad"), ("N/A", "N/A")]
+    questions = [asked(CLEAR, [pair], place) for place, pair in enumerate([*earlier, *later, *same, ("Good", None)])]
+    position = report(questions, CLEAR).position
+    assert (position.n_primacy, position.n_recency, position.n_consistent, position.n_lone) == (3, 2, 2, 1)
+
+
+def test_draws_of_the_same_number_are_a_pair():
+    found = report([comparison([("A", "A"), ("A", "B"), ("B", "B")]), comparison([("A", "B")] * 3, 1)])
+    # Two of six pairs are consistent, and both belong to one of two clusters.
+    assert (found.position.n_checked, found.position.n_consistent, found.num_samples) == (6, 2, 3)
+    assert (found.position.position_consistency.estimate, found.position.position_consistency.n) == (1 / 3, 2)
+    # Prompts AAB, ABB, AAA and BBB: the shares of equal pairs of draws are 1/3, 1/3, 1 and 1.
+    assert found.repetition.n_repeated == 4
+    assert found.repetition.pair_agreement.estimate == pytest.approx((1 / 3 + 1 / 3 + 1 + 1) / 4)
+    # The values 1, 1, 0 and 1, 0, 0 have the variance 2/9, the others none.
+    assert found.spread.estimate == pytest.approx(2 * np.sqrt(2 / 9) / 4)
+    assert found.spread.n == 2
+
+
+def test_option_flips_by_hand():
+    said = [("Yes", "Yes"), ("Yes", "No"), ("No", "No"), ("No", "No")]
+    found = report([asked(CITES, [pair], place) for place, pair in enumerate(said)], CITES)
+    yes, no = found.flips
+    assert (yes.label, yes.flips.n_selected, yes.flips.n_flipped) == ("Yes", 2, 1)
+    assert (no.label, no.flips.n_selected, no.flips.flip_rate.estimate) == ("No", 3, pytest.approx(1 / 3))
+
+
+def test_the_grade_score_of_two_systems():
+    # One mind: 1; one place: 0; a tie names no candidate, and one answer scores nothing.
+    found = report([comparison([pair], place) for place, pair in enumerate([("A", "A"), ("A", "B"), ("T", "A")])])
+    assert found.grade_score.scores == (1.0, 0.0, None)
+    assert found.grade_score.grade_score.estimate == pytest.approx(0.5)
+    # A random judge reaches 1/2.
+    assert found.grade_score.chance_corrected.estimate == pytest.approx(0.0)
+    several = report([comparison([("A", "A")]), comparison([("A", "A")])])
+    assert "more than two systems" in several.grade_score.reason
+
+
+def test_twice_the_length_by_hand():
+    # Lengths 3 and 1 count as 4 and 2; three of four such pairs are won in both orders, however they are named.
+    won = [("A", (3, 1))] * 3 + [("B", (3, 1))] + [("B", (1, 3))] * 3 + [("A", (1, 3))]
+    found = report([comparison([(said, said)], place, lengths=lengths) for place, (said, lengths) in enumerate(won)])
+    assert found.verbosity.win_probability_at_double.interval.estimate == pytest.approx(0.75, abs=1e-6)
+    assert found.verbosity.slope.interval.estimate == pytest.approx(np.log(3) / np.log(2), abs=1e-5)
+    assert found.verbosity.position_effect.interval.estimate == pytest.approx(0, abs=1e-6)
+    assert found.verbosity_given_people == Undefined("no preferences of people were given")
+
+
+def test_people_by_hand():
+    said = [("A", "A", FIRST), ("A", "B", FIRST), ("T", "T", TIE), ("B", "B", FIRST), ("A", None, FIRST)]
+    questions = [comparison([pair], place, label=label) for place, (*pair, label) in enumerate(said)]
+    found = report([*questions, comparison([("A", "A")], 9)]).people
+    assert (found.num_labels, found.num_compared) == (5, 5)
+    # Votes: 2 of 2, 1 of 2, 2 of 2, 0 of 2, 1 of 1; draws right in both orders: AA and TT of the four that have both.
+    assert found.vote_accuracy.estimate == pytest.approx(6 / 9)
+    assert found.all_orders_right.estimate == pytest.approx(2 / 4)
+    # Verdicts: first, a tie where the orders disagree, tie, second, first.
+    truth, judged = [FIRST, FIRST, TIE, FIRST, FIRST], [FIRST, TIE, TIE, SECOND, FIRST]
+    assert found.verdict_accuracy.estimate == pytest.approx(3 / 5)
+    assert found.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(truth, judged))
+    order = [SECOND, TIE, FIRST]
+    weighted = cohen_kappa_score(truth, judged, labels=order, weights="quadratic")
+    assert found.quadratic_weighted_kappa.estimate == pytest.approx(weighted)
+    assert found.labels == ("first", "second", "tie", "unscored")
+    matrix = np.array(found.confusion_matrix)
+    assert (matrix[:3, :3] == confusion_matrix(truth, judged, labels=[FIRST, SECOND, TIE])).all()
+    assert matrix[3].tolist() == [1, 0, 0, 0]
+
+
+def test_confidences_by_hand():
+    # Stated 0.8 of what the options cover, right in three of five; NA and ties are options like others.
+    votes = [("A", FIRST)] * 3 + [("B", FIRST)] * 2
+    shares = {"A": (0.72, 0.09, 0.09), "B": (0.09, 0.09, 0.72)}
+    questions = [
+        comparison([(said,)], place, label=label, probabilities=shares[said])
+        for place, (said, label) in enumerate(votes)
+    ]
+    found = report(questions).confidences
+    assert found.num_votes == 5
+    assert found.brier.score.estimate == pytest.approx((3 * 0.04 + 2 * 0.64) / 5)
+    assert found.calibration.overconfidence.estimate == pytest.approx(0.8 - 0.6)
+    assert report([replace(question, label=None) for question in questions]).confidences.reason.startswith("no labels")
+    assert "confidences=True" in report([comparison([("A", "A")], label=FIRST)]).confidences.reason
+
+
+def test_grades_count_by_their_side():
+    graded = comparison_criterion("better", "Which?", graded=True)
+    sides = [categories(graded).of_option(index) for index in range(5)]
+    assert sides == [FIRST, FIRST, TIE, SECOND, SECOND]
+    labels = graded.labels
+    found = report([asked(graded, [(labels[0], labels[1])]), asked(graded, [(labels[0], labels[4])], 1)], graded)
+    assert (found.position.n_consistent, found.position.n_primacy) == (1, 1)
+    assert [each.flips.n_flipped for each in found.flips] == [2, 1, 0, 0, 1]
+    assert categories(CLEAR).of_option(3) == NOT_APPLICABLE == 3
+
+
+def test_pairs_of_one_prompt_are_one_cluster():
+    alone = report([comparison([("A", "B")], place) for place in range(8)])
+    together = report([comparison([("A", "B")], place // 4) for place in range(8)])
+    # 2 / 2^8, and two clusters that point one way in 2 of 4.
+    assert (alone.position.p_value, together.position.p_value) == (pytest.approx(2 / 256), 0.5)
+    assert together.position.position_consistency.high > alone.position.position_consistency.high
+    assert together.replies.parse_rate.n == together.num_instances == 2
+
+
+def test_what_was_spent_is_added_up():
+    usage = Usage(calls=2, cached=1, prompt_tokens=30, completion_tokens=4, cost=0.25)
+    found = report([comparison([("A", "B")], usage=usage, reasks=1)]).replies
+    assert (found.calls, found.cached, found.prompt_tokens, found.completion_tokens) == (4, 2, 60, 8)
+    assert (found.cost, found.num_reasks) == (0.5, 2)
+    # Two replies that named an option, and two that led to a re-ask.
+    assert found.parse_rate.estimate == 0.5
+
+
+def test_what_was_not_asked_has_a_reason():
+    nothing = report([])
+    for name in ("position", "repetition", "spread", "flips", "verbosity", "people", "confidences", "grade_score"):
+        assert isinstance(getattr(nothing, name), Undefined), name
+    one_order = report([asked(CITES, [("Yes",)])], CITES)
+    assert "check_positional_bias" in one_order.position.reason
+    assert "samples" in one_order.repetition.reason
+    unread = report([comparison([(None, None)] * 2)])
+    assert unread.position.reason == "no question has a selection in both orders"
+    assert unread.repetition.reason == "no prompt has a selection in two draws"
+    assert unread.replies.parse_rate.estimate == 0.0
+
+
+SAID = st.sampled_from(["A", "B", "T", None])
+DRAWS = st.lists(st.tuples(SAID, SAID), min_size=1, max_size=3)
+QUESTIONS = st.lists(
+    st.tuples(DRAWS, st.integers(0, 3), st.sampled_from([FIRST, SECOND, TIE, None]), st.integers(0, 40)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def renamed(question: Asked) -> Asked:
+    """The same comparison with the two responses named the other way round."""
+    other = {"Response A": "Response B", "Response B": "Response A", "Tie": "Tie", None: None}
+    votes = [
+        vote_on(BETTER, other[vote.selected_label], vote.order[::-1], vote.sample) for vote in question.verdict.votes
+    ]
+    label = {FIRST: SECOND, SECOND: FIRST}.get(question.label, question.label)
+    return Asked(question.instance, aggregate(votes, BETTER), label, question.lengths[::-1])
+
+
+@given(QUESTIONS)
+@settings(max_examples=40, deadline=None)
+def test_naming_the_responses_otherwise_changes_nothing(drawn):
+    questions = [
+        comparison(draws, instance, label=label, lengths=(length, 20)) for draws, instance, label, length in drawn
+    ]
+    one, other = report(questions), report([renamed(question) for question in questions])
+    assert other.position == one.position
+    assert other.repetition == one.repetition
+    assert other.replies == one.replies
+    if not isinstance(one.people, Undefined):
+        for name in ("vote_accuracy", "verdict_accuracy", "all_orders_right"):
+            assert getattr(other.people, name) == getattr(one.people, name)
+    for name in ("verbosity", "verbosity_given_people"):
+        first, second = getattr(one, name), getattr(other, name)
+        assert isinstance(first, Undefined) == isinstance(second, Undefined)
+        if not isinstance(first, Undefined):
+            assert second.slope.interval.estimate == pytest.approx(first.slope.interval.estimate, abs=1e-5)
+
+
+@given(QUESTIONS, st.randoms(use_true_random=False))
+@settings(max_examples=20, deadline=None)
+def test_the_order_of_the_questions_changes_nothing(drawn, random):
+    questions = [comparison(draws, instance, label=label) for draws, instance, label, _ in drawn]
+    shuffled = random.sample(questions, len(questions))
+    one, other = report(questions), report(shuffled)
+    assert (other.position, other.replies) == (one.position, one.replies)
+    if not isinstance(one.people, Undefined):
+        assert other.people.confusion_matrix == one.people.confusion_matrix
+
+
+def test_people_and_a_judge_without_ties():
+    questions = [comparison([("A", "A")], place, criterion=PLAIN, label=TIE) for place in range(4)]
+    found = report(questions, PLAIN).people
+    assert (found.num_compared, found.verdict_accuracy.estimate) == (4, 0.0)
+    assert found.confusion_matrix[TIE] == (4, 0, 0, 0)

@@ -1,0 +1,176 @@
+"""The sentences: functions of the numbers, each with its evidence, and never an adjective without a number."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.judge_reliability import findings
+from evenhand.judge_reliability.asked import FIRST, SECOND, TIE
+from evenhand.judge_reliability.words import WIDE
+from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report
+
+
+def said_of(found):
+    return {finding.measure: finding.text for finding in findings(found)}
+
+
+def test_a_judge_that_likes_the_first_place():
+    # Thirty pairs stuck to the first place, ten to the second, sixty consistent.
+    pairs = [("A", "B")] * 30 + [("B", "A")] * 10 + [("A", "A")] * 60
+    said = said_of(report([comparison([pair], place) for place, pair in enumerate(pairs)]))
+    # Clopper and Pearson's interval of 30 in 40 and the binomial test of 30 in 40 against a half: p = 0.0022.
+    assert said["preference for a place"] == (
+        "first-shown responses win in 75 % [59, 87] of the 40 inconsistent pairs (p = 0.002, exact test)"
+    )
+    assert said["position consistency"].startswith("the same response wins in both orders in 60 % [")
+    assert "of 100 pairs of votes" in said["position consistency"]
+
+
+def test_a_judge_that_likes_the_second_place_and_one_that_moves_to_later_options():
+    pairs = [("B", "A")] * 30 + [("A", "B")] * 10
+    said = said_of(report([comparison([pair], place) for place, pair in enumerate(pairs)]))
+    assert said["preference for a place"].startswith("second-shown responses win in 75 % [59, 87] of the 40")
+    moved = [("No", "Yes")] * 12
+    said = said_of(report([asked(CITES, [pair], place) for place, pair in enumerate(moved)], CITES))
+    assert said["preference for a place"] == (
+        "the selection moves to an option shown later in 100 % [74, 100] of the 12 inconsistent pairs (p < 0.001, "
+        "exact test)"
+    )
+
+
+def test_no_evidence_comes_with_what_the_data_leave_open():
+    pairs = [("A", "B")] * 52 + [("B", "A")] * 48
+    said = said_of(report([comparison([pair], place) for place, pair in enumerate(pairs)]))
+    # The exact test of 52 in 100.
+    assert said["preference for a place"] == (
+        "no evidence of a preference for a place: first-shown responses win in 52 % [42, 62] of the 100 inconsistent "
+        "pairs (p = 0.764, exact test); the data leave open 42 % to 62 %"
+    )
+
+
+def test_what_is_too_few_to_tell_is_said():
+    said = said_of(report([comparison([("A", "B")], place) for place in range(3)]))
+    # Three of three: p = 2 / 8, and no three pairs have a smaller one.
+    assert said["preference for a place"] == (
+        "too few to tell: first-shown responses win in 100 % [29, 100] of the 3 inconsistent pairs (p = 0.250, exact "
+        "test), and with 3 the test cannot fall below p = 0.25"
+    )
+    assert said["position consistency"].endswith("too few to tell (n = 3)")
+    ten = said_of(report([comparison([("A", "B")], place) for place in range(5)] + [comparison([("B", "A")], 9)]))
+    assert ten["preference for a place"].startswith("no evidence of a preference for a place")
+    assert ten["preference for a place"].endswith("; too few to tell (n = 6)")
+
+
+def test_repeated_draws():
+    said = said_of(report([comparison([("A", "A")] * 3, place) for place in range(100)]))
+    assert said["repetition"] == (
+        "repeated draws agree in 100 % [97, 100] of the pairs of draws (200 prompts of up to 3 draws)"
+    )
+    assert said["spread of draws"].startswith(
+        "the values drawn for one prompt have a standard deviation of 0.000 [0.000"
+    )
+    assert said["preference for a place"] == "no number: none of 300 pairs of votes changes with the order"
+
+
+@pytest.mark.parametrize(
+    ("longer_wins", "words"),
+    [
+        (80, "longer responses are preferred: twice the length raises the chance of winning from 50 % to 80 % ["),
+        (20, "shorter responses are preferred: twice the length lowers the chance of winning from 50 % to 20 % ["),
+        (50, "no evidence of a preference for length: at twice the length the chance of winning is 50 % ["),
+    ],
+)
+def test_length(longer_wins, words):
+    # Lengths 199 and 99 count as 200 and 100.
+    won = ["A"] * longer_wins + ["B"] * (100 - longer_wins)
+    questions = [comparison([(said, said)], place, lengths=(199, 99)) for place, said in enumerate(won)]
+    text = said_of(report(questions))["verbosity"]
+    assert text.startswith(words)
+    assert ("the data leave open" in text) == (longer_wins == 50)
+
+
+def test_length_with_ties():
+    questions = [comparison([(said, said)], place, lengths=(199, 99)) for place, said in enumerate("AAABT" * 20)]
+    assert "raises the chance of winning, ties aside, from 50 % to 75 % [" in said_of(report(questions))["verbosity"]
+
+
+def test_replies_people_and_options():
+    questions = [comparison([("A", "A")], place, label=FIRST) for place in range(90)]
+    questions += [comparison([("A", "B")], 90 + place, label=SECOND) for place in range(5)]
+    questions += [comparison([(None, None)], 95 + place, label=TIE, reason="refusal") for place in range(5)]
+    said = said_of(report(questions))
+    assert said["replies"].startswith("95 % [")
+    assert "10 of 200 votes select nothing: 10 refusal (5 % [" in said["replies"]
+    # 90 verdicts are right, 5 are ties where a person chose; the refused five have none.
+    assert said["agreement with people"].startswith("the verdict is what people chose in 95 % [")
+    assert "of 95 questions" in said["agreement with people"]
+    assert said["agreement with people"].endswith("5 labelled questions without a verdict")
+    # The second response was selected in five questions, and abandoned in all.
+    assert said["option flips"].startswith(
+        "'Response B' is abandoned most: another order selects something else in 100 %"
+    )
+    assert "never selected: 'Tie'" in said["option flips"]
+
+
+def test_a_judge_that_is_too_sure():
+    # 100 votes at 0.9, of which 60 are right.
+    questions = [
+        comparison([("A",)], place, label=FIRST if place < 60 else SECOND, probabilities=(0.9, 0.0, 0.1))
+        for place in range(100)
+    ]
+    text = said_of(report(questions))["confidences"]
+    assert text.startswith("the judge is overconfident: mean confidence less share right is 30 points [")
+    assert "over 100 votes" in text
+    unsure = [
+        comparison([("A",)], place, label=FIRST if place < 90 else SECOND, probabilities=(0.6, 0.0, 0.4))
+        for place in range(100)
+    ]
+    assert said_of(report(unsure))["confidences"].startswith("the judge is underconfident")
+    fair = [
+        comparison([("A",)], place, label=FIRST if place < 60 else SECOND, probabilities=(0.6, 0.0, 0.4))
+        for place in range(100)
+    ]
+    assert said_of(report(fair))["confidences"].startswith("no evidence of over- or underconfidence")
+
+
+SAID = st.sampled_from(["A", "B", "T", None])
+QUESTIONS = st.lists(
+    st.tuples(
+        st.lists(st.tuples(SAID, SAID), min_size=1, max_size=3),
+        st.integers(0, 3),
+        st.sampled_from([FIRST, SECOND, TIE, None]),
+        st.integers(0, 40),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(QUESTIONS)
+@settings(max_examples=40, deadline=None)
+def test_every_sentence_has_a_number_or_a_reason(drawn):
+    questions = [
+        comparison(draws, instance, label=label, lengths=(length, 20)) for draws, instance, label, length in drawn
+    ]
+    found = report(questions)
+    assert findings(found) == findings(found)
+    for finding in findings(found):
+        assert "nan" not in finding.text.lower().replace("nothing", "")
+        assert finding.measured != finding.text.startswith("no number: ")
+        if finding.measured:
+            assert re.search(r"\d", finding.text), finding
+        if "no evidence" in finding.text:
+            assert re.search(r"\[-?\d.*\]", finding.text), finding
+
+
+@given(st.lists(st.sampled_from(["Good", "Fair", "Bad", "N/A", None]), min_size=2, max_size=2), st.integers(1, 40))
+@settings(max_examples=30, deadline=None)
+def test_wide_intervals_and_only_they_are_called_too_few(pair, number):
+    found = report([asked(CLEAR, [tuple(pair)], place) for place in range(number)], CLEAR)
+    said = said_of(found)
+    if said["position consistency"].startswith("no number"):
+        return
+    interval = found.position.position_consistency
+    assert ("too few" in said["position consistency"]) == (interval.high - interval.low > WIDE)
