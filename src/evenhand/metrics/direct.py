@@ -208,6 +208,7 @@ def _merged_prompts(first: dict[str, Any], second: dict[str, Any]) -> Union[dict
         "assessment": "assessment",
         "one_step": "assessment",
         "selection": "option_selection",
+        "verdict": "option_selection",
         "reask": "option_selection_reask",
         "summary": "summarization",
     }

@@ -1,0 +1,161 @@
+"""What direct assessment and rubrics share: examples, and what several judges or draws say about the judges."""
+
+from collections import Counter
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.metrics.direct import DirectJudge
+from evenhand.registration import register
+from tests.support.judges import ScriptedJudge, chooses
+
+LEVEL = Criterion(
+    name="level",
+    description="How good is it?",
+    context_fields={"question": "question"},
+    options=(Option(label="High", value=1.0), Option(label="Mid", value=0.5), Option(label="Low", value=0.0)),
+)
+EXAMPLES = [
+    {"response": f"case {number}", "question": "q", "level": ("High", "Mid", "Low")[number % 3]} for number in range(9)
+]
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+
+
+def direct(engine, **settings):
+    given = {"criteria": LEVEL, "progress": False, "journal": None, "flow": "verdict_only", **settings}
+    return DirectJudge(inference_engine=engine, **given)
+
+
+def compute(metric, responses, **fields):
+    given = {"question": "q", **fields}
+    return metric.compute([{"prediction": each, "references": [], "task_data": given} for each in responses])
+
+
+def test_examples_are_balanced_and_never_the_instance_itself():
+    engine = ScriptedJudge(chooses("High"))
+    compute(direct(engine, examples=EXAMPLES, num_examples=6), [f"case {number}" for number in range(9)])
+    assert len(engine.requests) == 18
+    for request in engine.requests:
+        cases = request.question.examples
+        assert Counter(case.label for case in cases) == {"High": 2, "Mid": 2, "Low": 2}
+        assert request.question.responses[0] not in {case.response for case in cases}
+        prompt = request.messages[0]["content"]
+        assert all(case.response in prompt for case in cases)
+
+
+def test_a_part_of_the_data_draws_the_same_examples():
+    whole, part = ScriptedJudge(chooses("High")), ScriptedJudge(chooses("High"))
+    responses = [f"response {number}" for number in range(6)]
+    compute(direct(whole, examples=EXAMPLES, num_examples=4), responses)
+    compute(direct(part, examples=EXAMPLES, num_examples=4), responses[3:])
+    drawn = [
+        {request.question.responses[0]: request.question.examples for request in engine.requests}
+        for engine in (whole, part)
+    ]
+    assert drawn[1].items() <= drawn[0].items()
+    assert len({str(cases) for cases in drawn[0].values()}) > 1
+
+
+def test_each_instance_has_the_examples_of_its_own_criterion():
+    other = {
+        "name": "tone",
+        "description": "?",
+        "options": [{"label": "Warm", "value": 1}, {"label": "Cold", "value": 0}],
+    }
+    own = {"name": "level", "description": "?", "options": [option.model_dump() for option in LEVEL.options]}
+    rows = [{**row, "tone": "Warm"} for row in EXAMPLES]
+    engine = ScriptedJudge(lambda request: request.presentation.labels[0])
+    metric = direct(engine, criteria=None, criteria_field="criterion", context_fields=[], examples=rows)
+    metric.compute(
+        [{"prediction": "x", "references": [], "task_data": {"criterion": criterion}} for criterion in (own, other)]
+    )
+    labels = {
+        request.question.criterion.name: {case.label for case in request.question.examples}
+        for request in engine.requests
+    }
+    assert labels == {"level": {"High", "Mid", "Low"}, "tone": {"Warm"}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"examples": [{"response": "x", "question": "q", "level": "Highest"}]},
+            "'Highest', which is no option of 'level'",
+        ),
+        ({"examples": [{"response": "x", "level": "High"}]}, "has no field 'question'"),
+        ({"examples": "cases.jsonl"}, "give a list of rows"),
+        ({"examples": EXAMPLES, "num_examples": 0}, "whole number of at least 1"),
+        ({"num_examples": 2}, "there are no examples"),
+        ({"examples": EXAMPLES, "label_fields": {"levle": "level"}}, "Did you mean 'level'"),
+    ],
+)
+def test_wrong_examples_are_an_error_when_the_metric_is_built(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        direct(ScriptedJudge(chooses("High")), **settings)
+
+
+@pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
+def test_the_prompts_of_every_flow_have_names(flow):
+    instances, _ = compute(direct(ScriptedJudge(chooses("High")), flow=flow), ["a"])
+    last = "assessment" if flow == "one_step" else "option_selection"
+    assert {last, f"positional_bias_{last}"} <= instances[0]["level_prompts"].keys()
+
+
+def test_one_judge_asked_once_says_nothing_about_judges():
+    _, overall = compute(direct(ScriptedJudge(chooses("High"))), ["a", "b"])
+    assert not [name for name in overall if "judge_" in name or "alpha" in name or "num_votes" in name]
+
+
+def test_a_panel_is_reported_under_the_scores_name():
+    labels = {"a": ["High", "Mid", "Low"], "b": ["High", "Low", "Low"]}
+    panel = [
+        ScriptedJudge(lambda request, name=name: labels[name][int(request.question.responses[0])], name=name)
+        for name in labels
+    ]
+    _, overall = compute(direct(panel, check_positional_bias=False), ["0", "1", "2"])
+    expected = {
+        "level_judge_mean_a": 0.5,
+        "level_judge_mean_b": 1 / 3,
+        # the panel's scores are 1, ¼ and 0; without b 1, ½ and 0
+        "level_score_without_b": 0.5,
+        "level_change_without_b": 0.25 / 3,
+        # ¼ ties to the worse option, Low, of which one of the two votes is
+        "level_agreement": (1 + 1 / 2 + 1) / 3,
+        "level_percent_agreement": 2 / 3,
+        "level_num_votes": 6,
+        "level_num_votes_left_out": 0,
+    }
+    assert {name: overall[name] for name in expected} == pytest.approx(expected)
+    assert {"level_krippendorff_alpha_ci_low", "level_cohen_kappa_a_vs_b", "level_effective_judges"} <= set(overall)
+    _, bare = compute(direct(panel, check_positional_bias=False, return_confidence_interval=False), ["0", "1", "2"])
+    assert "level_krippendorff_alpha" in bare
+    assert not [name for name in bare if "_ci_" in name]
+
+
+def test_criteria_of_the_instances_are_reported_each_under_its_name():
+    criteria = [
+        {"name": name, "description": "?", "options": [option.model_dump() for option in LEVEL.options]}
+        for name in ("depth", "tone")
+    ]
+    panel = [ScriptedJudge(chooses("High"), name=name) for name in "ab"]
+    metric = direct(panel, criteria=None, criteria_field="criterion", context_fields=[], check_positional_bias=False)
+    _, overall = metric.compute(
+        [{"prediction": "x", "references": [], "task_data": {"criterion": criterion}} for criterion in criteria]
+    )
+    assert overall["llm_as_judge_depth_num_votes"] == overall["llm_as_judge_tone_num_votes"] == 2
+
+
+def test_draws_that_were_not_needed_are_counted():
+    engine = SimulatedEngine(accuracy=0.9)
+    metric = direct(engine, samples=5, stop_early=True, confidence=None, check_positional_bias=False)
+    _, overall = compute(metric, [f"response {number}" for number in range(20)])
+    assert overall["level_num_votes_planned"] == 100
+    assert overall["level_num_votes"] == overall["level_calls"] == 100 - overall["level_num_votes_left_out"] < 100
+    assert overall["level_judge_stability_simulated-0"] <= 1
