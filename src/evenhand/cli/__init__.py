@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from evenhand import __version__
-from evenhand.cli import aggregate, agree, catalog, compare, demo, judge, unitxt
+from evenhand.cli import aggregate, agree, catalog, checklist, compare, demo, judge, judge_report, unitxt
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError
 
 __all__ = ["main"]
@@ -51,6 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (demo, judge, compare, aggregate, agree, catalog, unitxt):
+    for verb in (demo, judge, compare, checklist, judge_report, aggregate, agree, catalog, unitxt):
         verb.add_to(verbs)
     return parser

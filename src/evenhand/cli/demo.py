@@ -24,10 +24,11 @@ def _run(options: argparse.Namespace) -> int:
         GOLD_FIELDS,
         GOLD_PREFERENCE,
         SYSTEMS,
+        load_demo_checklist,
         load_rows,
     )
     from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
-    from evenhand.tables import judge, winrates  # noqa: PLC0415 - as above
+    from evenhand.tables import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     if options.engine == BASELINE:
         print(
@@ -38,9 +39,18 @@ def _run(options: argparse.Namespace) -> int:
     RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
     print(judge(rows, list(CRITERIA), options.engine, response_field=SYSTEMS, gold_fields=GOLD_FIELDS, **how))
     print(winrates(rows, SYSTEMS, COMPARISON, options.engine, gold_field=GOLD_PREFERENCE, **how))
+    print(checklist(rows, load_demo_checklist(), options.engine, response_field=SYSTEMS, **_of_a_checklist(how)))
     print(
         "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
         "or, for any OpenAI-compatible server, "
         "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
     )
     return 0
+
+
+def _of_a_checklist(how: dict[str, Any]) -> dict[str, Any]:
+    """The options of the run that belong to a checklist; one rule for all scales does not fit yes and no."""
+    left_out = {"flow", "scoring", "generate_summaries", "prompt"}
+    if isinstance(how["aggregation"], str):
+        left_out.add("aggregation")
+    return {name: value for name, value in how.items() if name not in left_out}

@@ -1,8 +1,11 @@
-"""The demonstration data: 48 prompts, the responses of three systems, references, and gold labels given by us."""
+"""The demonstration data: 48 prompts, the responses of three systems, references, gold labels, and a checklist."""
 
 import json
 from importlib import resources
 from typing import Any
+
+from evenhand.criteria import Checklist
+from evenhand.documents import parse_json, read_checklist
 
 SYSTEMS = ("alder", "birch", "cedar")
 CRITERIA = ("criteria.evenhand.direct.relevance", "criteria.evenhand.direct.correctness")
@@ -15,3 +18,9 @@ def load_rows() -> list[dict[str, Any]]:
     """The rows; the README beside the data says what each column holds."""
     text = resources.files(__name__).joinpath("prompts.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def load_demo_checklist() -> Checklist:
+    """Eight questions that fit every prompt."""
+    text = resources.files(__name__).joinpath("checklist.json").read_text(encoding="utf-8")
+    return read_checklist(parse_json(text, "the checklist of the demonstration"), "the checklist of the demonstration")
