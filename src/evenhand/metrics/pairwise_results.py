@@ -63,6 +63,7 @@ _PROMPT_NAMES = {
     "assessment": "assessment",
     "one_step": "assessment",
     "selection": "option_selection",
+    "verdict": "option_selection",
     "reask": "option_selection_reask",
     "summary": "summary",
 }
