@@ -173,26 +173,31 @@ class GradeTable:
     def _level(self) -> str:
         return f"{100 * self.parameters['level']:g}%"
 
+    @property
+    def _key(self) -> str:
+        return "prompt" if len(self.parameters["judges"]) == 1 else "judge, prompt"
+
+    def _named(self, judge: str, prompt: str) -> str:
+        return prompt if len(self.parameters["judges"]) == 1 else f"{judge}, {prompt}"
+
     def _scores_table(self) -> TextTable:
         headers = (
-            "judge",
-            "prompt",
-            "unrelated option",
-            "LLM score",
-            "choice score",
-            f"Grade Score [{self._level}]",
-            f"corrected [{self._level}]",
+            self._key,
+            "unrelated\nchosen",
+            "LLM\nscore",
+            "choice\nscore",
+            f"Grade Score\n[{self._level}]",
+            f"corrected\n[{self._level}]",
             "answered",
             "n",
         )
         return TextTable(
-            title=f"Grade Score on {self.criterion.name}",
+            title=f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}",
             headers=headers,
             rows=tuple(
                 (
-                    judge,
-                    prompt,
-                    self._unrelated_cell(judge, prompt) if unrelated else "no",
+                    self._named(judge, prompt),
+                    self._unrelated_cell(judge, prompt) if unrelated else MISSING,
                     format_count(_estimate(grading.llm_score), digits=2),
                     format_count(_estimate(grading.choice_score), digits=2),
                     format_interval(grading.grade_score),
@@ -206,23 +211,21 @@ class GradeTable:
         )
 
     def _unrelated_cell(self, judge: str, prompt: str) -> str:
-        return f"chosen {_percentage(self.unrelated_effects[judge, prompt].chosen)}"
+        return _percentage(self.unrelated_effects[judge, prompt].chosen)
 
     def _effects_table(self) -> TextTable:
         return TextTable(
             title="An unrelated option among the candidates",
             headers=(
-                "judge",
-                "prompt",
+                self._key,
                 f"chosen [{self._level}]",
                 f"ever chosen [{self._level}]",
-                f"Grade Score with − without [{self._level}]",
-                f"chance-corrected with − without [{self._level}]",
+                f"Grade Score\nwith − without [{self._level}]",
+                f"corrected\nwith − without [{self._level}]",
             ),
             rows=tuple(
                 (
-                    judge,
-                    prompt,
+                    self._named(judge, prompt),
                     format_share(effect.chosen),
                     format_share(effect.ever_chosen),
                     format_interval(effect.difference, signed=True),
@@ -243,9 +246,8 @@ class GradeTable:
         return TextTable(
             title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
             headers=(
-                "judge",
-                "prompt",
-                "unrelated option",
+                self._key,
+                "unrelated\noption",
                 "candidates",
                 *(str(place) for place in range(1, width + 1)),
                 "p",
@@ -253,8 +255,7 @@ class GradeTable:
             ),
             rows=tuple(
                 (
-                    judge,
-                    prompt,
+                    self._named(judge, prompt),
                     "yes" if unrelated else "no",
                     format_count(histograms.n_options),
                     *_bars(histograms.places, width),
@@ -275,6 +276,8 @@ class GradeTable:
         if any(grading.num_missing_response for grading in gradings):
             missing = max(grading.num_missing_response for grading in gradings)
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
+        if self.unrelated_effects:
+            yield "Rows with a share of 'unrelated chosen' are those with an unrelated option among the candidates."
         reasons = Counter(
             vote.unscored_reason for each in self.instances for vote in each.votes if vote.unscored_reason is not None
         )

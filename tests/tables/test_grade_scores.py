@@ -1,0 +1,296 @@
+"""Grade Scores of a data set: the table, its file, simulated judges with known faults, and what must not matter."""
+
+import hashlib
+import json
+
+import datasets
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand
+from evenhand import GradeTable, grade_scores
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.question import comparison_criterion
+from tests.support.choosing import choosing_judge
+
+BETTER = comparison_criterion("better", "Which is better?", context_fields={"question": "question"})
+
+
+def rows(count, size=4):
+    return [{"question": f"question {n}", "answers": [f"{n}/{k}" for k in range(size)]} for n in range(count)]
+
+
+def spread(gap):
+    """A quality that falls by ``gap`` from one candidate of an instance to the next."""
+    return lambda question, index: -gap * int(question.responses[index].partition("/")[2])
+
+
+def scores(data, engine, **more):
+    options = {"candidates": "answers", "criteria": BETTER, "progress": False, "include_prompts_in_result": False}
+    return grade_scores(data, engine=engine, **{**options, **more})
+
+
+def grading(table, judge=None, prompt="evaluate_first", unrelated=False):
+    return table.gradings[judge or table.parameters["judges"][0], prompt, unrelated]
+
+
+def flat(table):
+    return " ".join(str(table).split())
+
+
+BEST = choosing_judge(lambda shown: shown.index(min(shown)), name="best")
+FIRST = choosing_judge(lambda shown: 0, name="first")
+
+
+class TestByHand:
+    def test_one_row_a_judge_and_prompt(self):
+        table = scores(rows(3, 3), [BEST, FIRST], prompts=("select", "grade"))
+        assert list(table.gradings) == [
+            (judge, prompt, False) for judge in ("best", "first") for prompt in ("select", "grade")
+        ]
+        assert {grading(table, "best", prompt).grade_score.estimate for prompt in ("select", "grade")} == {1.0}
+        assert {grading(table, "first", prompt).grade_score.estimate for prompt in ("select", "grade")} == {0.0}
+        # Always the first of three: L = 0, and each candidate once: C = 1/3.
+        assert grading(table, "first", "grade").choice_score.estimate == pytest.approx(1 / 3)
+        assert grading(table, "first", "grade").histograms[0].places.counts == (9, 0, 0)
+        assert grading(table, "best", "grade").histograms[0].candidates.counts == (9, 0, 0)
+        assert table.unrelated_effects == {}
+        text = flat(table)
+        assert "Grade Score of best, first on better" in text
+        assert (
+            "A judge that chooses at random would reach a Grade Score of 0.58" in text
+        )  # 0.57998: see test_grade_score
+
+    def test_columns_of_candidates_and_missing_ones(self):
+        data = [
+            {"question": "q", "x": "b", "y": "a", "z": None},
+            {"question": "q", "x": "b", "y": None, "z": None},
+            {"question": "q", "x": "c", "y": "b", "z": "a"},
+        ]
+        table = scores(data, BEST, candidates=["x", "y", "z"])
+        assert [one.candidates for one in table.instances] == [("x", "y"), ("x",), ("x", "y", "z")]
+        assert [one.missing for one in table.instances] == [("z",), ("y", "z"), ()]
+        result = grading(table)
+        assert [one.chosen for one in result.instances] == [(0, 2), (), (0, 0, 3)]
+        assert (result.num_scored, result.num_missing_response) == (2, 1)
+        assert "which were not asked: 1" in flat(table)
+
+    def test_with_an_unrelated_option(self):
+        intruder = choosing_judge(
+            lambda shown: next((n for n, text in enumerate(shown) if sum(t[0] == text[0] for t in shown) == 1), 0),
+            name="intruder",
+        )
+        table = scores(rows(4, 3), [intruder, BEST], unrelated_option=True)
+        effect = table.unrelated_effects["intruder", "evaluate_first"]
+        assert effect.chosen.estimate == effect.ever_chosen.estimate == 1.0
+        # It falls for the first place without it (0) and is of one mind with it (1).
+        assert effect.difference.estimate == 1.0
+        assert grading(table, "intruder", unrelated=True).histograms[0].candidates.counts == (0, 0, 0, 16)
+        extended = [one for one in table.instances if one.with_unrelated]
+        assert len(extended) == 4
+        for one in extended:
+            assert not one.unrelated.startswith(f"{one.instance}/")
+            assert len(one.votes) == 2 * 4
+        text = flat(table)
+        assert "An unrelated option among the candidates" in text
+        assert "+1.00 [" in text
+        assert "An unrelated option among the candidates" in text
+
+    def test_refusals_are_counted_and_shown(self):
+        sulky = choosing_judge(lambda shown: None if shown[0].endswith("/1") else shown.index(min(shown)))
+        table = scores(rows(5, 4), sulky, max_reasks=0)
+        result = grading(table)
+        assert result.answered.estimate == pytest.approx(3 / 4)
+        assert result.unanswered["refusal"].estimate == pytest.approx(1 / 4)
+        assert result.grade_score.estimate == 1.0
+        assert "Votes without a selection: 5 refusal" in flat(table)
+        assert "75%" in flat(table)
+
+
+class TestFile:
+    def test_saved_and_loaded_it_is_the_same(self, tmp_path):
+        engine = SimulatedEngine(quality=spread(0.5), refusal_rate=0.2)
+        table = scores(rows(6, 3), engine, prompts="all", unrelated_option=True, samples=2)
+        table.save(tmp_path / "grades.jsonl")
+        loaded = GradeTable.load(tmp_path / "grades.jsonl")
+        assert loaded == table
+        assert str(loaded) == str(table)
+        assert loaded.to_markdown() == table.to_markdown()
+        (tmp_path / "other.jsonl").write_text(json.dumps({"evenhand": "winrates", "rows": 0}) + "\n")
+        with pytest.raises(InvalidInputError, match="not a saved table of grade_scores"):
+            GradeTable.load(tmp_path / "other.jsonl")
+
+    def test_frames_and_forms(self):
+        table = scores(rows(3, 3), [BEST, FIRST], unrelated_option=True)
+        frame = table.to_pandas()
+        assert len(frame) == 2 * 2 * 3
+        assert frame[frame.judge == "best"].grade_score.tolist() == [1.0] * 6
+        data = table.to_dataset()
+        assert isinstance(data, datasets.Dataset)
+        assert [len(one["votes"]) for one in data if not one["unrelated_option"]] == [3] * 6
+        assert table.to_markdown().count("| best, evaluate_first |") == 2 + 1 + 2
+        assert table._repr_html_().count("<table>") == 3
+        assert repr(table).startswith("<GradeTable of 2 judge(s), 1 prompt(s) and 3 instances>")
+        with pytest.raises(TypeError, match="cannot be changed"):
+            table.parameters["seed"] = 1
+
+    def test_it_prints_within_a_terminal(self):
+        table = scores(rows(3, 3), [BEST, FIRST], prompts="all", unrelated_option=True)
+        assert max(len(line) for line in str(table).splitlines()) <= 120
+        assert "…" not in str(table)
+
+
+class TestRuns:
+    def test_a_second_run_makes_no_call(self, tmp_path):
+        engine = choosing_judge(lambda shown: 0, identity=True)
+        options = {
+            "journal": str(tmp_path / "journal.sqlite"),
+            "unrelated_option": True,
+            "prompts": ("select", "grade"),
+        }
+        first = scores(rows(3, 3), engine, **options)
+        assert len(engine.requests) == 2 * 3 * (3 + 4)
+        estimate = scores(rows(3, 3), engine, dry_run=True, **options)
+        assert (estimate.calls, estimate.cached) == (0, 42)
+        again = scores(rows(3, 3), engine, **options)
+        assert len(engine.requests) == 42
+        assert [one.grade_score for one in grading(again, prompt="grade").instances] == [0.0] * 3
+        assert str(again) == str(first)
+
+    def test_a_dry_run_calls_nothing(self):
+        engine = choosing_judge(lambda shown: 0, identity=True)
+        estimate = scores(rows(3, 4), engine, prompts="all", samples=2, dry_run=True, journal=None)
+        assert (estimate.votes, estimate.calls) == (4 * 3 * 4 * 2, 4 * 3 * 4 * 2)
+        assert engine.requests == []
+
+    def test_the_budget_is_that_of_all_prompts_together(self):
+        engine = choosing_judge(lambda shown: 0, identity=True)
+        table = scores(rows(3, 3), engine, prompts=("select", "grade"), max_calls=12, journal=None)
+        assert len(engine.requests) == 12
+        assert [grading(table, prompt=prompt).num_scored for prompt in ("select", "grade")] == [3, 1]
+        assert grading(table, prompt="grade").answered.estimate == 1.0
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"prompts": ("selct",)}, "Did you mean 'select'"),
+            ({"prompts": ()}, "at least one"),
+            ({"prompts": ("select", "select")}, "each once"),
+            ({"prompt": "select"}, "prompts="),
+            ({"flow": "two_step"}, "flow is 'two_step'"),
+            ({"orders": "both"}, "orders='cyclic'"),
+            ({"scoring": "expected"}, "scoring"),
+            ({"judge_weights": [1.0]}, "that of one judge"),
+            ({"unrelated_option": 1}, "True or False"),
+            ({"candidates": ["answers"]}, "at least two columns"),
+            ({"candidates": "answrs"}, "answers"),
+            ({"candidates": "question"}, "a str"),
+            ({"criteria": [BETTER, BETTER]}, "one criterion"),
+            ({"smaples": 2}, "samples"),
+        ],
+    )
+    def test_what_cannot_be_used_is_said_before_a_call(self, given, said):
+        engine = choosing_judge(lambda shown: 0)
+        with pytest.raises(InvalidInputError, match=said):
+            scores(rows(2), engine, **given)
+        assert engine.requests == []
+
+    def test_the_facade_has_it(self):
+        assert evenhand.grade_scores is grade_scores
+
+
+class TestSimulatedJudges:
+    def test_a_taste_for_the_first_place_lowers_the_score_and_bends_the_histogram(self):
+        gammas = (0.0, 1.0, 2.0, 4.0, 8.0)
+        judges = [SimulatedEngine(quality=spread(2.0), position_preference=g, name=f"gamma {g}") for g in gammas]
+        table = scores(rows(150), judges)
+        found = [grading(table, f"gamma {gamma}") for gamma in gammas]
+        estimates = [one.grade_score.estimate for one in found]
+        assert estimates == sorted(estimates, reverse=True)
+        assert estimates[0] > 0.75
+        assert estimates[-1] < 0.15
+        # Without a taste for places the test is met by chance in one of a hundred runs at most; this seed is fixed.
+        assert found[0].histograms[0].places.shift_p_value > 0.01
+        for one in found[1:]:
+            assert one.histograms[0].places.shift_p_value <= 0.001
+            assert one.histograms[0].places.counts[0] == max(one.histograms[0].places.counts)
+
+    @pytest.mark.parametrize("size", [2, 4, 9])
+    def test_a_random_judge_is_at_chance(self, size):
+        table = scores(rows(250, size), SimulatedEngine(quality=lambda question, index: 0.0, name="dice"))
+        result = grading(table)
+        each = np.array([one.chance_corrected for one in result.instances])
+        assert abs(each.mean()) < 4 * each.std(ddof=1) / np.sqrt(len(each))
+        assert result.grade_score.estimate == pytest.approx(result.chance, abs=0.15)
+        assert result.chance_corrected.low < 0 < result.chance_corrected.high
+
+    def test_a_random_judge_takes_the_unrelated_option_as_often_as_any_other(self):
+        dice = SimulatedEngine(quality=lambda question, index: 0.0)
+        effect = scores(rows(200, 3), dice, unrelated_option=True).unrelated_effects["simulated-0", "evaluate_first"]
+        # 800 answers: 4 · sqrt(3/16 / 800) = 0.061. The corrected scores allow for the further option.
+        assert effect.chosen.estimate == pytest.approx(1 / 4, abs=0.061)
+        assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
+
+    def test_refusals_do_not_count_against_the_choices(self):
+        judge = SimulatedEngine(quality=spread(50.0), refusal_rate=0.3, name="sulky")
+        result = grading(scores(rows(150), judge, max_reasks=0))
+        # 600 replies: 4 · sqrt(0.21 / 600) = 0.075.
+        assert result.unanswered["refusal"].estimate == pytest.approx(0.3, abs=0.075)
+        assert result.answered.estimate == pytest.approx(1 - result.unanswered["refusal"].estimate)
+        assert result.grade_score.estimate == 1.0
+
+
+def chosen_by_content(shown):
+    """A place that depends on the candidates and on where they stand, and now and then a refusal."""
+    draw = hashlib.sha256("|".join(shown).encode()).digest()[0]
+    return None if draw % 7 == 0 else draw % len(shown)
+
+
+TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=3), min_size=2, max_size=4, unique=True)
+
+
+class TestWhatMustNotMatter:
+    def measures(self, table):
+        result = grading(table)
+        intervals = (
+            result.grade_score,
+            result.chance_corrected,
+            result.llm_score,
+            result.choice_score,
+            result.answered,
+        )
+        numbers = [(one.estimate, one.low, one.high) if one else (0, 0, 0) for one in intervals]
+        places = [one.places.counts if one.places else () for one in result.histograms]
+        return np.array(numbers), places, sorted(map(str, result.unanswered))
+
+    def expect_same(self, data, other):
+        judge = choosing_judge(chosen_by_content)
+        first, second = (self.measures(scores(given, judge, max_reasks=0)) for given in (data, other))
+        np.testing.assert_allclose(first[0], second[0], atol=1e-9)
+        assert first[1:] == second[1:]
+
+    @settings(deadline=None, max_examples=15)
+    @given(st.lists(TEXTS, min_size=1, max_size=6), st.data())
+    def test_names_the_order_of_instances_and_the_rotation_given(self, lists, data):
+        plain = [{"question": "q", "answers": texts} for texts in lists]
+        named = [{"question": "q", "answers": {f"{text}!": text for text in texts}} for texts in lists]
+        self.expect_same(plain, named)
+        self.expect_same(plain, data.draw(st.permutations(plain)))
+        turned = []
+        for texts in lists:
+            start = data.draw(st.integers(0, len(texts) - 1))
+            turned.append({"question": "q", "answers": texts[start:] + texts[:start]})
+        self.expect_same(plain, turned)
+
+    def test_names_are_never_shown(self):
+        judge = choosing_judge(lambda shown: 0)
+        scores(
+            [{"question": "q", "gpt-secret": "a", "llama-secret": "b"}],
+            judge,
+            candidates=["gpt-secret", "llama-secret"],
+        )
+        assert judge.requests
+        assert not any("secret" in request.messages[0]["content"] for request in judge.requests)
