@@ -1,0 +1,276 @@
+"""The report on judges through the Python function: what is asked, what it costs, what it holds, and its files."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from evenhand import ReliabilityReport, judge, reliability, winrates
+from evenhand.criteria import yes_no_criterion
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.question import comparison_criterion
+from evenhand.recorded import Undefined
+from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.server import JudgeServer
+
+BETTER = comparison_criterion("better", "Which response is better?", allow_ties=True)
+CITES = yes_no_criterion("cites", "Does the response cite a source?")
+ROWS = [
+    {
+        "a": f"answer {place}" + "." * place,
+        "b": f"other {place}",
+        "c": f"third {place}",
+        "preferred": ("a", "b", "tie")[place % 3],
+        "cited": ("Yes", "No")[place % 2],
+    }
+    for place in range(6)
+]
+QUIET = {"progress": False, "journal": None}
+
+
+def always_first(request):
+    """Prefers, or says, what is shown first, whatever it is."""
+    if request.stage == "assessment":
+        return "I have looked at both."
+    return "Response A" if request.question.compares else request.presentation.answers[0]
+
+
+def report(engine=None, criteria=(BETTER, CITES), **more):
+    given = {"response_field": "a", "systems": ["a", "b"], **QUIET, **more}
+    return reliability(ROWS, list(criteria), engine or ScriptedJudge(always_first), **given)
+
+
+def test_a_judge_that_always_takes_the_first_place():
+    found = report(samples=3)
+    compared, assessed = found.of("better"), found.of("cites")
+    for result in (compared, assessed):
+        assert result.position.position_consistency.estimate == 0.0
+        assert result.position.first_shown_share.estimate == 1.0
+        assert result.repetition.pair_agreement.estimate == 1.0
+        assert (result.num_questions, result.num_samples, result.replies.num_votes) == (6, 3, 36)
+        # Six clusters that all point one way: 2 / 2^6.
+        assert result.position.p_value == pytest.approx(2 / 64)
+    assert compared.grade_score.grade_score.estimate == 0.0
+    assert [each.flips.flip_rate.estimate for each in assessed.flips] == [1.0, 1.0]
+    said = {finding.measure: finding.text for finding in found.findings("better")}
+    assert said["preference for a place"].startswith("first-shown responses win in 100 % [")
+
+
+def test_what_people_said_is_read_from_columns():
+    found = report(gold_fields={"better": "preferred", "cites": "cited"})
+    # Orders that disagree are a tie, which is what people said twice, and ½ for yes or no: the worse option.
+    assert found.of("better").people.verdict_accuracy.estimate == pytest.approx(2 / 6)
+    assert found.of("better").people.num_labels == 6
+    assert found.of("cites").people.vote_accuracy.estimate == pytest.approx(0.5)
+    one = reliability(ROWS, BETTER, ScriptedJudge(always_first), systems=["a", "b"], gold_field="preferred", **QUIET)
+    assert one.of().people == found.of("better").people
+    assert found.of("cites").people.num_labels == 6
+
+
+def test_the_votes_are_those_of_judge_and_winrates():
+    engine = SimulatedEngine(noise=1.0, position_preference=0.5)
+    found = report(engine, gold_fields={"better": "preferred", "cites": "cited"})
+    table = winrates(ROWS, ["a", "b"], BETTER, engine, gold_field="preferred", **QUIET)
+    position = table.summary.position
+    assert found.of("better").position.n_checked == position.n_checked
+    assert found.of("better").position.n_consistent == position.n_consistent
+    assert found.of("better").people.verdict_accuracy.estimate == pytest.approx(table.gold_agreement().estimate)
+    assessed = judge(ROWS, CITES, engine, response_field="a", gold_fields={"cites": "cited"}, **QUIET)
+    agreement = assessed.gold_agreement("a", "cites")
+    assert found.of("cites").people.verdict_accuracy.estimate == pytest.approx(agreement.estimate)
+
+
+def test_several_judges_are_reported_each_by_itself_and_side_by_side():
+    engines = [SimulatedEngine(seed=seed, noise=1.0, name=f"judge {seed}") for seed in range(3)]
+    together = report(engines)
+    assert together.judges == ("judge 0", "judge 1", "judge 2")
+    for engine in engines:
+        alone = report(engine)
+        assert alone.agreements == ()
+        for criterion in ("better", "cites"):
+            assert together.of(criterion, engine.judge_id) == alone.of(criterion)
+    assert [agreement.criterion for agreement in together.agreements] == ["cites", "better"]
+    assert [(pair.first, pair.second) for pair in together.agreements[0].pairs] == [
+        ("judge 0", "judge 1"),
+        ("judge 0", "judge 2"),
+        ("judge 1", "judge 2"),
+    ]
+    assert "judge 0 – judge 1" in str(together)
+    with pytest.raises(InvalidInputError, match="3 results are of the criterion 'better'"):
+        together.of("better")
+
+
+def test_a_second_report_costs_no_call(tmp_path):
+    journal = tmp_path / "journal.sqlite"
+    given = {"systems": ["a", "b", "c"], "journal": journal, "progress": False, "samples": 2}
+    with JudgeServer(labels=["Response A", "Tie", "Response B", "Option 1", "Option 2"]) as server:
+        engine = http_judge(server.base_url, temperature=1.0)
+        planned = reliability(ROWS, BETTER, engine, dry_run=True, **given)
+        assert server.seen == 0
+        first = reliability(ROWS, BETTER, engine, **given)
+        made = server.seen
+        assert made >= planned.calls > 0
+        again = reliability(ROWS, BETTER, engine, **given)
+        assert server.seen == made
+        assert reliability(ROWS, BETTER, engine, dry_run=True, **given).calls == 0
+    assert again.of().replies.calls == 0
+    assert again.of().replies.cached == first.of().replies.calls + first.of().replies.cached
+    assert again.of().position == first.of().position
+    assert first.of().replies.calls + first.choices[0].calls == made
+
+
+def test_a_report_on_what_was_compared_before_costs_no_call(tmp_path):
+    given = {"journal": tmp_path / "journal.sqlite", "progress": False}
+    with JudgeServer(labels=["Response A", "Response B"]) as server:
+        engine = http_judge(server.base_url)
+        winrates(ROWS, ["a", "b"], BETTER, engine, **given)
+        made = server.seen
+        found = reliability(ROWS, BETTER, engine, systems=["a", "b"], **given)
+        assert server.seen == made
+    assert found.of().replies.calls == 0
+
+
+def test_three_systems_are_chosen_among_too():
+    engine = SimulatedEngine(quality=lambda question, index: 50.0 * question.responses[index].startswith("answer"))
+    found = report(engine, criteria=[BETTER], response_field=None, systems=["a", "b", "c"])
+    [choice] = found.choices
+    assert (choice.prompt, choice.with_unrelated, choice.num_scored) == ("evaluate_first", False, 6)
+    # The best candidate wherever it stands.
+    assert choice.grade_score.estimate == choice.chance_corrected.estimate == 1.0
+    assert choice.places[0].counts == (6, 6, 6)
+    assert found.of().num_questions == 18
+    assert "more than two systems" in found.of().grade_score.reason
+    assert "corrected for chance 1.00" in str(found)
+
+
+def test_all_prompts_with_an_unrelated_option():
+    engine = SimulatedEngine(quality=lambda question, index: 1.0, position_preference=50.0)
+    found = report(
+        engine, criteria=[BETTER], response_field=None, systems=["a", "b"], prompts="all", unrelated_option=True
+    )
+    keys = [(choice.prompt, choice.with_unrelated) for choice in found.choices]
+    prompts = ("select", "evaluate_first", "avoid_order_bias", "grade")
+    assert keys == [(prompt, unrelated) for prompt in prompts for unrelated in (False, True)]
+    for choice in found.choices:
+        # Always the first place, where the unrelated candidate stands in one of three rotations.
+        assert choice.grade_score.estimate == 0.0
+        if choice.with_unrelated:
+            assert choice.unrelated_chosen.estimate == pytest.approx(1 / 3)
+            assert choice.unrelated_difference.estimate == 0.0
+        else:
+            assert isinstance(choice.unrelated_chosen, Undefined)
+    named = report(engine, criteria=[BETTER], response_field=None, prompts=["grade", "select"])
+    assert [choice.prompt for choice in named.choices] == ["grade", "select"]
+
+
+def test_confidences_are_asked_for_where_they_are_wanted():
+    asked = {"gold_fields": {"better": "preferred", "cites": "cited"}}
+    engine = SimulatedEngine(noise=0.5)
+    without, found = report(engine, **asked), report(engine, confidences=True, **asked)
+    assert "confidences=True" in without.of("better").confidences.reason
+    assert found.of("better").confidences.num_votes == found.of("cites").confidences.num_votes == 12
+    # The verdicts are still those of the options selected.
+    assert found.parameters["scoring"] == without.parameters["scoring"] == "selected"
+
+
+def test_what_is_missing_is_counted():
+    rows = [{**ROWS[0], "a": None}, *ROWS[1:]]
+    found = reliability(
+        rows, [BETTER, CITES], ScriptedJudge(always_first), response_field="a", systems=["a", "b"], **QUIET
+    )
+    assert [(result.num_questions, result.num_missing) for result in found.results] == [(5, 1), (5, 1)]
+    assert "1 question(s) were not put for want of a response." in str(found)
+
+
+def test_a_judge_that_refuses_has_reasons_and_no_numbers():
+    found = report(ScriptedJudge(chooses("I'm sorry, but I can't help with that request.")), max_reasks=1)
+    result = found.of("better")
+    assert [(each.reason, each.count) for each in result.replies.unscored] == [("refusal", 12)]
+    assert (result.replies.num_reasks, result.replies.parse_rate.estimate) == (12, 0.0)
+    assert isinstance(result.position, Undefined)
+    for text in (str(found), found.to_markdown(), found.to_html(), found.to_json()):
+        assert "nan" not in text.lower()
+
+
+def test_files(tmp_path):
+    engines = [SimulatedEngine(seed=seed, noise=1.0, refusal_rate=0.2, name=f"<{seed}>") for seed in range(2)]
+    given = {"gold_fields": {"better": "preferred", "cites": "cited"}, "samples": 3, "prompts": ["select"]}
+    found = report(engines, confidences=True, **given)
+    found.save(tmp_path / "report.json")
+    loaded = ReliabilityReport.load(tmp_path / "report.json")
+    assert loaded == found
+    assert loaded.to_json() == found.to_json()
+    assert str(loaded) == str(found)
+    document = json.loads(found.to_json(), parse_constant=pytest.fail)
+    assert document["parameters"]["seed"] == 0
+    assert document["parameters"]["grid"]["samples"] == 3
+    assert {said["judge"] for said in document["findings"]} == {"<0>", "<1>", None}
+    found.save(tmp_path / "report.md")
+    assert (tmp_path / "report.md").read_text() == found.to_markdown() + "\n"
+    found.save(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "&lt;0&gt;" in page
+    assert "<0>" not in page
+    HTMLParser().feed(page)
+    for name in ("report.txt", "report"):
+        with pytest.raises(InvalidInputError, match=r"Accepted: '\.json', '\.md', '\.html'"):
+            found.save(tmp_path / name)
+    (tmp_path / "other.json").write_text('{"evenhand": "judgements"}')
+    for name in ("other.json", "report.md", "nothing.json"):
+        with pytest.raises(InvalidInputError, match=r"not a saved report|cannot be read"):
+            ReliabilityReport.load(tmp_path / name)
+
+
+def test_the_report_cannot_be_changed_and_repeats_what_made_it():
+    found = report(level=0.9, seed=7, resamples=20)
+    assert found.parameters["level"] == found.of("better").level == 0.9
+    assert found.of("better").seed == 7
+    assert found.parameters["resamples"] == 20
+    assert found.parameters["evenhand_version"]
+    with pytest.raises(TypeError):
+        found.parameters["level"] = 0.5
+    with pytest.raises(AttributeError):
+        found.results = ()
+
+
+def test_the_budget_is_for_all_runs_together():
+    engine = ScriptedJudge(always_first)
+    found = report(engine, flow="verdict_only", max_calls=15, max_failure_rate=1.0)
+    # Twelve calls for the assessments, three for the comparisons.
+    assert len(engine.requests) == 15
+    assert [(each.reason, each.count) for each in found.of("better").replies.unscored] == [("budget", 9)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"response_field": None}, r"\['cites'\] have options and assess responses, but response_field is None"),
+        ({"systems": None}, r"\['better'\] are pairwise and compare systems, but systems is None"),
+        ({"criteria": [CITES]}, "no criterion needs it; leave it out, or give a pairwise criterion"),
+        ({"criteria": [BETTER]}, "no criterion needs it; leave it out, or give a criterion with options"),
+        ({"criteria": [BETTER, BETTER], "response_field": None}, "give at least one, each once"),
+        ({"criteria": []}, "give at least one, each once"),
+        ({"gold_field": "preferred"}, "is for one criterion"),
+        ({"gold_fields": {"best": "preferred"}}, "not judged; judged:"),
+        ({"gold_fields": {"better": "cited"}}, "'Yes' in 'cited'"),
+        ({"stop_early": True}, "the agreement of draws is measured"),
+        ({"judge_weights": [1.0]}, "belongs to panels"),
+        ({"aggregation": "mean"}, "belongs to panels"),
+        ({"systems": ["a"]}, "at least two"),
+        ({"systems": ["a", "z"]}, "'z'"),
+        ({"prompts": ["best"]}, "prompts names 'best'"),
+        ({"sample": 3}, "there is no option 'sample'"),
+        ({"on_position_bias": "tie"}, "on_position_bias"),
+    ],
+)
+def test_what_cannot_be_used_is_named_before_the_first_call(changes, message):
+    engine = ScriptedJudge(always_first)
+    with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
+        report(engine, **changes)
+    assert engine.requests == []
+
+
+def test_prompts_need_systems():
+    with pytest.raises(InvalidInputError, match="best of several systems"):
+        report(criteria=[CITES], systems=None, prompts="all")
