@@ -10,9 +10,11 @@ from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleEr
 from evenhand.judging.choices import (
     CHOICE_PROMPTS,
     Candidates,
+    EqualCandidatesWarning,
     check_choice_rules,
     choice_prompt,
     unrelated_candidates,
+    warn_of_equal_candidates,
 )
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
@@ -148,6 +150,11 @@ class TestCandidates:
         question = candidates("a", "b").question("elsewhere")
         assert question.responses == ("a", "b", "elsewhere")
         assert question.id != candidates("a", "b").question().id
+
+    def test_equal_texts_are_told(self):
+        warn_of_equal_candidates([candidates("a", "b", None, None), candidates("", "c", instance=1)])
+        with pytest.warns(EqualCandidatesWarning, match=r"in 1 of 2 instances \(first in 1\)"):
+            warn_of_equal_candidates([candidates("a", "b"), candidates("a", "b", "a", instance=1)])
 
 
 class TestUnrelated:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -128,6 +129,22 @@ class Candidates:
             draw_key=self.draw_key,
             data_classification=self.data_classification,
             guidelines=self.guidelines,
+        )
+
+
+class EqualCandidatesWarning(UserWarning):
+    """Candidates of one instance have the same text, so that no judge can tell them apart."""
+
+
+def warn_of_equal_candidates(rows: Sequence[Candidates]) -> None:
+    """Warn (:class:`EqualCandidatesWarning`) of instances in which two candidates have the same text."""
+    alike = [row.instance for row in rows if len(set(row.responses)) < len(row.responses)]
+    if alike:
+        warnings.warn(
+            f"in {len(alike)} of {len(rows)} instances (first in {alike[0]}) candidates have the same text: between "
+            "them a judge can only go by the place, and seems to change its mind. Leave one of them out",
+            EqualCandidatesWarning,
+            stacklevel=3,
         )
 
 

@@ -9,7 +9,7 @@ from evenhand.artifacts import comparison_from_artifact
 from evenhand.contests import read_responses
 from evenhand.criteria import Scale
 from evenhand.errors import InvalidInputError
-from evenhand.judging.choices import Candidates, check_choice_rules, choice_prompt
+from evenhand.judging.choices import Candidates, check_choice_rules, choice_prompt, warn_of_equal_candidates
 from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
@@ -65,6 +65,7 @@ class ChoiceMetric(JudgeMetric):
         ]
         for criterion in criteria.values():
             warn_of_left_out_context(criterion, self.given_context_fields())
+        warn_of_equal_candidates(rows)
         return rows, [as_json[id(artifact)] for artifact in artifacts]
 
     def _candidates(

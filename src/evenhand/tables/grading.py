@@ -13,7 +13,13 @@ from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.choices import CHOICE_PROMPTS, Candidates, choice_prompt, unrelated_candidates
+from evenhand.judging.choices import (
+    CHOICE_PROMPTS,
+    Candidates,
+    choice_prompt,
+    unrelated_candidates,
+    warn_of_equal_candidates,
+)
 from evenhand.judging.grading import check_grade_settings
 from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, texts_of, warn_of_left_out_context
 from evenhand.judging.run import RunEstimate
@@ -211,6 +217,7 @@ def grade_scores(
     )
     read = tuple(fields.read(place, row, criterion) for place, row in enumerate(rows))
     warn_of_left_out_context(criterion, fields.context)
+    warn_of_equal_candidates(read)
     judges = tuple(as_judge(item) for item in listed(engine))
     names = _prompts(prompts)
     plan = _Plan(
