@@ -15,6 +15,7 @@ from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.hugging_face import evaluation_module
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.rubric import RubricJudge
 from evenhand.registration import register
 from tests.support.judges import ScriptedJudge
 
@@ -147,6 +148,24 @@ def test_the_module_says_what_it_needs_and_writes_no_file(monkeypatch, tmp_path)
     module.compute(predictions=ANSWERS, question=QUESTIONS)
     assert not list(Path().iterdir())
     assert "stored examples: 0" in repr(module)
+
+
+def test_a_rubric_says_what_any_of_its_criteria_needs():
+    first = {"requirement": "Answers the question.", "context_fields": ["question"]}
+    second = {"requirement": "Is true to the document.", "context_fields": {"text": "document", "question": "question"}}
+    rubric = {"name": "Good answer", "criteria": [first, second, "Is short."]}
+    metric = RubricJudge(
+        rubric=rubric, inference_engine=ScriptedJudge(lambda request: "Yes"), progress=False, journal=None
+    )
+    module = evaluation_module(metric)
+    assert (module.name, list(module.features)) == (
+        "rubric_good_answer",
+        ["predictions", "references", "question", "document"],
+    )
+    scores = module.compute(predictions=ANSWERS, question=QUESTIONS, document=["d"] * 3)
+    assert (scores["good_answer"], scores["num_of_instances"]) == (1.0, 3)
+    fewer = evaluation_module(RubricJudge(rubric=rubric, context_fields=["question"]))
+    assert list(fewer.features) == ["predictions", "references", "question"]
 
 
 def test_columns_that_the_judge_is_not_shown_are_task_data():

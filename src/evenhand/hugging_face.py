@@ -8,12 +8,14 @@ from typing import Any
 import datasets
 import evaluate
 
-from evenhand.artifacts import context_mapping, load_criteria_artifact
+from evenhand.checklist_artifacts import load_checklist
+from evenhand.criteria import Checklist
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.judging.instances import REFERENCE_FIELDS, text_of
 from evenhand.metrics.base import JudgeMetric
+from evenhand.metrics.checklist import ChecklistJudge
 from evenhand.registration import register
-from evenhand.unitxt_bases import EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
+from evenhand.unitxt_bases import Criteria, EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
 
 USAGE = """
 Args:
@@ -154,10 +156,7 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
 
 def needed_columns(metric: JudgeMetric) -> list[str]:
     """The task data that the judge is shown beside the response, references aside."""
-    fields = metric.context_fields
-    if fields is None and metric.criteria is not None:
-        fields = load_criteria_artifact(metric.criteria).context_fields
-    names = list(context_mapping(fields).values()) if fields else []
+    names = metric.shown_fields()
     names += [metric.criteria_field] if metric.criteria is None and metric.criteria_field else []
     return list(dict.fromkeys(name.partition("/")[0] for name in names if name not in REFERENCE_FIELDS))
 
@@ -165,9 +164,8 @@ def needed_columns(metric: JudgeMetric) -> list[str]:
 def _name_of(metric: JudgeMetric) -> str:
     """Such as ``direct_clarity``: two modules of a combination need two names."""
     kind = metric.__type__.removesuffix("_judge")
-    if metric.criteria is None:
-        return kind
-    return f"{kind}_{load_criteria_artifact(metric.criteria).name.lower().replace(' ', '_')}"
+    judged = metric.judged_name()
+    return f"{kind}_{judged.lower().replace(' ', '_')}" if judged else kind
 
 
 def _listed(name: str, column: object) -> list[Any]:

@@ -248,6 +248,22 @@ class JudgeMetric(MapReduceMetric):
         """The metric's own context fields; None when the criterion's count."""
         return None if self.context_fields is None else context_mapping(self.context_fields)
 
+    def judged_name(self) -> str:
+        """The name of what is judged; empty where instances name their own."""
+        return "" if self.criteria is None else load_criteria_artifact(self.criteria).name
+
+    def shown_fields(self) -> list[str]:
+        """The task data fields that the judge is shown beside the response, as far as they are known before the data.
+
+        Those of the metric, or else of what is judged.
+        """
+        own = self.given_context_fields()
+        if own is not None:
+            return list(own.values())
+        if self.criteria is None:
+            return []
+        return list(context_mapping(load_criteria_artifact(self.criteria).context_fields).values())
+
     def response_of(self, given: EvaluationInput, prediction_field: Union[str, None], row: int) -> Any:
         """The prediction, or the task data field that the criterion names when no predictions were given."""
         prediction, _, task_data = given

@@ -128,6 +128,17 @@ class RubricJudge(AssessingJudge):
             return ()
         return tuple(dict.fromkeys(criterion.scale for criterion in self.judged_rubric().criteria))
 
+    def judged_name(self) -> str:
+        """The name of the rubric."""
+        return "" if self.rubric is None else str(self.rubric.name)
+
+    def shown_fields(self) -> List[str]:
+        """The task data fields that the judge is shown beside the response, for any of the criteria."""
+        if self.rubric is None or self.context_fields is not None:
+            return super().shown_fields()
+        fields = [field for each in self.judged_rubric().criteria for field in each.context_fields.values()]
+        return list(dict.fromkeys(fields))
+
     def run_options(self) -> Dict[str, Any]:
         """The options of the run, the order of the options among them."""
         as_written = not self.shuffle_options and self.orders == "shuffled"
