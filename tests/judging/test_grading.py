@@ -175,3 +175,32 @@ def test_rules_that_nothing_follows():
         check_grade_settings(cyclic, unrelated_option=True, rules=("mode", None))
     with pytest.raises(InvalidInputError, match="unrelated_option is 'yes'"):
         check_grade_settings(cyclic, unrelated_option="yes", rules=())
+
+
+@pytest.mark.slow
+def test_intervals_over_instances_hold_their_level_with_repeated_draws():
+    """Draws of one instance hang together, so that an interval over draws would be too short."""
+    random = np.random.default_rng(3)
+
+    def instance():
+        liking = 5 * random.random()
+        votes = []
+        for sample in range(2):
+            row = []
+            for turn in range(3):
+                weights = np.array([np.exp(liking), 1.0, 1.0])
+                weights[turn] *= 2
+                row.append(int(random.choice(3, p=weights / weights.sum())))
+            votes += votes_of(row, sample=sample)
+        return votes
+
+    truth = grade([instance() for _ in range(5000)], "j")
+    held = {"grade_score": 0, "chance_corrected": 0}
+    for _ in range(200):
+        found = grade([instance() for _ in range(40)], "j")
+        for name in held:
+            interval = getattr(found, name)
+            held[name] += interval.low <= getattr(truth, name).estimate <= interval.high
+    # The standard error of 95 % of 200 is 1.5 points.
+    for count in held.values():
+        assert 0.905 <= count / 200 <= 0.995
