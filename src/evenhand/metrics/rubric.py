@@ -56,7 +56,9 @@ class RubricJudge(AssessingJudge):
     The score of an instance is :func:`~evenhand.aggregation.rubric_score` of the options chosen (with
     ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
     is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
-    score would be at its worst and at its best option. All criteria of all instances are asked in one queue.
+    score would be at its worst and at its best option. The score of a criterion is the number that its votes were
+    aggregated to, as in :class:`~evenhand.metrics.direct.DirectJudge`. All criteria of all instances are asked in one
+    queue.
 
     :class:`~evenhand.metrics.base.JudgeMetric` lists the other settings, and
     :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples; ``criteria`` and ``criteria_field`` are not

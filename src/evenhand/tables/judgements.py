@@ -325,7 +325,14 @@ class JudgementTable:
         return "".join(table.to_html() for table in self.text_tables())
 
     def _cell(self, system: str, criterion: str) -> list[Judgement]:
-        return [item for item in self.judgements if item.system == system and item.criterion == criterion]
+        return self._cells.get((system, criterion), [])
+
+    @cached_property
+    def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
+        cells: dict[tuple[str, str], list[Judgement]] = {}
+        for item in self.judgements:
+            cells.setdefault((item.system, item.criterion), []).append(item)
+        return cells
 
     def _records(self, *, votes: bool) -> Iterable[dict[str, Any]]:
         for judgement in self.judgements:
