@@ -8,14 +8,11 @@ from typing import Any
 import datasets
 import evaluate
 
-from evenhand.checklist_artifacts import load_checklist
-from evenhand.criteria import Checklist
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.judging.instances import REFERENCE_FIELDS, text_of
 from evenhand.metrics.base import JudgeMetric
-from evenhand.metrics.checklist import ChecklistJudge
 from evenhand.registration import register
-from evenhand.unitxt_bases import Criteria, EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
+from evenhand.unitxt_bases import EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
 
 USAGE = """
 Args:

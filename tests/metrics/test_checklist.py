@@ -12,6 +12,7 @@ from unitxt.task import Task
 from evenhand.checklist_artifacts import EvenhandChecklist
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
+from evenhand.hugging_face import evaluation_module
 from evenhand.judging.settings import NoLogprobsWarning
 from evenhand.metrics.checklist import ChecklistJudge
 from evenhand.registration import register
@@ -656,3 +657,22 @@ def test_a_group_asks_what_the_whole_asked():
         rows = [{"topic": "odd" if row % 2 else "even"} for row in range(6)]
         recipe(metric, rows, group_by=["topic"])
         assert server.seen == 6
+
+
+def test_as_a_module_of_hugging_face():
+    module = evaluation_module(
+        "metrics.evenhand.checklist.batch[checklist=checklists.evenhand.summary,"
+        "inference_engine=engines.evenhand.baseline,progress=False]"
+    )
+    assert module.name == "checklist_summary"
+    assert "document" in module.features
+    with pytest.raises(InvalidInputError, match="document"):
+        module.compute(predictions=["It is Paris."])
+    scores = module.compute(predictions=["It is Paris."], document=["Paris is a town."])
+    assert scores["score_name"] == "summary"
+    of_rows = evaluation_module(
+        "metrics.evenhand.checklist.batch[checklist_field=checks,inference_engine=engines.evenhand.baseline,"
+        "progress=False]"
+    )
+    assert of_rows.name == "checklist"
+    assert of_rows.compute(predictions=["It is Paris."], checks=[["Is it a town?"]])["items"][0]["asked"] == 1

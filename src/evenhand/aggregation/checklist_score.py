@@ -204,7 +204,9 @@ def possible_scores(
         UnknownRuleError: If ``primary`` names no score.
     """
     judged = [_possible_answers(verdict) for verdict in verdicts]
-    confidences = [possible_confidences(verdict, rules=rules) for verdict in verdicts]
+    confidences: list[tuple[float | None, float | None]] = [(None, None)] * len(verdicts)
+    if primary == "normalized_score":
+        confidences = [possible_confidences(verdict, rules=rules) for verdict in verdicts]
     _check_lengths(len(checklist.items), {"verdicts": verdicts})
     needed = {item.name: item.prerequisites for item in checklist.items}
     limits = []

@@ -106,6 +106,17 @@ class ChecklistJudge(JudgeMetric):
         """Every item is a yes/no question."""
         return ("binary",)
 
+    def judged_name(self) -> str:
+        """The name of the checklist; empty where instances have their own."""
+        return "" if self.checklist is None else load_checklist(self.checklist).name
+
+    def shown_fields(self) -> list[str]:
+        """The task data fields that are shown, and the one that holds each instance's checklist."""
+        fields = self.given_context_fields()
+        if fields is None and self.checklist is not None:
+            fields = load_checklist(self.checklist).context_fields
+        return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
+
     def checking(self) -> Checking:
         """How the checklist is put to the judges, checked."""
         options = {name: getattr(self, name) for name in CHECKLIST_OPTIONS}
