@@ -1,0 +1,162 @@
+"""What many checked responses come to, worked by hand."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.aggregation import VoteRules, aggregate
+from evenhand.checklists import ChecklistResult, report_checklists
+from evenhand.criteria import Checklist, ChecklistItem
+from evenhand.votes import Usage, Vote
+
+INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
+
+
+def checklist_of(*questions, name="l", **fields):
+    return Checklist(
+        name=name,
+        items=tuple(
+            each if isinstance(each, ChecklistItem) else ChecklistItem(question=each, na=True) for each in questions
+        ),
+        **fields,
+    )
+
+
+def result(checklist, *answers, metric="pass", reasks=0):
+    verdicts = [
+        aggregate(
+            [
+                Vote(
+                    judge_id="a",
+                    order=(0, 1, 2),
+                    selected_index=INDEX[answer],
+                    na=answer == "na",
+                    unscored_reason="empty" if answer is None else None,
+                    usage=Usage(calls=1),
+                    reasks=reasks,
+                )
+            ],
+            item.model_copy(update={"na": True}).as_criterion(),
+        )
+        for item, answer in zip(checklist.items, answers, strict=True)
+    ]
+    return ChecklistResult.of(checklist, verdicts, metric, VoteRules())
+
+
+ABC = checklist_of(
+    ChecklistItem(name="a", question="A?", weight=3, category="x"),
+    ChecklistItem(name="b", question="B?", weight=1),
+    ChecklistItem(name="c", question="C?", weight=0, category="x"),
+)
+
+
+def test_means_shares_and_counts():
+    # 2 of 3; 1 of 2 with an NA; nothing answered; all NA
+    results = [
+        result(ABC, "yes", "no", "yes"),
+        result(ABC, "no", "yes", "na"),
+        result(ABC, None, None, None, reasks=1),
+        result(ABC, "na", "na", "na"),
+    ]
+    report = report_checklists(results)
+    assert report.pass_rate.estimate == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert report.macro_pass_rate == report.pass_rate
+    assert report.micro_pass_rate.estimate == pytest.approx(3 / 5)
+    assert report.weighted_score.estimate == pytest.approx((3 / 4 + 1 / 4) / 2)
+    assert report.scaled_score_1_5.estimate == pytest.approx(1 + 4 * report.pass_rate.estimate)
+    assert report.answered_share.estimate == pytest.approx(9 / 12)
+    # nine answers; three that were missing, and asked about again
+    assert report.parse_rate.estimate == pytest.approx(9 / 15)
+    assert (report.num_instances, report.num_unscored, report.num_na, report.num_partial) == (4, 1, 1, 0)
+    assert (report.answered, report.na, report.unanswered, report.reasks) == (5, 4, 3, 3)
+    assert dict(report.unanswered_reasons) == dict(report.unscored_votes) == {"empty": 3}
+    assert report.usage.calls == 12
+    assert report.positional_bias is None
+    # the response to which nothing applies has no bounds: (2/3 + 1/2 + 0) / 3 and (2/3 + 1/2 + 1) / 3
+    assert report.score_if_unscored_0 == pytest.approx((2 / 3 + 1 / 2) / 3)
+    assert report.score_if_unscored_1 == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    x, ungrouped = report.categories
+    assert (x.category, x.answered, x.pass_rate.estimate) == ("x", 3, pytest.approx(2 / 3))
+    assert (ungrouped.category, ungrouped.pass_rate.estimate) == ("ungrouped", 0.5)
+
+
+def test_a_score_that_stands_in_is_counted():
+    weightless = checklist_of(ChecklistItem(name="c", question="C?", weight=0))
+    found = result(weightless, "yes", metric="weighted")
+    assert (found.primary_metric, found.score.primary_score) == ("pass", 1.0)
+    assert found.weighted_score_reason == "the total weight of the answered items is 0"
+    assert result(weightless, None, metric="weighted").weighted_score_reason == "no item is answered"
+    assert report_checklists([found]).num_other_metric == 1
+    assert report_checklists([result(ABC, "yes", "no", "no", metric="weighted")]).num_other_metric == 0
+
+
+def test_questions_are_grouped_where_they_recur():
+    first, second = checklist_of("Is it short?", "Is it kind?"), checklist_of("Is it true?", "Is  it short?", name="m")
+    report = report_checklists([result(first, "yes", "no"), result(second, "no", "no"), result(first, None, "yes")])
+    found = {item.label: (item.asked, item.yes, item.no, item.unanswered) for item in report.items}
+    assert found == {"Is it short?": (3, 1, 1, 1), "Is it kind?": (2, 1, 1, 0), "Is it true?": (1, 0, 1, 0)}
+
+
+def test_names_stand_for_questions_where_they_tell_them_apart():
+    named = checklist_of(ChecklistItem(name="short", question="Is it short?"), "Is it kind?")
+    assert [item.label for item in report_checklists([result(named, "yes", "no")]).items] == ["short", "Is it kind?"]
+    other = checklist_of(ChecklistItem(name="short", question="Is it brief?"), name="m")
+    report = report_checklists([result(named, "yes", "no"), result(other, "yes")])
+    assert [item.label for item in report.items] == ["Is it short?", "Is it kind?", "Is it brief?"]
+
+
+def test_which_questions_tell_responses_apart():
+    # a and b go together; c is passed by all, d by none
+    four = checklist_of("A?", "B?", "C?", "D?")
+    rows = [("yes", "yes", "yes", "no")] * 10 + [("no", "no", "yes", "no")] * 10 + [("yes", "no", "yes", "no")]
+    a, b, c, d = report_checklists([result(four, *row) for row in rows]).items
+    assert a.discrimination.low > 0
+    assert b.discrimination.low > 0
+    assert (a.finding, b.finding, c.finding, d.finding) == (None, None, "all pass", "all fail")
+    assert c.discrimination is d.discrimination is None
+
+
+def test_nothing_at_all():
+    report = report_checklists([])
+    assert (report.num_instances, report.pass_rate, report.items, report.categories) == (0, None, (), ())
+    nothing = report_checklists([result(ABC, None, None, None)])
+    assert nothing.items[0].finding == "no answer"
+
+
+ROWS = st.lists(st.tuples(*[st.sampled_from(["yes", "no", "na", None])] * 3), min_size=1, max_size=6)
+
+
+@settings(deadline=None, max_examples=20)
+@given(ROWS, st.randoms())
+def test_the_order_of_responses_and_items_does_not_matter(rows, random):
+    before = report_checklists([result(ABC, *row) for row in rows])
+    places = [0, 1, 2]
+    random.shuffle(places)
+    shuffled_list = ABC.model_copy(update={"items": tuple(ABC.items[place] for place in places)})
+    shuffled_rows = [tuple(row[place] for place in places) for row in rows]
+    random.shuffle(shuffled_rows)
+    after = report_checklists([result(shuffled_list, *row) for row in shuffled_rows])
+    for name in ("pass_rate", "micro_pass_rate", "weighted_score", "answered_share"):
+        one, other = getattr(before, name), getattr(after, name)
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high), abs=1e-7)
+    assert {(item.label, item.yes, item.no) for item in before.items} == {
+        (item.label, item.yes, item.no) for item in after.items
+    }
+    assert before.unanswered == after.unanswered
+
+
+@settings(deadline=None, max_examples=20)
+@given(ROWS)
+def test_missing_answers_can_only_make_the_score_what_the_bounds_say(rows):
+    report = report_checklists([result(ABC, *row) for row in rows])
+    filled = {
+        answer: report_checklists([result(ABC, *(each or answer for each in row)) for row in rows])
+        for answer in ("no", "yes")
+    }
+    for bound, answer in ((report.score_if_unscored_0, "no"), (report.score_if_unscored_1, "yes")):
+        score = filled[answer].primary_score
+        assert (bound is None) == (score is None)
+        if score is not None:
+            assert bound == pytest.approx(score.estimate)
