@@ -33,7 +33,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.engine == BASELINE:
         print(
             "No engine was given, so the judge is the embedded baseline: text statistics without a model. "
-            "It shows how evenhand works, not how good an answer is."
+            "It shows how evenhand works, not how good an answer is. It never reads a question, so that it answers all "
+            "questions of the checklist alike."
         )
     rows, how = load_rows(), run_options(options)
     RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
