@@ -164,6 +164,17 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked():
     assert (overall["good_answer_num_unscored"], overall["good_answer_score_if_unscored_0"]) == (1, 0.5)
 
 
+def test_a_rubric_that_does_not_apply_says_so():
+    engine = ScriptedJudge(lambda request: "N/A")
+    instances, overall = compute(metric(engine), ["one"])
+    assert math.isnan(instances[0]["score"])
+    assert instances[0]["good_answer_na"] is True
+    assert "good_answer_unscored_reason" not in instances[0]
+    assert (overall["good_answer_num_na"], overall["good_answer_num_unscored"]) == (1, 0)
+    # under "zero" there is a score: 0 / 4
+    assert compute(metric(engine, na_strategy="zero"), ["one"])[0][0]["score"] == 0.0
+
+
 def test_options_are_shuffled_and_the_order_is_in_the_scores():
     engine = ScriptedJudge(lambda request: request.presentation.labels[0])
     responses = [f"response {number}" for number in range(120)]
@@ -380,6 +391,13 @@ def test_a_rubric_in_every_form(tmp_path):
     expected = compute(metric())[1]
     for given in (document, str(path), json.dumps(document), Path(path)):
         assert compute(metric(rubric=given))[1] == expected
+
+
+def test_a_file_in_the_brackets_of_an_id(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\ncriteria:\n  - Is polite.\n", encoding="utf-8")
+    built = fetch_artifact(f"metrics.evenhand.rubric[rubric={path},inference_engine=engines.evenhand.baseline]")[0]
+    assert built.judged_rubric().criteria[0].name == "is_polite"
 
 
 def test_it_is_copied_and_written_as_unitxt_does():

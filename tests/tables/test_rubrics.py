@@ -80,6 +80,7 @@ def test_a_row_of_data_carries_the_rubric_score(table):
         ("birch", 0, 0.25),
         ("birch", 1, None),
     }
+    assert {row["rubric_unscored_reason"] for row in rows} == {None, "missing_response"}
     assert "rubric_score" in table.to_pandas().columns
 
 

@@ -350,7 +350,8 @@ class JudgementTable:
                 "gold": judgement.gold,
             }
             if judgement.system in self.rubric_results:
-                record["rubric_score"] = self.rubric_results[judgement.system][judgement.instance].score
+                result = self.rubric_results[judgement.system][judgement.instance]
+                record |= {"rubric_score": result.score, "rubric_unscored_reason": result.unscored_reason}
             if votes:
                 record["votes"] = [vote_record(vote) for vote in verdict.votes]
             yield record
