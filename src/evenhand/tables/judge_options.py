@@ -93,8 +93,8 @@ class Assessing:
             run = {**RUBRIC_DEFAULTS, **run}
         shuffled = options.get("shuffle_options")
         _check_switch("shuffle_options", shuffled)
-        if shuffled is not None and (shuffled or run.get("orders") == "shuffled"):
-            run["orders"] = _orders(run.get("orders", "given"), shuffled=shuffled)
+        if shuffled is not None:
+            run["orders"] = _orders(options.get("orders"), shuffled=shuffled)
         given: dict[str, Any] = {name: value for name, value in options.items() if name in cls.__dataclass_fields__}
         _check_switch("auto_na_option", given.setdefault("auto_na_option", rubric))
         if not isinstance(given.get("guidelines", ""), str):
@@ -158,11 +158,15 @@ class Assessing:
         return {**shared, "calls": self.calls, "length_penalty": penalty}
 
 
-def _orders(given: str, *, shuffled: bool) -> str:
-    """The order of options that ``shuffle_options`` and ``orders`` come to."""
-    if shuffled:
-        return "shuffled" if given == "given" else given
-    return "given"
+def _orders(given: str | None, *, shuffled: bool) -> str:
+    """The order of options that ``shuffle_options`` and ``orders`` come to.
+
+    Raises:
+        InvalidInputError: If they contradict each other.
+    """
+    if given is not None and (given == "shuffled") != shuffled and (shuffled or given == "shuffled"):
+        raise InvalidInputError(f"shuffle_options is {shuffled!r} and orders is {given!r}; drop one of the two")
+    return given or ("shuffled" if shuffled else "given")
 
 
 def _check_switch(name: str, value: object) -> None:

@@ -1,0 +1,60 @@
+"""The options of ``judge`` beside those of a run: which go with what, and what they come to."""
+
+import pytest
+
+from evenhand.aggregation import LengthPenalty
+from evenhand.errors import InvalidInputError
+from evenhand.judging.settings import DEFAULTS
+from evenhand.tables.judge_options import FOR_RUBRICS, RUBRIC_DEFAULTS, Assessing
+
+
+def options(*, rubric, **given):
+    return Assessing.from_options(given, rubric=rubric)
+
+
+def test_a_rubric_has_defaults_of_its_own_and_criteria_those_of_a_run():
+    assessing, run = options(rubric=True)
+    assert (assessing.auto_na_option, run) == (True, RUBRIC_DEFAULTS)
+    assessing, run = options(rubric=False)
+    assert (assessing, run) == (Assessing(), {})
+    _, run = options(rubric=True, flow="two_step", check_positional_bias=True, samples=3)
+    assert run == {"flow": "two_step", "check_positional_bias": True, "orders": "shuffled", "samples": 3}
+
+
+@pytest.mark.parametrize(
+    ("rubric", "given", "orders"),
+    [
+        (True, {}, "shuffled"),
+        (False, {}, "given"),
+        (True, {"shuffle_options": False}, "given"),
+        (False, {"shuffle_options": True}, "shuffled"),
+        (True, {"orders": "cyclic"}, "cyclic"),
+        (True, {"orders": "cyclic", "shuffle_options": False}, "cyclic"),
+        (False, {"orders": "shuffled", "shuffle_options": True}, "shuffled"),
+    ],
+)
+def test_the_order_of_the_options(rubric, given, orders):
+    _, run = options(rubric=rubric, **given)
+    assert {**DEFAULTS, **run}["orders"] == orders
+
+
+@pytest.mark.parametrize("given", [("cyclic", True), ("given", True), ("shuffled", False)])
+def test_orders_that_contradict_are_refused(given):
+    orders, shuffled = given
+    with pytest.raises(InvalidInputError, match="drop one of the two"):
+        options(rubric=True, orders=orders, shuffle_options=shuffled)
+
+
+@pytest.mark.parametrize("name", FOR_RUBRICS)
+def test_what_is_for_a_rubric_does_not_go_with_criteria(name):
+    with pytest.raises(InvalidInputError, match=f"{name} is for a rubric"):
+        options(rubric=False, **{name: None})
+
+
+def test_what_a_table_repeats():
+    assessing, _ = options(rubric=True, calls="per_item", length_penalty={"max_cap": 9000}, guidelines="Be strict.")
+    assert assessing.length_penalty == LengthPenalty(max_cap=9000)
+    parameters = assessing.parameters(rubric=True)
+    assert parameters["length_penalty"]["max_cap"] == 9000
+    assert (parameters["calls"], parameters["guidelines"], parameters["examples"]) == ("per_item", "Be strict.", 0)
+    assert "calls" not in Assessing().parameters(rubric=False)
