@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.aggregation import aggregate
 from evenhand.engines.simulated import SimulatedEngine, quality_from_context
 from evenhand.judge_reliability import Asked
-from evenhand.judge_reliability.asked import FIRST, SECOND, TIE
+from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.question import Question, comparison_criterion
 from evenhand.votes import Vote
 
@@ -20,7 +20,7 @@ CRITERION = comparison_criterion("better", "Which response is better?")
 ADVANTAGE = 1.0
 KINDS = list(product((ADVANTAGE, 0.0, -ADVANTAGE), ((99, 199), (99, 99), (199, 99))))
 ORDERS = ((0, 1), (1, 0))
-LABELS = {1: FIRST, 0: TIE, -1: SECOND}
+LABELS = {1: FIRST, 0: NEITHER, -1: SECOND}
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Simulation:
         first, second = self.chances.T
         primacy, recency = first * (1 - second), (1 - first) * second
         alike = (self.chances**2 + (1 - self.chances) ** 2).mean()
-        wanted = np.array([{FIRST: 1.0, SECOND: 0.0, TIE: np.nan}[LABELS[int(np.sign(kind[0]))]] for kind in KINDS])
+        wanted = np.array([{FIRST: 1.0, SECOND: 0.0, NEITHER: np.nan}[LABELS[int(np.sign(kind[0]))]] for kind in KINDS])
         right = np.where(np.isnan(wanted)[:, None], 0, np.where(wanted[:, None] == 1, self.chances, 1 - self.chances))
         return {
             "position consistency": 1 - (primacy + recency).mean(),

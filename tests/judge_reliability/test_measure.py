@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from evenhand.aggregation import aggregate
 from evenhand.judge_reliability import Asked
-from evenhand.judge_reliability.asked import FIRST, NOT_APPLICABLE, SECOND, TIE
+from evenhand.judge_reliability.asked import FIRST, NEITHER, NOT_APPLICABLE, SECOND
 from evenhand.question import comparison_criterion
 from evenhand.recorded import Undefined
 from evenhand.votes import Usage
@@ -98,7 +98,7 @@ def test_twice_the_length_by_hand():
 
 
 def test_people_by_hand():
-    said = [("A", "A", FIRST), ("A", "B", FIRST), ("T", "T", TIE), ("B", "B", FIRST), ("A", None, FIRST)]
+    said = [("A", "A", FIRST), ("A", "B", FIRST), ("T", "T", NEITHER), ("B", "B", FIRST), ("A", None, FIRST)]
     questions = [comparison([pair], place, label=label) for place, (*pair, label) in enumerate(said)]
     found = report([*questions, comparison([("A", "A")], 9)]).people
     assert (found.num_labels, found.num_compared) == (5, 5)
@@ -106,15 +106,15 @@ def test_people_by_hand():
     assert found.vote_accuracy.estimate == pytest.approx(6 / 9)
     assert found.all_orders_right.estimate == pytest.approx(2 / 4)
     # Verdicts: first, a tie where the orders disagree, tie, second, first.
-    truth, judged = [FIRST, FIRST, TIE, FIRST, FIRST], [FIRST, TIE, TIE, SECOND, FIRST]
+    truth, judged = [FIRST, FIRST, NEITHER, FIRST, FIRST], [FIRST, NEITHER, NEITHER, SECOND, FIRST]
     assert found.verdict_accuracy.estimate == pytest.approx(3 / 5)
     assert found.cohen_kappa.estimate == pytest.approx(cohen_kappa_score(truth, judged))
-    order = [SECOND, TIE, FIRST]
+    order = [SECOND, NEITHER, FIRST]
     weighted = cohen_kappa_score(truth, judged, labels=order, weights="quadratic")
     assert found.quadratic_weighted_kappa.estimate == pytest.approx(weighted)
     assert found.labels == ("first", "second", "tie", "unscored")
     matrix = np.array(found.confusion_matrix)
-    assert (matrix[:3, :3] == confusion_matrix(truth, judged, labels=[FIRST, SECOND, TIE])).all()
+    assert (matrix[:3, :3] == confusion_matrix(truth, judged, labels=[FIRST, SECOND, NEITHER])).all()
     assert matrix[3].tolist() == [1, 0, 0, 0]
 
 
@@ -137,7 +137,7 @@ def test_confidences_by_hand():
 def test_grades_count_by_their_side():
     graded = comparison_criterion("better", "Which?", graded=True)
     sides = [categories(graded).of_option(index) for index in range(5)]
-    assert sides == [FIRST, FIRST, TIE, SECOND, SECOND]
+    assert sides == [FIRST, FIRST, NEITHER, SECOND, SECOND]
     labels = graded.labels
     found = report([asked(graded, [(labels[0], labels[1])]), asked(graded, [(labels[0], labels[4])], 1)], graded)
     assert (found.position.n_consistent, found.position.n_primacy) == (1, 1)
@@ -179,7 +179,7 @@ def test_what_was_not_asked_has_a_reason():
 SAID = st.sampled_from(["A", "B", "T", None])
 DRAWS = st.lists(st.tuples(SAID, SAID), min_size=1, max_size=3)
 QUESTIONS = st.lists(
-    st.tuples(DRAWS, st.integers(0, 3), st.sampled_from([FIRST, SECOND, TIE, None]), st.integers(0, 40)),
+    st.tuples(DRAWS, st.integers(0, 3), st.sampled_from([FIRST, SECOND, NEITHER, None]), st.integers(0, 40)),
     min_size=1,
     max_size=8,
 )
@@ -227,7 +227,7 @@ def test_the_order_of_the_questions_changes_nothing(drawn, random):
 
 
 def test_people_and_a_judge_without_ties():
-    questions = [comparison([("A", "A")], place, criterion=PLAIN, label=TIE) for place in range(4)]
+    questions = [comparison([("A", "A")], place, criterion=PLAIN, label=NEITHER) for place in range(4)]
     found = report(questions, PLAIN).people
     assert (found.num_compared, found.verdict_accuracy.estimate) == (4, 0.0)
-    assert found.confusion_matrix[TIE] == (4, 0, 0, 0)
+    assert found.confusion_matrix[NEITHER] == (4, 0, 0, 0)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.judge_reliability import findings
-from evenhand.judge_reliability.asked import FIRST, SECOND, TIE
+from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.judge_reliability.words import WIDE
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report
 
@@ -99,7 +99,7 @@ def test_length_with_ties():
 def test_replies_people_and_options():
     questions = [comparison([("A", "A")], place, label=FIRST) for place in range(90)]
     questions += [comparison([("A", "B")], 90 + place, label=SECOND) for place in range(5)]
-    questions += [comparison([(None, None)], 95 + place, label=TIE, reason="refusal") for place in range(5)]
+    questions += [comparison([(None, None)], 95 + place, label=NEITHER, reason="refusal") for place in range(5)]
     said = said_of(report(questions))
     assert said["replies"].startswith("95 % [")
     assert "10 of 200 votes select nothing: 10 refusal (5 % [" in said["replies"]
@@ -140,7 +140,7 @@ QUESTIONS = st.lists(
     st.tuples(
         st.lists(st.tuples(SAID, SAID), min_size=1, max_size=3),
         st.integers(0, 3),
-        st.sampled_from([FIRST, SECOND, TIE, None]),
+        st.sampled_from([FIRST, SECOND, NEITHER, None]),
         st.integers(0, 40),
     ),
     min_size=1,

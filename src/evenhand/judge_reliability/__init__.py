@@ -3,7 +3,7 @@
 Read :func:`criterion_reliability` first; :func:`findings` says in words what the numbers mean.
 """
 
-from evenhand.judge_reliability.asked import SIDES, Asked, Categories
+from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Categories
 from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen, choice_reliability
 from evenhand.judge_reliability.measure import criterion_reliability
 from evenhand.judge_reliability.people import agreement_of_judges
@@ -19,7 +19,10 @@ from evenhand.judge_reliability.report import (
 from evenhand.judge_reliability.words import NO_NUMBER, Finding, finding_on_choices, findings, findings_on_judges
 
 __all__ = [
+    "FIRST",
+    "NEITHER",
     "NO_NUMBER",
+    "SECOND",
     "SIDES",
     "AgreementWithPeople",
     "Asked",

@@ -17,8 +17,9 @@ from evenhand.votes import Verdict, Vote
 IntArray = NDArray[np.int64]
 Order = tuple[int, ...]
 
-FIRST, SECOND, TIE, NOT_APPLICABLE = range(4)
-SIDES = ("first", "second", "tie")
+FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
+SIDES = ("first", "second")
+TIE_LABEL = "tie"
 SIDE_VALUES = (1.0, 0.0, 0.5)
 
 
@@ -65,9 +66,12 @@ class Categories:
 
     Attributes:
         criterion: Whose options are voted on.
+        sides: What the first and the second response of a comparison are called, where all comparisons are between the
+            same two.
     """
 
     criterion: Criterion
+    sides: tuple[str, str] = SIDES
 
     @property
     def compares(self) -> bool:
@@ -80,9 +84,10 @@ class Categories:
         if not self.compares:
             return Scale.of(self.criterion)
         na = self.criterion.na_index
+        named = (*self.sides, TIE_LABEL)
         return Scale(
             ordinal=True,
-            labels=SIDES if na is None else (*SIDES, self.criterion.labels[na]),
+            labels=named if na is None else (*named, self.criterion.labels[na]),
             levels=(2, 0, 1) if na is None else (2, 0, 1, None),
             values=SIDE_VALUES if na is None else (*SIDE_VALUES, None),
         )
@@ -97,7 +102,7 @@ class Categories:
         else:
             values = {index: 1 - place / (len(ranked) - 1) for place, index in enumerate(ranked)}
         sides = {
-            index: TIE if abs(value - 0.5) < 1e-9 else FIRST if value > 0.5 else SECOND
+            index: NEITHER if abs(value - 0.5) < 1e-9 else FIRST if value > 0.5 else SECOND
             for index, value in values.items()
         }
         return {**sides, **{index: NOT_APPLICABLE for index, option in enumerate(options) if option.na}}
@@ -116,7 +121,7 @@ class Categories:
         """The category that a verdict selects; None for none."""
         index = verdict.selected_index
         if index is None:
-            return TIE if self.compares and verdict.aggregated_value == 0.5 else None
+            return NEITHER if self.compares and verdict.aggregated_value == 0.5 else None
         return self.of_option(index)
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.asked import (
     FIRST,
+    NEITHER,
     SECOND,
-    TIE,
+    SIDES,
     Asked,
     Categories,
     draws_of_prompts,
@@ -40,8 +41,8 @@ from evenhand.statistics import (
 )
 from evenhand.votes import Vote, total_usage
 
-SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
-PREFERENCES = {FIRST: 1.0, SECOND: -1.0, TIE: 0.0}
+SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
+PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
 
 
 def criterion_reliability(
@@ -50,6 +51,7 @@ def criterion_reliability(
     criterion: Criterion,
     *,
     num_missing: int = 0,
+    sides: tuple[str, str] = SIDES,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -65,6 +67,7 @@ def criterion_reliability(
         asked: The questions with the votes on them.
         criterion: Whose options were voted on.
         num_missing: Questions that were not put for want of a response.
+        sides: What the two systems are called, where there are only two.
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of these draws.
@@ -84,7 +87,7 @@ def criterion_reliability(
         >>> report.repetition.reason
         'no prompt was drawn twice: set samples to 3 or more'
     """
-    categories = Categories(criterion)
+    categories = Categories(criterion, sides)
     drawing = Drawing(level=level, resamples=resamples, seed=seed)
     people = agreement_with_people(asked, categories, **drawing)
     return CriterionReliability(
@@ -229,7 +232,7 @@ def _verbosity(
         else None,
         shown_first=_places(votes),
         clusters=[question.instance for question, _ in votes],
-        ties="davidson" if TIE in sides else "half",
+        ties="davidson" if NEITHER in sides else "half",
         level=level,
     )
     return found if found.reason is None else Undefined(found.reason)

@@ -57,8 +57,8 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
             "unrelated candidate",
             "LLM score",
             "choice score",
-            f"Grade Score [{first.level:.0%}]",
-            f"corrected [{first.level:.0%}]",
+            f"Grade Score [{100 * first.level:g}%]",
+            f"corrected [{100 * first.level:g}%]",
             "answered",
             "n",
         ),
@@ -94,7 +94,7 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
             f"{act} on {first.criterion!r}: {format_count(first.num_questions)} questions on "
             f"{format_count(first.num_instances)} instances, {format_count(first.num_samples)} draw(s) of each prompt"
         ),
-        headers=(f"measure [{first.level:.0%}]", *(result.judge_id for result in results)),
+        headers=(f"measure [{100 * first.level:g}%]", *(result.judge_id for result in results)),
         rows=shown,
         notes=tuple(note for result in results for note in _notes(result, named=len(results) > 1)),
     )
@@ -196,6 +196,11 @@ def _verbosity(result: CriterionReliability) -> str:
     return format_share(result.verbosity.win_probability_at_double.interval)
 
 
+def _slope(result: CriterionReliability) -> str:
+    found = None if isinstance(result.verbosity, Undefined) else result.verbosity.slope.interval
+    return format_interval(found, signed=True)
+
+
 def _fixed_verbosity(result: CriterionReliability) -> str:
     if isinstance(result.verbosity_given_people, Undefined):
         return MISSING
@@ -257,6 +262,7 @@ _MEASURES: dict[str, Cell] = {
     "Grade Score": _grade_score,
     "  corrected for chance": _corrected,
     "wins at twice the length": _verbosity,
+    "  log-odds for each e-fold": _slope,
     "  people's preference held fixed": _fixed_verbosity,
     "verdicts as people": _people("verdict_accuracy", share=True),
     "  single votes": _people("vote_accuracy", share=True),
@@ -292,7 +298,7 @@ def _flips_table(results: Sequence[CriterionReliability]) -> TextTable:
         rows.append((label, *cells))
     return TextTable(
         title=f"How often an option of {results[0].criterion!r} is abandoned in another order",
-        headers=(f"option [{results[0].level:.0%}]", *(result.judge_id for result in results)),
+        headers=(f"option [{100 * results[0].level:g}%]", *(result.judge_id for result in results)),
         rows=tuple(rows),
     )
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability import (
+    FIRST,
+    NEITHER,
+    SECOND,
     SIDES,
     Asked,
     Categories,
@@ -49,11 +52,13 @@ class Cases:
         criterion: Whose options were voted on.
         rules: How a judge's own votes become its verdict.
         cases: The questions.
+        sides: What the two systems are called, where there are only two.
     """
 
     criterion: Criterion
     rules: VoteRules
     cases: tuple[Case, ...]
+    sides: tuple[str, str] = SIDES
 
     def asked(self, judge_id: str) -> list[Asked]:
         """The questions with the votes of one judge, and what these come to alone."""
@@ -89,7 +94,8 @@ def cases_of_judgements(table: JudgementTable, rules: VoteRules) -> list[Cases]:
 
 def cases_of_contests(table: WinrateTable, rules: VoteRules) -> Cases:
     """The contests of a table."""
-    return Cases(table.criterion, rules, tuple(_comparison(entry) for entry in table.contests))
+    sides = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
+    return Cases(table.criterion, rules, tuple(_comparison(entry) for entry in table.contests), (sides[0], sides[1]))
 
 
 def choices_of(table: GradeTable) -> list[ChoiceReliability]:
@@ -112,7 +118,7 @@ def _assessment(judgement: Judgement, criterion: Criterion) -> Case:
 
 def _comparison(entry: ContestEntry) -> Case:
     contest, (first, second) = entry.contest, entry.lengths
-    sides = dict(zip((contest.first, contest.second, TIE), range(len(SIDES)), strict=True))
+    sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
     return Case(
         contest.instance,
         contest.verdict,
@@ -128,7 +134,7 @@ def reports_on(
     results: list[CriterionReliability] = []
     agreements: list[JudgesAgreement] = []
     for each in cases:
-        categories = Categories(each.criterion)
+        categories = Categories(each.criterion, each.sides)
         asked = {judge: each.asked(judge) for judge in judges}
         results += [
             criterion_reliability(
@@ -136,6 +142,7 @@ def reports_on(
                 questions,
                 each.criterion,
                 num_missing=each.num_missing,
+                sides=each.sides,
                 level=level,
                 resamples=resamples,
                 seed=seed,
