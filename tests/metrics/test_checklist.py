@@ -331,6 +331,25 @@ def test_a_panel_and_its_rule():
     assert answers_of(scores) == ["no", "no", "no"]
 
 
+def test_what_a_panel_says_about_itself():
+    """On answer-0 the judges agree, on answer-1 one of three differs on the first question."""
+
+    def judge(name):
+        def reply(request):
+            differs = name == "c" and request.items[0].question.responses[0] == "answer-1"
+            return sheet("No" if differs else "Yes", "No", "Yes")
+
+        return ScriptedJudge(reply, name=name)
+
+    instances, overall = checked([judge("a"), judge("b"), judge("c")], "answer-0", "answer-1")
+    assert [item["agreement"] for item in instances[1]["items"]] == pytest.approx([2 / 3, 1, 1])
+    # five verdicts on which all agree, and one on which two of three do
+    assert overall["agreement"] == pytest.approx((5 + 2 / 3) / 6)
+    assert overall["agreement_ci_low"] < overall["agreement"] < overall["agreement_ci_high"]
+    assert all(item["panel"] for item in overall["items"])
+    assert "panel" not in checked(scripted(sheet("Yes", "No", "Yes")))[1]["items"][0]
+
+
 def test_without_log_probabilities_the_share_of_yes_among_the_draws():
     # 4 draws: polite yes yes yes no, short no, true yes
     engine = ScriptedJudge(lambda request: sheet("No" if request.sample == 3 else "Yes", "No", "Yes"))

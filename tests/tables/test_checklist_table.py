@@ -234,6 +234,8 @@ def test_rescored_without_a_call():
     assert kind.reports["alder"].primary_score.estimate == pytest.approx(90 / 100)
     assert kind.parameters["primary_metric"] == "weighted"
     assert sum(len(judge.requests) for judge in panel) == 2
+    assert found.panels("alder").keys() == {"polite", "short", "greets"}
+    assert check(rows=[ROWS[0]], response_field="alder").panels("alder") == {}
     for rules, message in (
         ({"primary_metric": "wieghted"}, "Did you mean 'weighted'"),
         ({"aggregation": "median"}, "median"),

@@ -10,6 +10,7 @@ from evenhand.checklists.checking import (
     CheckMode,
     Subject,
 )
+from evenhand.checklists.panels import item_panels
 from evenhand.checklists.report import CategoryReport, ChecklistReport, ItemReport, report_checklists
 from evenhand.checklists.result import ChecklistResult, Metric
 
@@ -24,5 +25,6 @@ __all__ = [
     "ItemReport",
     "Metric",
     "Subject",
+    "item_panels",
     "report_checklists",
 ]

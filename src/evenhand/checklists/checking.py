@@ -235,7 +235,7 @@ def _settings(given: Mapping[str, Any], run_options: Mapping[str, Any]) -> RunSe
         logprobs=TOP_LOGPROBS if given["use_logprobs"] else 0,
         prompt=prompt or ours,
     )
-    asking.flow.check_prompt(sheet=mode == "batch")
+    asking.flow.check_prompt("check" if mode == "batch" else "assess", sheet=mode == "batch")
     return asking
 
 

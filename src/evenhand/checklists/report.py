@@ -93,6 +93,8 @@ class ChecklistReport:
         answered_share: Items with an answer, NA being one, / all items.
         parse_rate: The share of the replies on items that named an answer; a reply that led to a re-ask did not.
         positional_bias: Where items or options were shown in several orders, how often the answer was not the same.
+        agreement: The mean share of the votes on an item that equal its verdict, over items with more than one vote.
+        spread: The mean standard deviation of repeated draws; None without them.
         score_if_unscored_0: The mean primary score if every missing answer had been no.
         score_if_unscored_1: The same with yes.
         answered: Items answered yes or no.
@@ -120,6 +122,8 @@ class ChecklistReport:
     answered_share: Interval | None
     parse_rate: Interval | None
     positional_bias: Interval | None
+    agreement: Interval | None
+    spread: Interval | None
     score_if_unscored_0: float | None
     score_if_unscored_1: float | None
     answered: int
@@ -139,7 +143,7 @@ class ChecklistReport:
 
 
 SCORES = ("primary_score", "pass_rate", "weighted_score", "normalized_score")
-RATES = ("micro_pass_rate", "answered_share", "parse_rate", "positional_bias")
+RATES = ("micro_pass_rate", "answered_share", "parse_rate", "positional_bias", "agreement")
 
 
 def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95, seed: int = 0) -> ChecklistReport:
@@ -154,8 +158,8 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
     scores = mean_intervals(_columns(table, len(SCORES)), level=level)
     scaled = _columns([[_number(result.score.scaled_score_1_5)] for result in results], 1)
     counts = [_counts(result) for result in results]
-    shares = _ratios([[share[0] for share in row] for row in counts], [[share[1] for share in row] for row in counts])
-    rates = ratio_intervals(*shares, level=level)
+    rates = ratio_intervals(*_shares(counts, len(RATES)), level=level)
+    spreads = [_sum_and_count([item.verdict.spread for item in result.items]) for result in results]
     bounds = [result.bounds for result in results if result.bounds is not None]
     votes = [vote for result in results for item in result.items for vote in item.verdict.votes]
     unanswered = [item.reason for result in results for item in result.items if item.answer is None]
@@ -167,6 +171,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         num_other_metric=sum(result.primary_metric not in {None, result.asked_metric} for result in results),
         **dict(zip(SCORES, scores, strict=True)),
         **dict(zip(RATES, rates, strict=True)),
+        spread=ratio_intervals(*_shares([[each] for each in spreads], 1), level=level, bounds=(0.0, 0.5))[0],
         scaled_score_1_5=mean_intervals(scaled, level=level, bounds=(1.0, 5.0))[0],
         score_if_unscored_0=_mean([low for low, _ in bounds]),
         score_if_unscored_1=_mean([high for _, high in bounds]),
@@ -191,8 +196,15 @@ def _columns(rows: Sequence[Sequence[float]], width: int) -> FloatArray:
     return np.array(rows, dtype=float).reshape(len(rows), width)
 
 
-def _ratios(numerators: Sequence[Sequence[float]], denominators: Sequence[Sequence[float]]) -> tuple[FloatArray, ...]:
-    return _columns(numerators, len(RATES)), _columns(denominators, len(RATES))
+def _shares(counts: Sequence[Sequence[tuple[float, float]]], width: int) -> tuple[FloatArray, FloatArray]:
+    """Numerators and denominators, each (n_results, n_shares)."""
+    table = np.array(counts, dtype=float).reshape(len(counts), width, 2)
+    return table[:, :, 0], table[:, :, 1]
+
+
+def _sum_and_count(values: Sequence[float | None]) -> tuple[float, float]:
+    known = [value for value in values if value is not None]
+    return float(sum(known)), float(len(known))
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -203,7 +215,7 @@ def _counted(reasons: Sequence[str | None]) -> Mapping[str, int]:
     return MappingProxyType(dict(sorted(Counter(reason for reason in reasons if reason is not None).items())))
 
 
-def _counts(result: ChecklistResult) -> tuple[tuple[int, int], ...]:
+def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
     """Numerator and denominator of each of :data:`RATES`."""
     score = result.score
     replied = [vote for item in result.items for vote in item.verdict.votes if vote.unscored_reason not in NO_REPLY]
@@ -213,6 +225,7 @@ def _counts(result: ChecklistResult) -> tuple[tuple[int, int], ...]:
         (score.answered + score.na, len(result.items)),
         (sum(map(_named, replied)), sum(1 + vote.reasks for vote in replied)),
         (checked.count(False), len(checked) - checked.count(None)),
+        _sum_and_count([item.verdict.agreement for item in result.items if len(item.verdict.votes) > 1]),
     )
 
 

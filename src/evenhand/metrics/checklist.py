@@ -10,6 +10,7 @@ from evenhand.checklists import (
     Checking,
     ChecklistResult,
     Subject,
+    item_panels,
     report_checklists,
 )
 from evenhand.criteria import Checklist, Scale
@@ -184,7 +185,8 @@ class ChecklistJudge(JudgeMetric):
         """The global scores: those of the instances with intervals, and what each question tells."""
         results = [intermediate.result for intermediate in intermediates]
         report = report_checklists(results, level=self.confidence_level, seed=self.seed)
-        scores = global_scores(report, results, with_intervals=self.return_confidence_interval)
+        panels = item_panels(results, self.rules(), samples=self.samples, level=self.confidence_level, seed=self.seed)
+        scores = global_scores(report, results, panels, with_intervals=self.return_confidence_interval)
         return _named(scores, intermediates[0])
 
     def _subject(self, row: int, given: EvaluationInput, checklist: Checklist) -> Union[Subject, None]:

@@ -1,15 +1,25 @@
 """The scores of a checklist under the names that unitxt shows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
 from evenhand.metrics.base import interval_scores, usage_scores
+from evenhand.panel import PanelReport
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
-_OF_ALL = (*_OF_INSTANCE, "macro_pass_rate", "micro_pass_rate", "answered_share", "parse_rate", "positional_bias")
+_OF_ALL = (
+    *_OF_INSTANCE,
+    "macro_pass_rate",
+    "micro_pass_rate",
+    "answered_share",
+    "parse_rate",
+    "positional_bias",
+    "agreement",
+    "spread",
+)
 _COUNTS = ("num_unscored", "num_partial", "num_na", "num_other_metric", "reasks")
 _BOUNDS = ("", "_ci_low", "_ci_high")
 
@@ -59,9 +69,13 @@ def item_record(result: ItemResult) -> Dict[str, Any]:
 
 
 def global_scores(
-    report: ChecklistReport, results: Sequence[ChecklistResult], *, with_intervals: bool
+    report: ChecklistReport,
+    results: Sequence[ChecklistResult],
+    panels: Mapping[str, PanelReport],
+    *,
+    with_intervals: bool,
 ) -> Dict[str, Any]:
-    """The global scores."""
+    """The global scores; what the votes say about the judges stands with each item."""
     scores: Dict[str, Any] = {}
     for name in _OF_ALL:
         interval = getattr(report, name)
@@ -82,6 +96,9 @@ def global_scores(
         for each in report.categories
     }
     scores["items"] = [_report_record(item, with_intervals=with_intervals) for item in report.items]
+    named = zip(scores["items"], results[0].checklist.items, strict=False) if panels else ()
+    for record, item in named:
+        record["panel"] = panels[item.name].scores(with_intervals=with_intervals)
     return scores
 
 

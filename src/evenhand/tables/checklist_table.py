@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules
-from evenhand.checklists import ChecklistReport, ChecklistResult, Metric, report_checklists
+from evenhand.checklists import ChecklistReport, ChecklistResult, Metric, item_panels, report_checklists
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.tables.checklist_report import checklist_tables
@@ -101,6 +102,19 @@ class ChecklistTable:
             hits.append(float(sum(gold == judged for gold, judged in pairs)))
             compared.append(float(len(pairs)))
         return ratio_intervals(hits, compared, level=self.parameters["level"])[0]
+
+    def panels(self, system: str) -> Mapping[str, PanelReport]:
+        """Item name -> what the votes on a system's responses say about the judges.
+
+        Empty where one judge was asked once, and where the rows have different checklists.
+        """
+        return item_panels(
+            [result for _, result in self._of_system(system)],
+            VoteRules.from_parameters(self.parameters),
+            samples=self.parameters["grid"]["samples"],
+            level=self.parameters["level"],
+            seed=self.parameters["seed"],
+        )
 
     def rescore(self, *, primary_metric: str | None = None, **rules: Unpack[Rules]) -> Self:
         """The same votes under another primary metric or other rules, without a call.
