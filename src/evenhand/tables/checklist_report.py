@@ -13,7 +13,7 @@ from evenhand.statistics import Interval
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 
 MOST_QUESTIONS = 40
-_LONGEST_LABEL = 60
+_LONGEST_LABEL = 44
 _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
@@ -92,15 +92,14 @@ def _differs(name: str, scores: Iterable[Mapping[str, Interval | None]]) -> bool
 
 def _questions_table(report: ChecklistReport, parameters: Mapping[str, Any]) -> TextTable:
     """One system: every question with what it tells."""
-    headers = ("question", "category", "weight", f"pass rate [{_level(parameters)}]", "yes", "no", "NA", "unanswered")
+    headers = ("question", "category", f"pass rate [{_level(parameters)}]", "yes", "no", "NA", "unanswered")
     rows = [
         (
             _shortened(item.label),
             item.category,
-            "" if item.weight is None else f"{item.weight:g}",
             format_interval(item.pass_rate),
             *(format_count(count) for count in (item.yes, item.no, item.na, item.unanswered)),
-            item.finding if item.discrimination is None and item.finding else format_interval(item.discrimination),
+            _finding(item) or format_interval(item.discrimination),
         )
         for item in report.items[:MOST_QUESTIONS]
     ]
