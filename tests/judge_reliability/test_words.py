@@ -72,6 +72,10 @@ def test_repeated_draws():
         "the values drawn for one prompt have a standard deviation of 0.000 [0.000"
     )
     assert said["preference for a place"] == "no number: none of 300 pairs of votes changes with the order"
+    # The limit is that of no flip in 100 instances.
+    assert said["option flips"] == (
+        "no option is abandoned in another order; of 'Response A', selected 300 times, the data leave open up to 3 %"
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from evenhand import ReliabilityReport, judge, reliability, winrates
-from evenhand.criteria import yes_no_criterion
+from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
@@ -15,7 +15,11 @@ from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer
 
 BETTER = comparison_criterion("better", "Which response is better?", allow_ties=True)
+PLAIN = comparison_criterion("better", "Which response is better?")
 CITES = yes_no_criterion("cites", "Does the response cite a source?")
+UNVALUED = Criterion(
+    name="topic", description="What is it about?", options=(Option(label="Cats"), Option(label="Dogs")), scale="nominal"
+)
 ROWS = [
     {
         "a": f"answer {place}" + "." * place,
@@ -257,6 +261,12 @@ def test_the_budget_is_for_all_runs_together():
         ({"stop_early": True}, "the agreement of draws is measured"),
         ({"judge_weights": [1.0]}, "belongs to panels"),
         ({"aggregation": "mean"}, "belongs to panels"),
+        ({"allow_ties": True, "criteria": [PLAIN], "response_field": None}, "leave these out"),
+        ({"scale": "grade"}, "scale is 'grade'"),
+        ({"allow_ties": True, "criteria": [CITES], "systems": None}, "belong to comparisons"),
+        ({"resamples": 0}, "whole number from 1"),
+        ({"prompts": [], "unrelated_option": True}, "name a prompt"),
+        ({"unrelated_option": True, "criteria": [CITES], "systems": None}, "best of several systems"),
         ({"systems": ["a"]}, "at least two"),
         ({"systems": ["a", "z"]}, "'z'"),
         ({"prompts": ["best"]}, "prompts names 'best'"),
@@ -269,6 +279,16 @@ def test_what_cannot_be_used_is_named_before_the_first_call(changes, message):
     with pytest.raises((InvalidInputError, UnknownRuleError), match=message):
         report(engine, **changes)
     assert engine.requests == []
+
+
+@pytest.mark.filterwarnings("ignore:the criterion 'topic' gives no value")
+def test_options_without_values_have_flips_and_no_spread():
+    found = report(criteria=[BETTER, UNVALUED], samples=3).of("topic")
+    assert [each.flips.flip_rate.estimate for each in found.flips] == [1.0, 1.0]
+    assert found.repetition.pair_agreement.estimate == 1.0
+    assert isinstance(found.spread, Undefined)
+    with pytest.raises(InvalidInputError, match=r"\['topic'\] have options without one"):
+        report(criteria=[BETTER, UNVALUED], confidences=True)
 
 
 def test_prompts_need_systems():

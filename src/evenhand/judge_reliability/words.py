@@ -177,6 +177,12 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
         return NO_NUMBER + "no option was selected in a question scored in two orders"
     rate, worst = max(known, key=lambda found: found[0].estimate)
     unused = [each.label for each in flips if each.flips.flip_rate is None]
+    if rate.estimate == 0:
+        rate, least = max(known, key=lambda found: found[0].high)
+        return (
+            f"no option is abandoned in another order; of {least.label!r}, selected {least.flips.n_selected:,} times, "
+            f"the data leave open up to {percent(rate.high)}"
+        )
     text = (
         f"{worst.label!r} is abandoned most: another order selects something else in {percent_interval(rate)} of the "
         f"{worst.flips.n_selected:,} times that some order selects it"

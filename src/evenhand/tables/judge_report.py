@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Unpack, cast, overload
 
 import evenhand
-from evenhand.aggregation import VoteRules
 from evenhand.artifacts import load_any_criterion, load_comparison
 from evenhand.contests.tournament import remaining
 from evenhand.criteria import Criterion
@@ -138,7 +137,8 @@ def reliability(
         confidences: Ask for log-probabilities, and measure whether they are calibrated; needs people's labels.
         prompts: Ask for the best of all systems with these prompts too (``select``, ``evaluate_first``,
             ``avoid_order_bias``, ``grade``, or ``all``), and report the Grade Score under each. With three systems or
-            more that is done in any case, with ``evaluate_first``; of two the orders say it without further calls.
+            more that is done in any case, with ``evaluate_first``, unless this is ``()``; of two the orders say it
+            without further calls.
         unrelated_option: Ask for the best of all a second time, with a response to another row among them.
         resamples: Draws for the intervals of kappa and alpha.
         split: Which split of a ``DatasetDict``.
@@ -154,7 +154,13 @@ def reliability(
     judges = tuple(as_judge(item) for item in listed(engine))
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
     _check_subjects(assessed, compared, response_field, systems)
-    settings = _checked_settings(options, (*assessed, *compared))
+    _check_resamples(resamples)
+    if not compared and (allow_ties or scale != "choice"):
+        raise InvalidInputError(
+            f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
+            "them out"
+        )
+    settings = _checked_settings(options, (*assessed, *compared), confidences=confidences)
     gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
     plan = _Plan(
         rows=rows,
@@ -164,6 +170,7 @@ def reliability(
         response_field=response_field,
         systems=systems,
         shared={"context_fields": context_fields, "reference_field": reference_field},
+        offered={"allow_ties": allow_ties, "scale": scale},
         gold=gold,
         options={**options, **({"scoring": "expected"} if confidences else {})},
         settings=settings,
@@ -188,6 +195,7 @@ class _Plan:
     response_field: str | Sequence[str] | None
     systems: Sequence[str] | None
     shared: Mapping[str, Any]
+    offered: Mapping[str, Any]
     gold: Mapping[str, str]
     options: Mapping[str, Any]
     settings: RunSettings
@@ -221,7 +229,7 @@ class _Plan:
 
     def report(self, *, confidences: bool) -> ReliabilityReport:
         """Ask, one run after the other within one budget, and report."""
-        rules = VoteRules(on_position_bias=self.settings.rules.on_position_bias)
+        rules = self.settings.rules
         cases: list[Cases] = []
         choices: list[ChoiceReliability] = []
         votes: list[Vote] = []
@@ -260,8 +268,8 @@ class _Plan:
 
     def _compare(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
         run: Callable[..., Any] = winrates
-        columns = {**self.shared, "gold_field": self.gold.get(criterion.name)}
-        return run(self.rows, self.systems, criterion, list(self.judges), **columns, **options, **more)
+        given = {**self.shared, **self.offered, "gold_field": self.gold.get(criterion.name), **options, **more}
+        return run(self.rows, self.systems, criterion, list(self.judges), **given)
 
     def _choose(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
         run: Callable[..., Any] = grade_scores
@@ -278,6 +286,7 @@ class _Plan:
             "criteria": [each.model_dump(mode="json") for each in (*self.assessed, *self.compared)],
             **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
             "gold_fields": dict(self.gold),
+            **self.offered,
             "confidences": confidences,
             "prompts": list(self.prompts),
             "unrelated_option": self.unrelated_option,
@@ -319,20 +328,34 @@ def _check_subjects(
             raise InvalidInputError(f"{name} is {given!r}, but no criterion needs it; leave it out, or give {kind}")
 
 
+def _check_resamples(resamples: object) -> None:
+    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
+        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
+
+
 def _choice_prompts(
     prompts: str | Sequence[str] | None, systems: Sequence[str] | None, *, unrelated_option: bool
 ) -> tuple[str, ...]:
     """The prompts that ask for the best of all systems; none where nobody wants to know."""
+    if not systems and (prompts is not None or unrelated_option):
+        raise InvalidInputError(
+            f"prompts={prompts!r} and unrelated_option={unrelated_option!r} ask for the best of several systems; name "
+            "these with systems=[…], or leave both out"
+        )
     if prompts is None:
         return ("evaluate_first",) if unrelated_option or len(systems or ()) > 2 else ()
-    if not systems:
-        raise InvalidInputError(
-            f"prompts is {prompts!r}, and they ask for the best of several systems; name these with systems=[…]"
-        )
+    if not prompts and unrelated_option:
+        raise InvalidInputError(f"unrelated_option is True, but prompts is {prompts!r}; name a prompt, or 'all'")
     return tuple(CHOICE_PROMPTS) if prompts == "all" else (prompts,) if isinstance(prompts, str) else tuple(prompts)
 
 
-def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion]) -> RunSettings:
+def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion], *, confidences: bool) -> RunSettings:
+    without = [criterion.name for criterion in criteria if not criterion.has_values]
+    if confidences and without:
+        raise InvalidInputError(
+            f"confidences=True needs a value in [0, 1] for each option, as scoring='expected' does, and the criteria "
+            f"{without!r} have options without one: give them values, or leave confidences out"
+        )
     if options.get("stop_early"):
         raise InvalidInputError(
             "stop_early=True leaves out draws because of what the others say, and the agreement of draws is measured "
