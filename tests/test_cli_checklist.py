@@ -148,3 +148,11 @@ def test_either_a_checklist_or_a_column(jsonl, capsys):
     with pytest.raises(SystemExit):
         main(["checklist", str(jsonl), *ENGINE, "--response", "answer"])
     assert "--checklist" in capsys.readouterr().err
+
+
+def test_the_demo_has_a_checklist_part(capsys):
+    assert main(["demo", "--no-progress", "--flow", "one_step"]) == 0
+    out = capsys.readouterr().out
+    for piece in ("Checked by the checklist 'demo'", "agrees_with_reference", "Pass rate of each category"):
+        assert piece in out
+    assert "answers all questions of the checklist alike" in out

@@ -1,7 +1,7 @@
 """What an item counts: its prerequisites, its confidence, and what missing answers could change."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.aggregation import (
@@ -202,6 +202,7 @@ def scored(answers, weights, needed, primary="pass_rate"):
 SCORES = ("pass_rate", "weighted_score", "normalized_score", "yes", "no", "na", "unanswered")
 
 
+@settings(deadline=None)
 @given(answered(), st.randoms())
 def test_the_order_of_the_items_does_not_matter(given_answers, random):
     checklist, verdicts, _ = scored(*given_answers)
@@ -214,6 +215,7 @@ def test_the_order_of_the_items_does_not_matter(given_answers, random):
         assert getattr(after, name) == pytest.approx(getattr(before, name))
 
 
+@settings(deadline=None)
 @given(answered())
 def test_names_do_not_matter(given_answers):
     checklist, verdicts, _ = scored(*given_answers)
@@ -233,6 +235,7 @@ def test_names_do_not_matter(given_answers):
     assert checklist_scores(verdicts, renamed) == checklist_scores(verdicts, checklist)
 
 
+@settings(deadline=None)
 @given(answered())
 def test_an_unanswered_item_changes_no_score(given_answers):
     answers, weights, needed = given_answers
@@ -244,6 +247,7 @@ def test_an_unanswered_item_changes_no_score(given_answers):
     assert after.unanswered == before.unanswered + 1
 
 
+@settings(deadline=None)
 @given(answered(), st.sampled_from(["pass_rate", "weighted_score", "normalized_score"]))
 def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers, primary):
     checklist, verdicts, _ = scored(*given_answers)
@@ -254,6 +258,7 @@ def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers
         assert limits[0] - 1e-9 <= own <= limits[1] + 1e-9
 
 
+@settings(deadline=None)
 @given(answered())
 def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_answers):
     checklist, verdicts, _ = scored(*given_answers)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -63,6 +63,7 @@ def test_bad_input():
         item_rest_correlations([[1, 0]], level=2)
 
 
+@settings(deadline=None)
 @given(arrays.arrays(float, (6, 3), elements=st.sampled_from([0.0, 1.0, NAN])))
 def test_the_order_of_rows_and_items_does_not_matter(table):
     forward = item_rest_correlations(table, resamples=50)

@@ -13,7 +13,7 @@ from evenhand.statistics import Interval
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 
 MOST_QUESTIONS = 40
-_LONGEST_LABEL = 44
+_LONGEST_LABEL = 38
 _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
