@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, cast, overload
 
-import evenhand
 from evenhand.artifacts import load_any_criterion, load_comparison
-from evenhand.contests.tournament import remaining
 from evenhand.criteria import Criterion
-from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import ChoiceReliability
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
-from evenhand.tables.assessing import judge, listed
-from evenhand.tables.comparing import winrates
-from evenhand.tables.grade_table import GradeTable
-from evenhand.tables.grading import grade_scores
-from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.reliability_cases import Cases, cases_of_contests, cases_of_judgements, choices_of, reports_on
+from evenhand.tables.assessing import listed
+from evenhand.tables.reliability_plan import OF_PANELS, ReliabilityPlan
 from evenhand.tables.reliability_report import ReliabilityReport
-from evenhand.tables.rows import Row, read_rows
-from evenhand.tables.winrate_table import WinrateTable
-from evenhand.votes import Vote
-
-OF_PANELS = ("aggregation", "judge_weights")
-
-NOT_OF_CHOICES = (
-    "check_positional_bias",
-    "orders",
-    "shuffles",
-    "flow",
-    "prompt",
-    "scoring",
-    "min_mass",
-    "on_position_bias",
-    *OF_PANELS,
-)
-"""Options that a Grade Score has of its own, or not at all."""
+from evenhand.tables.rows import read_rows
 
 
 @overload
@@ -162,7 +136,7 @@ def reliability(
         )
     settings = _checked_settings(options, (*assessed, *compared), confidences=confidences)
     gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
-    plan = _Plan(
+    plan = ReliabilityPlan(
         rows=rows,
         judges=judges,
         assessed=assessed,
@@ -182,117 +156,6 @@ def reliability(
         return plan.estimate()
     plan.check()
     return plan.report(confidences=confidences)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is asked, checked before the first call."""
-
-    rows: Sequence[Row]
-    judges: tuple[JudgeEngine, ...]
-    assessed: tuple[Criterion, ...]
-    compared: tuple[Criterion, ...]
-    response_field: str | Sequence[str] | None
-    systems: Sequence[str] | None
-    shared: Mapping[str, Any]
-    offered: Mapping[str, Any]
-    gold: Mapping[str, str]
-    options: Mapping[str, Any]
-    settings: RunSettings
-    prompts: tuple[str, ...]
-    unrelated_option: bool
-    resamples: int
-
-    def check(self) -> None:
-        """What a later run cannot use is an error before the first one; a single run checks by itself."""
-        if bool(self.assessed) + len(self.compared) * (2 if self.prompts else 1) > 1:
-            self.estimate()
-
-    def estimate(self) -> RunEstimate:
-        """Calls, tokens and cost of all runs; what cannot be used is an error."""
-        parts: list[RunEstimate] = []
-        if self.assessed:
-            parts.append(self._assess(self.options, dry_run=True))
-        for criterion in self.compared:
-            parts.append(self._compare(criterion, self.options, dry_run=True))
-            if self.prompts:
-                parts.append(self._choose(criterion, self.options, dry_run=True))
-        costs = [part.cost for part in parts if part.cost is not None]
-        return RunEstimate(
-            votes=sum(part.votes for part in parts),
-            calls=sum(part.calls for part in parts),
-            cached=sum(part.cached for part in parts),
-            prompt_tokens=sum(part.prompt_tokens for part in parts),
-            completion_tokens=sum(part.completion_tokens for part in parts),
-            cost=sum(costs) if costs else None,
-        )
-
-    def report(self, *, confidences: bool) -> ReliabilityReport:
-        """Ask, one run after the other within one budget, and report."""
-        rules = self.settings.rules
-        cases: list[Cases] = []
-        choices: list[ChoiceReliability] = []
-        votes: list[Vote] = []
-        if self.assessed:
-            judged: JudgementTable = self._assess(self.options)
-            cases += cases_of_judgements(judged, rules)
-            votes += [vote for each in judged.judgements for vote in each.verdict.votes]
-        for criterion in self.compared:
-            compared: WinrateTable = self._compare(criterion, self._left(votes))
-            cases.append(cases_of_contests(compared, rules))
-            votes += [vote for entry in compared.contests for vote in entry.contest.verdict.votes]
-            if self.prompts:
-                graded: GradeTable = self._choose(criterion, self._left(votes))
-                choices += choices_of(graded)
-                votes += [vote for instance in graded.instances for vote in instance.votes]
-        results, agreements = reports_on(
-            cases,
-            [each.judge_id for each in self.judges],
-            level=self.settings.level,
-            resamples=self.resamples,
-            seed=self.settings.seed,
-        )
-        return ReliabilityReport(results, tuple(choices), agreements, self._parameters(confidences=confidences))
-
-    def _left(self, votes: Sequence[Vote]) -> dict[str, Any]:
-        """The options with what is left of the budget."""
-        left = remaining(self.settings.limits, votes)
-        return {**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost}
-
-    def _assess(self, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - a table, or an estimate
-        own = {criterion.name for criterion in self.assessed}
-        gold = {name: column for name, column in self.gold.items() if name in own}
-        run: Callable[..., Any] = judge
-        columns = {**self.shared, "response_field": self.response_field, "gold_fields": gold}
-        return run(self.rows, list(self.assessed), list(self.judges), **columns, **options, **more)
-
-    def _compare(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
-        run: Callable[..., Any] = winrates
-        given = {**self.shared, **self.offered, "gold_field": self.gold.get(criterion.name), **options, **more}
-        return run(self.rows, self.systems, criterion, list(self.judges), **given)
-
-    def _choose(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
-        run: Callable[..., Any] = grade_scores
-        asked = {"prompts": self.prompts, "unrelated_option": self.unrelated_option, **self.shared}
-        given = {name: value for name, value in options.items() if name not in NOT_OF_CHOICES}
-        return run(self.rows, self.systems, criterion, list(self.judges), **asked, **given, **more)
-
-    def _parameters(self, *, confidences: bool) -> dict[str, Any]:
-        columns = {"response_field": self.response_field, "systems": self.systems, **self.shared}
-        return {
-            "evenhand_version": evenhand.__version__,
-            "judges": [each.judge_id for each in self.judges],
-            "n": len(self.rows),
-            "criteria": [each.model_dump(mode="json") for each in (*self.assessed, *self.compared)],
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
-            "gold_fields": dict(self.gold),
-            **self.offered,
-            "confidences": confidences,
-            "prompts": list(self.prompts),
-            "unrelated_option": self.unrelated_option,
-            "resamples": self.resamples,
-            **self.settings.parameters(),
-        }
 
 
 def _sorted_criteria(
