@@ -15,7 +15,7 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, run_votes
 from evenhand.prompts import PLACEHOLDERS, load_prompt, nonce_for, render_prompt, undeclared_placeholders
-from evenhand.question import Example, Question, comparison_criterion
+from evenhand.question import Example, Question, choice_criterion, comparison_criterion
 from evenhand.tables import judge
 from tests.support.judges import ScriptedJudge, chooses
 
@@ -357,7 +357,41 @@ def test_a_prompt_of_the_users_own_is_filled_fenced_and_told_how_to_reply(flow, 
 )
 def test_a_prompt_of_the_users_own_that_cannot_be_filled_is_refused(prompt, sheet, message):
     with pytest.raises(InvalidPromptError, match=message):
-        Flow(prompt=prompt).check_prompt(sheet=sheet)
+        Flow(prompt=prompt).check_prompt("assess", sheet=sheet)
+
+
+OWN_CHOICE = "Which is best? {{ criterion_description }}\n{{ responses }}\n{{ options }}"
+
+
+@pytest.mark.parametrize(("mode", "tag"), [("compare", "response-A"), ("choose", "option-1")])
+def test_a_prompt_of_the_users_own_shows_all_that_is_compared(mode, tag):
+    question = comparison("Hi.", HOSTILE)
+    if mode == "choose":
+        criterion = choice_criterion("better", "Which is more polite?", 2)
+        question = Question(id="1", criterion=criterion, responses=("Hi.", HOSTILE), mode="choose")
+    label = question.criterion.labels[0]
+    sent = ask(question, Flow(name="one_step", prompt=OWN_CHOICE), label=label).sent(0)
+    assert "Which is best? Which is more polite?\n" in sent
+    nonce = re.findall(rf"<{tag}-([0-9a-f]{{8}})>", sent)[0]
+    assert between(sent, f"{tag}-{nonce}") == "Hi."
+    assert HOSTILE in sent
+    with pytest.raises(InvalidPromptError, match=r"names 'response', with which it is not filled"):
+        Flow(prompt="{{ response }}").check_prompt(mode)
+
+
+@pytest.mark.parametrize(
+    ("flow", "mode", "prompt"),
+    [
+        ("one_step", "assess", "best_of_grade"),
+        ("two_step", "assess", "direct_one_step"),
+        ("one_step", "compare", "direct_one_step"),
+        ("one_step", "choose", "best_of_verdict"),
+        ("one_step", "assess", "selection"),
+    ],
+)
+def test_one_of_our_prompts_is_refused_where_it_is_for_something_else(flow, mode, prompt):
+    with pytest.raises(InvalidPromptError, match=f"the prompt '{prompt}' does not fit here"):
+        Flow(name=flow, prompt=prompt).check_prompt(mode)
 
 
 def test_a_prompt_of_the_users_own_is_checked_before_anything_is_asked():

@@ -123,7 +123,7 @@ class TestChoicePrompt:
         ("prompt", "said"),
         [
             ("slect", "Did you mean 'select'"),
-            ("Which is best? {{ response }}", "shows one response"),
+            ("Which is best?", r"A text of your own names \{\{ responses \}\}"),
             ("best_of_verdict", "cannot ask"),
             ("direct_one_step", "cannot ask"),
         ],

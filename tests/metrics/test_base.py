@@ -51,7 +51,6 @@ FIELDS = [
     ({"min_mass": 0.3}, with_rules(min_mass=0.3)),
     ({"stop_early": True}, with_grid(stop_early=True)),
     ({"confidence": None}, with_grid(confidence=None)),
-    ({"prompt": "{{ response }}"}, with_flow(prompt="{{ response }}")),
     ({"on_position_bias": "abstain"}, with_rules(on_position_bias="abstain")),
     (
         {"judge_weights": [1.0, 2.0], "aggregation": "weighted_mean"},
@@ -83,6 +82,13 @@ NOT_OF_A_RUN = {
 """What the metric itself reads; the tests of the metrics show what for."""
 
 
+@pytest.mark.parametrize(
+    ("metric", "prompt"), [(DirectJudge, "{{ response }}"), (PairwiseJudge, "{{ responses }} {{ options }}")]
+)
+def test_a_prompt_reaches_the_run(metric, prompt):
+    assert metric(prompt=prompt).settings() == with_flow(prompt=prompt)
+
+
 @pytest.mark.parametrize("metric", [DirectJudge, PairwiseJudge])
 @pytest.mark.parametrize(("fields", "expected"), FIELDS)
 def test_a_field_of_the_metric_reaches_the_run(metric, fields, expected):
@@ -103,5 +109,6 @@ def test_a_rubric_has_defaults_of_its_own():
 def test_no_field_and_no_option_is_left_out():
     own = set(JudgeMetric.__annotations__)
     tested = {name for fields, _ in FIELDS for name in fields}
+    tested |= {"prompt"}
     assert own - NOT_OF_A_RUN == tested - {"confidence_level"}
     assert {"level" if name == "confidence_level" else name for name in tested} == DEFAULTS.keys()

@@ -258,7 +258,7 @@ def test_every_prompt_is_sent(prompt):
     [
         ({"orders": "both"}, InvalidInputError, "orders='cyclic'"),
         ({"prompt": "sellect"}, InvalidPromptError, "select"),
-        ({"prompt": "Judge {{ response }}"}, InvalidPromptError, "shows one response"),
+        ({"prompt": "Judge {{ response }}"}, InvalidPromptError, "names 'response', with which it is not filled"),
         ({"prompt": "select", "flow": "two_step"}, InvalidPromptError, "one_step"),
         ({"aggregation": "mode"}, InvalidInputError, "that of one judge"),
         ({"stop_early": True}, InvalidInputError, "stop_early"),

@@ -38,8 +38,11 @@ CHOICE_PANEL_RULES: Final = ("mode", "weighted_mode", "unanimous")
 """How a panel's choices become one, the default first."""
 
 
-def choice_prompt(prompt: str | None, flow: FlowName) -> PromptName | None:
-    """The prompt that a name of :data:`CHOICE_PROMPTS` stands for; None where the flow has its own.
+def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
+    """The prompt that a name of :data:`CHOICE_PROMPTS` stands for, or a text of the user's own.
+
+    None where the flow has its own prompt. A text is checked when the run begins
+    (:meth:`~evenhand.judging.flow.Flow.check_prompt`).
 
     Raises:
         InvalidPromptError: If there is no such prompt, or the flow does not ask in one step, as all four do.
@@ -51,11 +54,12 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> PromptName | None:
         return CHOICE_PROMPTS["evaluate_first"] if flow == "one_step" else None
     known: dict[str, PromptName] = dict(CHOICE_PROMPTS)
     known.update({name: name for name in CHOICE_PROMPTS.values()})
+    if "{{" in prompt:
+        return prompt
     if prompt not in known:
         raise InvalidPromptError(
             f"the prompt {prompt[:80]!r} cannot ask for the best of several candidates. "
-            f"{did_you_mean(prompt, CHOICE_PROMPTS)} A text of your own shows one response, and is for direct "
-            "assessment; tell the judge what matters with the criterion's description, or with guidelines"
+            f"{did_you_mean(prompt, CHOICE_PROMPTS)} A text of your own names {{{{ responses }}}}"
         )
     if flow != "one_step":
         raise InvalidPromptError(

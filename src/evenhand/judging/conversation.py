@@ -11,30 +11,18 @@ from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import BudgetExhaustedError, EngineError
 from evenhand.judging.schemas import one_step_schema, selection_schema
 from evenhand.parsing import match_closest_option, option_probabilities
-from evenhand.prompts import OwnStage, PromptName, fill_prompt, nonce_for, render_own_prompt
+from evenhand.prompts import FIRST_PROMPTS, FirstStage, Subject, fill_prompt, nonce_for, render_own_prompt
 from evenhand.question import Mode, Presentation, Question
 from evenhand.votes import Completion, Match, Message, UnscoredReason, Usage, Vote
 
 if TYPE_CHECKING:
     from evenhand.judging.flow import Flow
 
-ASSESSMENT_PROMPTS: Mapping[Mode, PromptName] = {
-    "assess": "direct_assessment",
-    "check": "direct_assessment",
-    "compare": "comparison_assessment",
-    "choose": "best_of_assessment",
-}
-ONE_STEP_PROMPTS: Mapping[Mode, PromptName] = {
-    "assess": "direct_one_step",
-    "check": "direct_one_step",
-    "compare": "comparison_one_step",
-    "choose": "best_of_evaluate_first",
-}
-VERDICT_PROMPTS: Mapping[Mode, PromptName] = {
-    "assess": "direct_verdict",
-    "check": "direct_verdict",
-    "compare": "comparison_verdict",
-    "choose": "best_of_verdict",
+SUBJECTS: Mapping[Mode, Subject] = {
+    "assess": "response",
+    "check": "sheet",
+    "compare": "pair",
+    "choose": "candidates",
 }
 VERDICT_FIRST = frozenset({"best_of_select"})
 """The prompts that ask for the verdict before the reasons."""
@@ -130,7 +118,7 @@ class QuestionConversation(Conversation):
 
     async def _two_step(self) -> None:
         """Assess, then select in the same conversation."""
-        text = self._first_prompt("assessment", ASSESSMENT_PROMPTS)
+        text = self._first_prompt("assessment")
         reply = await self._say("assessment", text)
         if not (reply.text or "").strip():
             self.reason = reason_without_text(reply)
@@ -142,13 +130,13 @@ class QuestionConversation(Conversation):
 
     async def _one_step(self) -> None:
         """Assess and select in one reply."""
-        text = self._first_prompt("one_step", ONE_STEP_PROMPTS)
+        text = self._first_prompt("one_step")
         verdict_first = self.flow.prompt in VERDICT_FIRST
         await self._select("one_step", text, one_step_schema(self.shown.answers, verdict_first=verdict_first))
 
     async def _verdict_only(self) -> None:
         """Select, and say nothing else."""
-        text = self._first_prompt("verdict", VERDICT_PROMPTS)
+        text = self._first_prompt("verdict")
         await self._select("verdict", text, selection_schema(self.shown.answers))
 
     async def _select(self, stage: Stage, text: str, schema: Mapping[str, Any]) -> None:
@@ -192,12 +180,12 @@ class QuestionConversation(Conversation):
         """End without a selection."""
         self.match, self.reason, self.error, self.probabilities = None, reason, error, None
 
-    def _first_prompt(self, stage: OwnStage, ours: Mapping[Mode, PromptName]) -> str:
-        values = self._values()
+    def _first_prompt(self, stage: FirstStage) -> str:
+        values, subject = self._values(), SUBJECTS[self.question.mode]
         own = self.flow.own_prompt
         if own is not None:
-            return render_own_prompt(own, stage, values)
-        return fill_prompt(self.flow.named_prompt or ours[self.question.mode], values)
+            return render_own_prompt(own, subject, stage, values)
+        return fill_prompt(self.flow.named_prompt or FIRST_PROMPTS[subject, stage][0], values)
 
     def _values(self) -> dict[str, object]:
         """What prompts about one question are filled with."""

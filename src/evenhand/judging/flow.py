@@ -8,18 +8,24 @@ that names no option may be asked for again, and what cannot be read is an unsco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast, get_args
 
 from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError, did_you_mean
-from evenhand.judging.conversation import Caller, QuestionConversation
+from evenhand.judging.conversation import SUBJECTS, Caller, QuestionConversation
 from evenhand.judging.sheet import SheetConversation, sheet_items
-from evenhand.prompts import PromptName, check_own_prompt, is_prompt_name
-from evenhand.question import Question, has_plain_answers
+from evenhand.prompts import FirstStage, PromptName, check_first_prompt, is_prompt_name
+from evenhand.question import Mode, Question, has_plain_answers
 from evenhand.votes import Vote
 
 FlowName = Literal["two_step", "one_step", "verdict_only"]
+
+FIRST_STAGES: Final[Mapping[FlowName, FirstStage]] = {
+    "two_step": "assessment",
+    "one_step": "one_step",
+    "verdict_only": "verdict",
+}
 
 TOP_LOGPROBS: Final = 20
 """How many of the likeliest tokens are asked for, where log-probabilities are; servers give no more."""
@@ -57,14 +63,18 @@ class Flow:
         if self.max_reasks < 0:
             raise InvalidInputError(f"max_reasks is {self.max_reasks!r}; it must be 0 or more")
 
-    def check_prompt(self, *, sheet: bool) -> None:
-        """Check the user's own prompt, where there is one, before anything is asked.
+    def check_prompt(self, mode: Mode, *, sheet: bool = False) -> None:
+        """Check the prompt, where one is named or given, before anything is asked.
 
         Raises:
-            InvalidPromptError: If it cannot be filled.
+            InvalidPromptError: If it is for something else, or cannot be filled.
         """
-        if self.own_prompt is not None:
-            check_own_prompt(self.own_prompt, sheet=sheet)
+        if self.prompt is None:
+            return
+        if sheet:
+            check_first_prompt(self.prompt, "sheet", "sheet")
+        else:
+            check_first_prompt(self.prompt, SUBJECTS[mode], FIRST_STAGES[self.name])
 
     @property
     def own_prompt(self) -> str | None:

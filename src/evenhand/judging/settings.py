@@ -262,8 +262,8 @@ class RunSettings:
             )
 
     def _check_prompt(self, questions: Sequence[Question]) -> None:
-        for sheet in {bool(question.sheet) for question in questions}:
-            self.flow.check_prompt(sheet=sheet)
+        for mode, sheet in {(question.mode, bool(question.sheet)) for question in questions}:
+            self.flow.check_prompt(mode, sheet=sheet)
 
     def _warn_of_alike_draws(self, judges: Sequence[JudgeEngine]) -> None:
         for judge in judges:

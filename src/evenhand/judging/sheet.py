@@ -93,7 +93,7 @@ class SheetConversation(Conversation):
         values = self._values(self.items)
         own = self.flow.own_prompt
         if own is not None:
-            return render_own_prompt(own, "sheet", values)
+            return render_own_prompt(own, "sheet", "sheet", values)
         checks = self.items[0].question.mode == "check"
         named: PromptName = "checklist_sheet" if checks else "rubric_sheet"
         return fill_prompt(self.flow.named_prompt or named, values)

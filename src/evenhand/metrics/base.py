@@ -131,7 +131,11 @@ class JudgeMetric(MapReduceMetric):
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
-        self.settings(self.scales())
+        self.check_prompt(self.settings(self.scales()))
+
+    def check_prompt(self, settings: RunSettings) -> None:
+        """Check that the prompt fits what the metric asks."""
+        settings.flow.check_prompt("assess")
 
     @abstractmethod
     def scales(self) -> Sequence[Scale]:

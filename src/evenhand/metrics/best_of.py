@@ -45,6 +45,10 @@ class ChoiceMetric(JudgeMetric):
         """None: the options are the candidates, which have no values."""
         return ()
 
+    def check_prompt(self, settings: RunSettings) -> None:
+        """Check that the prompt is for a choice among candidates."""
+        settings.flow.check_prompt("choose")
+
     def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
         """The run's settings, checked, with the prompt under its full name."""
         settings = super().settings(scales, has_values=has_values)

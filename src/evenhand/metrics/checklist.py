@@ -103,6 +103,10 @@ class ChecklistJudge(JudgeMetric):
             )
         super().verify()
 
+    def check_prompt(self, settings: RunSettings) -> None:
+        """Check that the prompt is for one item, or for all of them at once."""
+        settings.flow.check_prompt("assess", sheet=self.mode == "batch")
+
     def scales(self) -> Sequence[Scale]:
         """Every item is a yes/no question."""
         return ("binary",)

@@ -20,6 +20,7 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.instances import texts_of, warn_of_left_out_context
+from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
 from evenhand.unitxt_bases import Criteria, EvaluationInput
@@ -76,6 +77,10 @@ class PairwiseJudge(JudgeMetric):
         check_reduction(self.reduction, graded=self.graded)
         if self.criteria is not None:
             load_comparison(self.criteria)
+
+    def check_prompt(self, settings: RunSettings) -> None:
+        """Check that the prompt is for a comparison."""
+        settings.flow.check_prompt("compare")
 
     @property
     def graded(self) -> bool:

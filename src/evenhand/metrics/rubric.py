@@ -124,6 +124,10 @@ class RubricJudge(AssessingJudge):
             check_score_names(rubric)
             self.example_pools(rubric.criteria)
 
+    def check_prompt(self, settings: RunSettings) -> None:
+        """Check that the prompt is for one criterion, or for all of them at once."""
+        settings.flow.check_prompt("assess", sheet=self.calls == "per_item")
+
     def scales(self) -> Sequence[Scale]:
         """The scales of the rubric's criteria."""
         if self.rubric is None:

@@ -72,13 +72,39 @@ PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
 }
 """What each template is filled with; a template that names anything else, or leaves one out, is refused."""
 
-OwnStage = Literal["assessment", "one_step", "verdict", "sheet"]
+Subject = Literal["response", "pair", "candidates", "sheet"]
+"""What a prompt is about: one response, two, several of which one is the best, or one response and many questions."""
 
-OWN_PLACEHOLDERS: dict[str, frozenset[str]] = {
-    "question": frozenset({"response", "context", "guidelines", "criterion_name", "criterion_description", "options"}),
+FirstStage = Literal["assessment", "one_step", "verdict", "sheet"]
+
+FIRST_PROMPTS: dict[tuple[Subject, FirstStage], tuple[PromptName, ...]] = {
+    ("response", "assessment"): ("direct_assessment",),
+    ("response", "one_step"): ("direct_one_step", "checklist_item_reasoned"),
+    ("response", "verdict"): ("direct_verdict", "checklist_item"),
+    ("pair", "assessment"): ("comparison_assessment",),
+    ("pair", "one_step"): ("comparison_one_step",),
+    ("pair", "verdict"): ("comparison_verdict",),
+    ("candidates", "assessment"): ("best_of_assessment",),
+    ("candidates", "one_step"): (
+        "best_of_evaluate_first",
+        "best_of_select",
+        "best_of_avoid_order_bias",
+        "best_of_grade",
+    ),
+    ("candidates", "verdict"): ("best_of_verdict",),
+    ("sheet", "sheet"): ("rubric_sheet", "checklist_sheet"),
+}
+"""The prompts with which a judge can be addressed first, the default first."""
+
+_OWN_QUESTION = frozenset({"context", "guidelines", "criterion_name", "criterion_description", "options"})
+
+OWN_PLACEHOLDERS: dict[Subject, frozenset[str]] = {
+    "response": _OWN_QUESTION | {"response"},
+    "pair": _OWN_QUESTION | {"responses"},
+    "candidates": _OWN_QUESTION | {"responses"},
     "sheet": frozenset({"response", "context", "guidelines", "items"}),
 }
-"""What a user's own prompt may name: for one question, and for a sheet of them."""
+"""What a user's own prompt may name; what is judged it must."""
 
 
 def _read_source(name: str) -> str:
@@ -156,13 +182,24 @@ def is_prompt_name(prompt: str) -> bool:
     return prompt in get_args(PromptName)
 
 
-def check_own_prompt(text: str, *, sheet: bool) -> None:
-    """Check a user's own prompt before anything is asked.
+def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None:
+    """Check the name of a prompt, or a user's own text, before anything is asked.
 
     Raises:
-        InvalidPromptError: If it is no template, names what it is not filled with, or leaves out what is judged.
+        InvalidPromptError: If the prompt is for something else; or the text is no template, names what it is not
+            filled with, or leaves out what is judged.
     """
-    accepted = OWN_PLACEHOLDERS["sheet" if sheet else "question"]
+    if not is_prompt_name(prompt):
+        _check_own_prompt(prompt, subject)
+    elif prompt not in FIRST_PROMPTS[subject, stage]:
+        raise InvalidPromptError(
+            f"the prompt {prompt!r} does not fit here, where a judge is asked about a {subject} in the stage "
+            f"{stage!r}; accepted: {', '.join(map(repr, FIRST_PROMPTS[subject, stage]))}, or a text of your own"
+        )
+
+
+def _check_own_prompt(text: str, subject: Subject) -> None:
+    accepted = OWN_PLACEHOLDERS[subject]
     shown = ", ".join(f"{{{{ {name} }}}}" for name in sorted(accepted))
     try:
         found = _placeholders_in(text)
@@ -178,27 +215,28 @@ def check_own_prompt(text: str, *, sheet: bool) -> None:
             f"the prompt {text[:80]!r} is neither the name of a prompt nor a text with placeholders; the text of a "
             f"prompt may name {shown}; the names are {', '.join(get_args(PromptName))}"
         )
-    for needed in ("response", "items") if sheet else ("response",):
+    for needed in sorted(accepted & {"response", "responses", "items"}):
         if needed not in found:
             raise InvalidPromptError(f"the prompt does not name {{{{ {needed} }}}}; it may name {shown}")
 
 
-def render_own_prompt(text: str, stage: OwnStage, values: Mapping[str, object]) -> str:
+_OWN_PARTS: dict[tuple[Subject, str], str] = {
+    ("response", "response"): "_response.md",
+    ("sheet", "response"): "_response.md",
+    ("pair", "responses"): "_responses.md",
+    ("candidates", "responses"): "_candidates.md",
+}
+_SHARED_PARTS = {"context": "_context.md", "options": "_options.md", "items": "_items.md"}
+
+
+def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Mapping[str, object]) -> str:
     """A user's own prompt, filled in one pass.
 
-    The response and every context stand between tags, as in our prompts; what follows the text says in which form to
+    The responses and every context stand between tags, as in our prompts; what follows the text says in which form to
     reply, so that the reply can be read.
     """
-    blocks: dict[str, object] = {
-        "response": _part("_response.md", values),
-        "context": _part("_context.md", values),
-        "guidelines": values["guidelines"],
-    }
-    if stage == "sheet":
-        blocks["items"] = _part("_items.md", values)
-    else:
-        blocks["options"] = _part("_options.md", values)
-        blocks |= {name: values[name] for name in _CRITERION}
+    parts = {name: _OWN_PARTS.get((subject, name), _SHARED_PARTS.get(name)) for name in OWN_PLACEHOLDERS[subject]}
+    blocks = {name: values[name] if part is None else _part(part, values) for name, part in parts.items()}
     body = _ENVIRONMENT.from_string(text).render(blocks).strip()
     return _ENVIRONMENT.get_template("_own.md").render({**values, "body": body, "stage": stage}).strip()
 
