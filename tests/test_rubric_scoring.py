@@ -180,3 +180,18 @@ def test_a_length_penalty_from_its_fields():
     ]:
         with pytest.raises(InvalidInputError, match=message):
             length_penalty_of(given_)
+
+
+def test_orders_that_disagree_are_averaged_and_not_rounded_to_one_of_them():
+    def said(order, index):
+        return Vote(judge_id="j", order=order, selected_index=index)
+
+    split = aggregate([said((0, 1), 0), said((1, 0), 1)], CITES)
+    assert split.value == 0.0  # a tie between the orders is not met
+    # clear 3 · 1, cites 1 · ½, over 4; and one order says what it says
+    assert rubric_result([GOOD, split, NO], RUBRIC).score == pytest.approx(3.5 / 4)
+    assert rubric_result([GOOD, aggregate([said((0, 1), 0)], CITES), NO], RUBRIC).score == pytest.approx(1.0)
+    # the mean of a panel's options in one order is rounded to an option, as section "judges" of aggregate() has it:
+    panel = aggregate([Vote(judge_id=j, order=(0, 1, 2, 3), selected_index=i) for j, i in [("a", 0), ("b", 1)]], LEVELS)
+    assert (panel.aggregated_value, panel.value) == (0.75, 0.5)
+    assert rubric_result([panel, YES, NO], RUBRIC).score == pytest.approx((3 * 0.5 + 1) / 4)

@@ -139,7 +139,8 @@ def rubric_result(
         verdicts: One a criterion, in the rubric's order.
         rubric: Gives weights, values and the NA strategy.
         expected: Weigh the number that each verdict was aggregated to (``scoring="expected"``), and not the value of
-            the option that is nearest to it.
+            the option that is nearest to it. So is a verdict weighed on votes in several orders: rounded to an option,
+            the mean of two orders that disagree would be one of them.
         length_penalty: What the response's length takes.
 
     Example:
@@ -238,8 +239,15 @@ def _pairs(verdicts: Sequence[Verdict], rubric: Rubric) -> list[tuple[Verdict, C
     return list(zip(verdicts, rubric.criteria, strict=True))
 
 
+def _is_mean(verdict: Verdict, *, expected: bool) -> bool:
+    """Whether the verdict counts the number that it was aggregated to, and not the option nearest to it."""
+    return expected or len({vote.order for vote in verdict.votes}) > 1
+
+
 def _weighed(verdict: Verdict, *, expected: bool) -> Verdict:
-    return verdict.model_copy(update={"value": verdict.aggregated_value}) if expected else verdict
+    if not _is_mean(verdict, expected=expected):
+        return verdict
+    return verdict.model_copy(update={"value": verdict.aggregated_value})
 
 
 def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tuple[Verdict, Verdict]:
@@ -252,7 +260,7 @@ def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tupl
         low, high = (min(values), max(values)) if weighed is None else (weighed, weighed)
     else:
         low, high = verdict.bounds
-        if not expected:
+        if not _is_mean(verdict, expected=expected):
             levels = Levels.of(criterion)
             low, high = (levels.number(levels.snap(limit)) for limit in (low, high))
     ordered = (low, high) if criterion.weight >= 0 else (high, low)
