@@ -6,9 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.judge_reliability import findings
+from evenhand.judge_reliability import (
+    Categories,
+    agreement_of_judges,
+    choice_reliability,
+    finding_on_choices,
+    findings,
+    findings_on_judges,
+)
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.judge_reliability.words import WIDE
+from evenhand.judging.grading import grade, unrelated_effect
+from evenhand.votes import Vote
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report
 
 
@@ -137,6 +146,62 @@ def test_a_judge_that_is_too_sure():
         for place in range(100)
     ]
     assert said_of(report(fair))["confidences"].startswith("no evidence of over- or underconfidence")
+
+
+def choices(selections, *, unrelated=None):
+    """Two candidates in both rotations, an instance a pair; 2 names the unrelated third, where there is one."""
+    number = 2 if unrelated is None else 3
+    rotations = [tuple((start + place) % number for place in range(number)) for start in range(number)]
+    votes = [
+        [
+            Vote(judge_id="judge", order=order, selected_index=index)
+            if index is not None
+            else Vote(judge_id="judge", order=order, unscored_reason="refusal")
+            for order, index in zip(rotations, chosen, strict=True)
+        ]
+        for chosen in selections
+    ]
+    grading = grade(votes, "judge")
+    effect = None if unrelated is None else unrelated_effect(grading, unrelated)
+    return grading, finding_on_choices(choice_reliability(grading, "better", "select", effect))
+
+
+def test_choices_among_candidates():
+    # One mind in thirty instances: 1 where a random judge reaches 1/2.
+    grading, steady = choices([(0, 0)] * 30)
+    assert steady.measure == "Grade Score, prompt 'select'"
+    assert steady.text.startswith("1.00 [")
+    assert "where a random judge reaches 0.50; corrected for chance 1.00 [" in steady.text
+    assert "does not tell" not in steady.text
+    # The first place throughout: 0, which corrected is (0 - 1/2) / (1/2).
+    _, stuck = choices([(0, 1)] * 30)
+    assert stuck.text.startswith("0.00 [0.00, ")
+    assert "corrected for chance -1.00 [" in stuck.text
+    assert "below what a random judge reaches" in stuck.text
+    _, half = choices([(0, 1), (1, 1)] * 15)
+    assert "which does not tell the judge from a random one" in half.text
+    _, silent = choices([(0, None)] * 3)
+    assert (silent.measured, silent.text) == (False, "no number: no instance has an answer in two rotations of a draw")
+    # The unrelated candidate in one rotation of three, for thirty instances.
+    _, lured = choices([(0, 0, 2)] * 30, unrelated=grading)
+    assert lured.measure.endswith("with an unrelated candidate")
+    assert "the unrelated candidate was chosen in 33 % [" in lured.text
+    assert "of the answers and changes the corrected score by -" in lured.text
+
+
+def test_two_judges():
+    raters = {"one": [0] * 50 + [1] * 50, "two": [0] * 45 + [1] * 55}
+    agreement = agreement_of_judges(raters, "cites", Categories(CITES), level=0.95, resamples=50, seed=0)
+    pair, everyone = findings_on_judges(agreement)
+    assert pair.measure == "one and two"
+    # 95 of 100; chance is .5 * .45 + .5 * .55 = .5, so kappa is .9.
+    assert pair.text.startswith("the same selection in 95 % [")
+    assert "of 100 questions; Cohen's kappa is 0.90 [" in pair.text
+    assert everyone.text.startswith("Krippendorff's alpha is 0.90 [")
+    same = agreement_of_judges(
+        {"one": [0] * 5, "two": [0] * 5}, "cites", Categories(CITES), level=0.95, resamples=50, seed=0
+    )
+    assert "Cohen's kappa is undefined (" in findings_on_judges(same)[0].text
 
 
 SAID = st.sampled_from(["A", "B", "T", None])

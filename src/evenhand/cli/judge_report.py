@@ -20,7 +20,9 @@ from evenhand.cli.options import (
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
     """Add the verb."""
     verb = add_verb(verbs, "judge-report", "Say how far each judge can be trusted, with the evidence.", _run)
-    add_data_options(verb)
+    add_data_options(
+        verb, judges="several are reported side by side", written="as .json (which can be read again), .md or .html"
+    )
     verb.add_argument(
         "--criteria", required=True, nargs="+", metavar="ID", help="criteria with options, or pairwise: ids or files"
     )

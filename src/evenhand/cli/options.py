@@ -21,14 +21,16 @@ def add_verb(verbs: Any, name: str, summary: str, run: Callable[[argparse.Namesp
     return verb
 
 
-def add_data_options(verb: argparse.ArgumentParser) -> None:
+def add_data_options(
+    verb: argparse.ArgumentParser, *, judges: str = "several form a panel", written: str = "as JSONL"
+) -> None:
     """What is judged by whom, and where the result goes."""
     verb.add_argument("data", metavar="DATA", help="a .jsonl, .csv or .parquet file, or a saved Hugging Face data set")
-    verb.add_argument("--engine", required=True, nargs="+", metavar="ID", help="the judge; several form a panel")
+    verb.add_argument("--engine", required=True, nargs="+", metavar="ID", help=f"the judge; {judges}")
     verb.add_argument("--context", nargs="+", metavar="COLUMN", help="context columns, or NAME=COLUMN")
     verb.add_argument("--reference", metavar="COLUMN", help="the column with a known good answer")
     verb.add_argument("--split", help="which split of a saved Hugging Face data set")
-    verb.add_argument("--out", type=Path, metavar="FILE", help="write the result there as JSONL")
+    verb.add_argument("--out", type=Path, metavar="FILE", help=f"write the result there {written}")
     verb.add_argument("--dry-run", action="store_true", help="print calls, tokens and cost without a call")
 
 

@@ -94,6 +94,8 @@ def choices_in_words(found: ChoiceReliability) -> str:
     )
     if chance.low <= 0 <= chance.high:
         text += ", which does not tell the judge from a random one"
+    elif chance.high < 0:
+        text += ", below what a random judge reaches"
     if isinstance(found.answered, Interval):
         text += f"; {percent_interval(found.answered)} of the rotations were answered"
     if isinstance(found.unrelated_chosen, Interval):

@@ -52,9 +52,9 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
     return TextTable(
         title=f"The best of several on {first.criterion!r}, asked in all rotations",
         headers=(
-            "judge",
+            *(["judge"] if several else []),
             "prompt",
-            "unrelated candidate",
+            "unrelated",
             "LLM score",
             "choice score",
             f"Grade Score [{100 * first.level:g}%]",
@@ -64,7 +64,7 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
         ),
         rows=tuple(
             (
-                each.judge_id,
+                *([each.judge_id] if several else []),
                 each.prompt,
                 f"chosen {_percentage(each.unrelated_chosen)}" if each.with_unrelated else "no",
                 _estimate(each.llm_score),
