@@ -71,8 +71,8 @@ def _fault(path: Path) -> str | None:
     from evenhand.documents import read_document  # noqa: PLC0415 - as above
     from evenhand.loading import load  # noqa: PLC0415 - as above
 
+    data = read_document(path, f"the file {str(path)!r}")
     try:
-        data = read_document(path, f"the file {str(path)!r}")
         if isinstance(data, dict) and any(field.startswith("__") for field in data):
             return check_entry(path)
         load(path)
