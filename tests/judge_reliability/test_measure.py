@@ -97,6 +97,39 @@ def test_twice_the_length_by_hand():
     assert found.verbosity_given_people == Undefined("no preferences of people were given")
 
 
+def test_twice_the_length_of_two_that_were_assessed():
+    # The longer of two responses has the higher score in six of eight instances, whichever is named first.
+    questions = []
+    for place in range(8):
+        longer, shorter = ("Good", "Bad") if place < 6 else ("Bad", "Fair")
+        pair = [(longer, 3), (shorter, 1)]
+        for said, length in pair if place % 2 else pair[::-1]:
+            questions.append(asked(CLEAR, [(said, said)], place, label=0, lengths=(length,)))
+    found = report(questions, CLEAR)
+    assert found.verbosity.contests == found.verbosity.clusters == 8
+    assert found.verbosity.win_probability_at_double.interval.estimate == pytest.approx(0.75, abs=1e-6)
+    # People hold all of them alike, so to hold that fixed changes nothing but the reason.
+    assert "collinear" in found.verbosity_given_people.reason
+    alone = report([replace(question, instance=place) for place, question in enumerate(questions)], CLEAR)
+    assert "no two responses to one instance" in alone.verbosity.reason
+
+
+def test_scores_that_follow_quality_have_no_slope_once_it_is_held_fixed():
+    # People's label is the judge's in six of eight pairs, and the better response is the longer one in half of them.
+    questions = []
+    for place in range(32):
+        better, worse = (3, 1) if place % 2 else (1, 3)
+        right = place % 8 < 6
+        labels = (0, 2)
+        said = ("Good", "Bad") if right else ("Bad", "Good")
+        for word, label, length in zip(said, labels, (better, worse), strict=True):
+            questions.append(asked(CLEAR, [(word, word)], place, label=label, lengths=(length,)))
+    found = report(questions, CLEAR).verbosity_given_people
+    assert found.slope.interval.estimate == pytest.approx(0, abs=1e-6)
+    # Right in 24 of 32: the log-odds of 3.
+    assert found.quality_effect.interval.estimate == pytest.approx(np.log(3), abs=1e-5)
+
+
 def test_people_by_hand():
     said = [("A", "A", FIRST), ("A", "B", FIRST), ("T", "T", NEITHER), ("B", "B", FIRST), ("A", None, FIRST)]
     questions = [comparison([pair], place, label=label) for place, (*pair, label) in enumerate(said)]

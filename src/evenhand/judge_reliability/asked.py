@@ -31,13 +31,13 @@ class Asked:
         instance: The row of the data; all questions of a row are one cluster.
         verdict: What the judge's votes come to by themselves, the votes inside.
         label: The category (`Categories`) that people chose; None where it is not known.
-        lengths: Of a comparison: the lengths of both responses in characters.
+        lengths: In characters: of both responses of a comparison, of the one that was assessed.
     """
 
     instance: int
     verdict: Verdict
     label: int | None = None
-    lengths: tuple[int, int] | None = None
+    lengths: tuple[int, ...] | None = None
 
     @property
     def draws(self) -> dict[int, dict[Order, Vote]]:

@@ -6,12 +6,8 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from evenhand.criteria import Criterion
 from evenhand.judge_reliability.asked import (
-    FIRST,
-    NEITHER,
     SECOND,
     SIDES,
     Asked,
@@ -20,6 +16,7 @@ from evenhand.judge_reliability.asked import (
     orders_of_draws,
     reversed_pairs,
 )
+from evenhand.judge_reliability.lengths import verbosity
 from evenhand.judge_reliability.people import agreement_with_people, confidences_of
 from evenhand.judge_reliability.report import CriterionReliability, OptionFlipRate, Replies, UnscoredShare
 from evenhand.judge_reliability.shares import share_of
@@ -32,17 +29,12 @@ from evenhand.statistics import (
     Interval,
     PreferenceFairness,
     RepetitionStability,
-    VerbositySlope,
     grade_score,
     option_flips,
     preference_fairness,
     repetition_stability,
-    verbosity_slope,
 )
 from evenhand.votes import Vote, total_usage
-
-SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
-PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
 
 
 def criterion_reliability(
@@ -105,8 +97,8 @@ def criterion_reliability(
         spread=_spread(asked, level),
         flips=_flips(asked, criterion, level),
         grade_score=_grade_score_of_two(asked, categories, level, seed),
-        verbosity=_verbosity(asked, categories, level),
-        verbosity_given_people=_verbosity(asked, categories, level, given_people=True),
+        verbosity=verbosity(asked, categories, level),
+        verbosity_given_people=verbosity(asked, categories, level, given_people=True),
         people=people,
         confidences=confidences_of(asked, categories, level=level, seed=seed),
         **drawing,
@@ -210,35 +202,3 @@ def _first_draw(question: Asked, categories: Categories) -> list[int]:
     votes = question.draws.get(0, {})
     chosen = [categories.of_vote(votes[order]) if order in votes else NOT_ASKED for order in ((0, 1), (1, 0))]
     return [UNSCORED if category > SECOND else category for category in chosen]
-
-
-def _verbosity(
-    asked: Sequence[Asked], categories: Categories, level: float, *, given_people: bool = False
-) -> VerbositySlope | Undefined:
-    if not categories.compares:
-        return Undefined("an assessment of one response has no ratio of lengths; compare two systems to measure it")
-    if given_people and not any(question.label in PREFERENCES for question in asked):
-        return Undefined("no preferences of people were given")
-    votes = [(question, vote) for question in asked if question.lengths for vote in question.verdict.votes]
-    nan = float("nan")
-    sides = [categories.of_vote(vote) for _, vote in votes]
-    found = verbosity_slope(
-        [SIDE_SCORES.get(side, nan) for side in sides],
-        np.array([question.lengths for question, _ in votes], dtype=float).reshape(len(votes), 2),
-        quality_difference=[
-            nan if question.label is None else PREFERENCES.get(question.label, nan) for question, _ in votes
-        ]
-        if given_people
-        else None,
-        shown_first=_places(votes),
-        clusters=[question.instance for question, _ in votes],
-        ties="davidson" if NEITHER in sides else "half",
-        level=level,
-    )
-    return found if found.reason is None else Undefined(found.reason)
-
-
-def _places(votes: Sequence[tuple[Asked, Vote]]) -> list[int] | None:
-    """1 where the first response is shown first, -1 where the second is; None where the place never differs."""
-    places = [1 if vote.order == (0, 1) else -1 for _, vote in votes]
-    return places if len(set(places)) > 1 else None

@@ -143,7 +143,8 @@ class CriterionReliability:
         spread: Mean standard deviation of the values of a prompt's draws, in [0, 0.5].
         flips: Per option of the criterion.
         grade_score: Of exactly two systems, whose two rotations are the two orders; the first draw counts.
-        verbosity: The length of a response and its chance of winning, the place held fixed.
+        verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
+            of two that were assessed.
         verbosity_given_people: The same with people's preference held fixed too.
         people: Against labels or preferences.
         confidences: Where log-probabilities and labels exist.

@@ -59,8 +59,10 @@ def findings(report: CriterionReliability) -> tuple[Finding, ...]:
         "repetition": _or_why(report.repetition, partial(repetition_in_words, samples=report.num_samples)),
         "spread of draws": _or_why(report.spread, spread_in_words),
         "Grade Score": _or_why(report.grade_score, grade_score_in_words),
-        "verbosity": _or_why(report.verbosity, verbosity_in_words),
-        "verbosity, preference fixed": _or_why(report.verbosity_given_people, fixed_verbosity_in_words),
+        "verbosity": _or_why(report.verbosity, partial(verbosity_in_words, mode=report.mode)),
+        "verbosity, preference fixed": _or_why(
+            report.verbosity_given_people, partial(fixed_verbosity_in_words, mode=report.mode)
+        ),
         "agreement with people": _or_why(report.people, people_in_words),
         "confidences": _or_why(report.confidences, confidences_in_words),
         "calls": calls_in_words(report.replies),
@@ -226,30 +228,28 @@ def grade_score_in_words(score: GradeScore) -> str:
     ) + _too_few(score.grade_score)
 
 
-def verbosity_in_words(verbosity: VerbositySlope) -> str:
+def verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") -> str:
     """What twice the length does to the chance of winning."""
     chance = verbosity.win_probability_at_double.interval
     if chance is None:
         return f"{NO_NUMBER}{verbosity.reason}"
     text = percent_interval(chance)
+    winning = "winning" if mode == "compare" else "the higher score"
     ties = "" if verbosity.ties == "half" else ", ties aside,"
+    effect = f"the chance of {winning}{ties} from 50 % to {text}"
     if chance.low > 0.5:
-        return (
-            f"longer responses are preferred: twice the length raises the chance of winning{ties} from 50 % to {text}"
-        )
+        return f"longer responses are preferred: twice the length raises {effect}"
     if chance.high < 0.5:
-        return (
-            f"shorter responses are preferred: twice the length lowers the chance of winning{ties} from 50 % to {text}"
-        )
+        return f"shorter responses are preferred: twice the length lowers {effect}"
     return (
-        f"no evidence of a preference for length: at twice the length the chance of winning{ties} is {text}, where "
+        f"no evidence of a preference for length: at twice the length the chance of {winning}{ties} is {text}, where "
         f"50 % is no effect; the data leave open {_range(chance)}" + _too_few(chance)
     )
 
 
-def fixed_verbosity_in_words(verbosity: VerbositySlope) -> str:
+def fixed_verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") -> str:
     """The same among responses of which people think alike."""
-    return f"with people's preference held fixed, {verbosity_in_words(verbosity)}"
+    return f"with people's preference held fixed, {verbosity_in_words(verbosity, mode)}"
 
 
 def people_in_words(people: AgreementWithPeople) -> str:

@@ -21,8 +21,10 @@ from evenhand.judge_reliability import (
     choice_reliability,
     criterion_reliability,
 )
+from evenhand.judging.instances import field_of, is_missing, text_of
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.rows import Row
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.votes import Verdict
 
@@ -35,13 +37,13 @@ class Case:
         instance: The row of the data.
         verdict: With all votes; without any where a response was missing.
         label: The category that people chose.
-        lengths: Of the two responses of a comparison.
+        lengths: In characters: of the two responses of a comparison, of the one that was assessed.
     """
 
     instance: int
     verdict: Verdict
     label: int | None
-    lengths: tuple[int, int] | None = None
+    lengths: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,20 @@ class Cases:
         return sum(not case.verdict.votes for case in self.cases)
 
 
-def cases_of_judgements(table: JudgementTable, rules: VoteRules) -> list[Cases]:
-    """The assessments of a table, a criterion each."""
+def cases_of_judgements(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Cases]:
+    """The assessments of a table, a criterion each.
+
+    Args:
+        table: What was judged.
+        rules: How a judge's own votes become its verdict.
+        rows: The data, with the responses.
+    """
     return [
         Cases(
             criterion,
             rules,
             tuple(
-                _assessment(judgement, criterion)
+                _assessment(judgement, criterion, rows)
                 for judgement in table.judgements
                 if judgement.criterion == criterion.name
             ),
@@ -111,9 +119,11 @@ def choices_of(table: GradeTable) -> list[ChoiceReliability]:
     ]
 
 
-def _assessment(judgement: Judgement, criterion: Criterion) -> Case:
+def _assessment(judgement: Judgement, criterion: Criterion, rows: Sequence[Row]) -> Case:
     label = None if judgement.gold is None else criterion.index_of(judgement.gold)
-    return Case(judgement.instance, judgement.verdict, label)
+    response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
+    lengths = None if is_missing(response) else (len(text_of(response)),)
+    return Case(judgement.instance, judgement.verdict, label, lengths)
 
 
 def _comparison(entry: ContestEntry) -> Case:

@@ -109,7 +109,7 @@ class ReliabilityPlan:
         votes: list[Vote] = []
         if self.assessed:
             judged: JudgementTable = self._assess(self.options)
-            cases += cases_of_judgements(judged, rules)
+            cases += cases_of_judgements(judged, rules, self.rows)
             votes += [vote for each in judged.judgements for vote in each.verdict.votes]
         for criterion in self.compared:
             compared: WinrateTable = self._compare(criterion, self._left(votes))
