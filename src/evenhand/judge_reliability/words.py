@@ -184,12 +184,12 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
     if rate.estimate == 0:
         rate, least = max(known, key=lambda found: found[0].high)
         return (
-            f"no option is abandoned in another order; of {least.label!r}, selected {least.flips.n_selected:,} times, "
+            f"no option is abandoned in another order; of {least.label!r}, selected {count(least.flips.n_selected, 'time')}, "
             f"the data leave open up to {percent(rate.high)}"
         )
     text = (
         f"{worst.label!r} is abandoned most: another order selects something else in {percent_interval(rate)} of the "
-        f"{worst.flips.n_selected:,} times that some order selects it"
+        f"{count(worst.flips.n_selected, 'time')} that some order selects it"
     )
     if unused:
         text += f"; never selected: {', '.join(map(repr, unused))}"
