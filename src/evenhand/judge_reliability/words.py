@@ -183,9 +183,10 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
     unused = [each.label for each in flips if each.flips.flip_rate is None]
     if rate.estimate == 0:
         rate, least = max(known, key=lambda found: found[0].high)
+        selected = count(least.flips.n_selected, "time")
         return (
-            f"no option is abandoned in another order; of {least.label!r}, selected {count(least.flips.n_selected, 'time')}, "
-            f"the data leave open up to {percent(rate.high)}"
+            f"no option is abandoned in another order; of {least.label!r}, selected {selected}, the data leave open up "
+            f"to {percent(rate.high)}"
         )
     text = (
         f"{worst.label!r} is abandoned most: another order selects something else in {percent_interval(rate)} of the "
