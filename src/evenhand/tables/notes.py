@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 BASELINE = (
-    "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that a "
-    "real judge must beat, not a measure of quality."
+    "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "
+    "a real judge must beat, not a measure of quality."
 )
 
 
