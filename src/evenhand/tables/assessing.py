@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, Unpack, overload
 
-from evenhand.artifacts import context_mapping, load_criterion
+from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion, Rubric, with_na_option
-from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields
-from evenhand.judging.instances import REFERENCE_FIELDS
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.loading import kind_of
 from evenhand.references import shown
 from evenhand.rubric_artifacts import load_rubric
 from evenhand.rubric_scoring import rubric_as_judged
+from evenhand.tables.arguments import (
+    check_gold_criteria,
+    context_columns,
+    judges_of,
+    listed,
+    names_of,
+    reference_column,
+    response_columns,
+)
 from evenhand.tables.assessment_plan import AssessmentPlan
 from evenhand.tables.judge_options import Assessing, JudgeOptions
 from evenhand.tables.judgements import JudgementTable
@@ -106,13 +113,10 @@ def judge(
         loaded = rubric.criteria
     elif assessing.auto_na_option:
         loaded = tuple(with_na_option(criterion) for criterion in loaded)
-    names = [criterion.name for criterion in loaded]
-    unknown = sorted(set(gold_fields or {}) - set(names))
-    if unknown:
-        raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")
-    context = None if context_fields is None else context_mapping(context_fields)
-    systems = _systems(response_field)
-    reference = reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None)
+    check_gold_criteria(gold_fields, names_of(loaded))
+    context = context_columns(context_fields)
+    systems = response_columns(response_field)
+    reference = reference_column(reference_field, rows[0], systems)
     settings = RunSettings.from_options(
         run,
         list(dict.fromkeys(criterion.scale for criterion in loaded)),
@@ -124,7 +128,7 @@ def judge(
         rows=rows,
         criteria=loaded,
         rubric=rubric,
-        judges=tuple(as_judge(item) for item in listed(engine)),
+        judges=judges_of(engine),
         systems=systems,
         context_fields=context,
         reference_field=reference,
@@ -159,19 +163,5 @@ def _what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None
             "in a run of their own"
         )
     criteria = tuple(load_criterion(reference) for reference in references)
-    names = [criterion.name for criterion in criteria]
-    if not names or len(set(names)) < len(names):
-        raise InvalidInputError(f"the criteria are named {names!r}; give at least one, each once")
+    names_of(criteria)
     return criteria, None
-
-
-def _systems(response_field: str | Sequence[str]) -> tuple[str, ...]:
-    systems = (response_field,) if isinstance(response_field, str) else tuple(response_field or ())
-    if not systems or len(set(systems)) < len(systems) or not all(isinstance(system, str) for system in systems):
-        raise InvalidInputError(f"response_field is {response_field!r}; name at least one column, each once")
-    return systems
-
-
-def listed(given: object) -> list[object]:
-    """One thing or a list of them, as a list."""
-    return list(given) if isinstance(given, (list, tuple)) else [given]

@@ -15,13 +15,13 @@ from evenhand.judging.instances import (
     field_of,
     is_missing,
     text_of,
-    texts_of,
     warn_of_left_out_context,
 )
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together
 from evenhand.question import Question
+from evenhand.tables.arguments import references_of
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.rows import Row
@@ -134,10 +134,7 @@ class AssessmentPlan:
 
     def _question(self, instance: int, system: str, criterion: Criterion) -> Question | None:
         row = self.rows[instance]
-        references: tuple[str, ...] = ()
-        if self.reference_field is not None:
-            reference = field_of(row, self.reference_field, instance, "reference_field")
-            references = texts_of(reference)
+        references = references_of(row, self.reference_field, instance)
         response = field_of(row, system, instance, "response_field")
         if is_missing(response):
             return None

@@ -8,26 +8,22 @@ from typing import Any, Literal, Unpack, overload
 
 import evenhand
 from evenhand.aggregation import Answer
-from evenhand.artifacts import context_mapping
 from evenhand.checklist_artifacts import load_checklist, load_checklist_of_row
 from evenhand.checklists import CHECKLIST_OPTIONS, Checking, ChecklistOptions, Subject
 from evenhand.criteria import Checklist
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.instances import (
-    REFERENCE_FIELDS,
     context_of,
     field_of,
     is_missing,
     text_of,
-    texts_of,
     warn_of_left_out_context,
 )
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions
 from evenhand.question import Question
-from evenhand.tables.assessing import listed
+from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of, response_columns
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.rows import Row, read_rows
 
@@ -115,9 +111,7 @@ class _Plan:
         response = field_of(row, system, instance, "response_field")
         if is_missing(response):
             return ()
-        references: tuple[str, ...] = ()
-        if self.reference_field is not None:
-            references = texts_of(field_of(row, self.reference_field, instance, "reference_field"))
+        references = references_of(row, self.reference_field, instance)
         subject = Subject(
             id=f"{instance}/{system}",
             instance=instance,
@@ -252,15 +246,16 @@ def checklist(
     checking = Checking.from_options(own, run)
     loaded = _checklists(rows, checklist, checklist_field)
     places = {id(each): place for place, each in enumerate({id(each): each for each in loaded}.values())}
+    systems = response_columns(response_field)
     plan = _Plan(
         rows=rows,
         checklists=tuple(checking.offered(each) for each in {id(each): each for each in loaded}.values()),
         checklist_of=[places[id(each)] for each in loaded],
         checklist_field=checklist_field,
-        judges=tuple(as_judge(item) for item in listed(engine)),
-        systems=_systems(response_field),
-        context_fields=None if context_fields is None else context_mapping(context_fields),
-        reference_field=reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None),
+        judges=judges_of(engine),
+        systems=systems,
+        context_fields=context_columns(context_fields),
+        reference_field=reference_column(reference_field, rows[0], systems),
         gold_fields=gold_fields,
         guidelines=guidelines,
         checking=checking,
@@ -296,10 +291,3 @@ def _check_gold_fields(fields: str | Mapping[str, str] | None, checklists: Seque
     for name in fields:
         if name not in names:
             raise InvalidInputError(f"gold_fields names the item {name!r}. {did_you_mean(name, sorted(names))}")
-
-
-def _systems(response_field: str | Sequence[str]) -> tuple[str, ...]:
-    systems = (response_field,) if isinstance(response_field, str) else tuple(response_field or ())
-    if not systems or len(set(systems)) < len(systems) or not all(isinstance(system, str) for system in systems):
-        raise InvalidInputError(f"response_field is {response_field!r}; name at least one column, each once")
-    return systems

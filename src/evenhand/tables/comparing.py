@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Unpack, overload
 
 import evenhand
-from evenhand.artifacts import context_mapping, load_comparison
+from evenhand.artifacts import load_comparison
 from evenhand.contests import (
     ComparisonRow,
     Contest,
@@ -18,13 +18,19 @@ from evenhand.contests import (
 )
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import Design, parse_design
-from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import context_of, warn_of_left_out_context
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
-from evenhand.tables.assessing import listed
+from evenhand.tables.arguments import (
+    check_resamples,
+    context_columns,
+    judges_of,
+    listed,
+    reference_column,
+    references_of,
+)
 from evenhand.tables.contestants import Layout, Prompt
 from evenhand.tables.preferences import read_preferences
 from evenhand.tables.rows import read_rows
@@ -73,10 +79,7 @@ class _Plan:
         return estimate_tournament(self.rows(), self.design, self.settings, self.judges)
 
     def _row(self, instance: int, prompt: Prompt) -> ComparisonRow:
-        references: tuple[str, ...] = ()
-        if self.reference_field is not None:
-            reference = field_of(prompt.fields, self.reference_field, instance, "reference_field")
-            references = texts_of(reference)
+        references = references_of(prompt.fields, self.reference_field, instance)
         return ComparisonRow(
             instance=instance,
             responses=prompt.responses,
@@ -202,7 +205,7 @@ def winrates(
     """
     if scale not in SCALES:
         raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
-    _check_resamples(resamples)
+    check_resamples(resamples)
     _check_columns(
         systems_field=systems_field,
         response_field=response_field,
@@ -219,14 +222,13 @@ def winrates(
         )
     criterion = _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
     values = {option.value for option in criterion.options if not option.na}
-    context = None if context_fields is None else _shown(context_fields)
-    known_good = sorted(REFERENCE_FIELDS - set(layout.systems or ()))
-    reference = reference_field or next((name for name in known_good if name in rows[0]), None)
+    context = context_columns(context_fields)
+    reference = reference_column(reference_field, rows[0], layout.systems or ())
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     settings = RunSettings.from_options(options, [criterion.scale])
     parsed = parse_design(design, seed=settings.seed)
     prompts = layout.prompts(rows, shared)
-    judges = tuple(as_judge(item) for item in _given_engine(engine))
+    judges = judges_of(engine)
     plan = _Plan(
         prompts=prompts,
         criterion=criterion,
@@ -258,23 +260,10 @@ def winrates(
     return plan.estimate() if dry_run else plan.run()
 
 
-def _check_resamples(resamples: object) -> None:
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
-        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
-
-
 def _check_columns(**fields: object) -> None:
     for setting, field in fields.items():
         if field is not None and not isinstance(field, str):
             raise InvalidInputError(f"{setting} is {field!r}; give the name of a column")
-
-
-def _shown(context_fields: object) -> dict[str, str]:
-    if not isinstance(context_fields, (str, list, tuple, Mapping)):
-        raise InvalidInputError(
-            f"context_fields is {context_fields!r}; give a column, a list of columns, or name shown -> column"
-        )
-    return context_mapping(context_fields)
 
 
 def _named(systems: object) -> tuple[str, ...] | None:
@@ -305,13 +294,3 @@ def _comparison(criteria: object, *, allow_ties: bool, graded: bool) -> Criterio
             f"and allow_ties={allow_ties!r}: leave these out"
         )
     return criterion
-
-
-def _given_engine(engine: object) -> list[object]:
-    if engine is None:
-        raise InvalidInputError(
-            "no engine was given, and a judge has no default: give a catalog id such as "
-            "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]', an engine object, or, offline and without a model, "
-            "'engines.evenhand.baseline'"
-        )
-    return listed(engine)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack, overload
 
 import evenhand
-from evenhand.artifacts import context_mapping, load_comparison
+from evenhand.artifacts import load_comparison
 from evenhand.contests import read_responses
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.choices import (
     CHOICE_PROMPTS,
@@ -21,11 +20,11 @@ from evenhand.judging.choices import (
     warn_of_equal_candidates,
 )
 from evenhand.judging.grading import check_grade_settings
-from evenhand.judging.instances import REFERENCE_FIELDS, context_of, field_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.question import Question
-from evenhand.tables.assessing import listed
+from evenhand.tables.arguments import context_columns, judges_of, listed, reference_column, references_of
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.rows import Row, read_rows
 from evenhand.votes import total_usage
@@ -118,9 +117,7 @@ class _Fields:
                 f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
                 "(None where one is missing)"
             )
-        references: tuple[str, ...] = ()
-        if self.reference is not None:
-            references = texts_of(field_of(row, self.reference, place, "reference_field"))
+        references = references_of(row, self.reference, place)
         return Candidates(
             instance=place,
             texts=texts,
@@ -210,15 +207,16 @@ def grade_scores(
     rows = read_rows(dataset, split)
     settings = _settings(options, unrelated_option)
     criterion = _criterion(criteria)
+    columns = _columns(candidates)
     fields = _Fields(
-        candidates=_columns(candidates),
-        context=None if context_fields is None else context_mapping(context_fields),
-        reference=reference_field or next((name for name in sorted(REFERENCE_FIELDS) if name in rows[0]), None),
+        candidates=columns,
+        context=context_columns(context_fields),
+        reference=reference_column(reference_field, rows[0], listed(columns)),
     )
     read = tuple(fields.read(place, row, criterion) for place, row in enumerate(rows))
     warn_of_left_out_context(criterion, fields.context)
     warn_of_equal_candidates(read)
-    judges = tuple(as_judge(item) for item in listed(engine))
+    judges = judges_of(engine)
     names = _prompts(prompts)
     plan = _Plan(
         rows=read,

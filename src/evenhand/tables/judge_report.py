@@ -7,12 +7,11 @@ from typing import Any, Literal, Unpack, cast, overload
 
 from evenhand.artifacts import load_any_criterion, load_comparison
 from evenhand.criteria import Criterion
-from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
-from evenhand.tables.assessing import listed
+from evenhand.tables.arguments import check_gold_criteria, check_resamples, judges_of, listed, names_of
 from evenhand.tables.reliability_plan import OF_PANELS, ReliabilityPlan
 from evenhand.tables.reliability_report import ReliabilityReport
 from evenhand.tables.rows import read_rows
@@ -125,10 +124,10 @@ def reliability(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     rows = read_rows(dataset, split)
-    judges = tuple(as_judge(item) for item in listed(engine))
+    judges = judges_of(engine)
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
     _check_subjects(assessed, compared, response_field, systems)
-    _check_resamples(resamples)
+    check_resamples(resamples)
     if not compared and (allow_ties or scale != "choice"):
         raise InvalidInputError(
             f"allow_ties={allow_ties!r} and scale={scale!r} belong to comparisons, and no criterion is pairwise: leave "
@@ -169,9 +168,7 @@ def _sorted_criteria(
             compared.append(load_comparison(reference, allow_ties=allow_ties, graded=graded))
         else:
             assessed.append(criterion)
-    names = [criterion.name for criterion in (*assessed, *compared)]
-    if not names or len(set(names)) < len(names):
-        raise InvalidInputError(f"the criteria are named {names!r}; give at least one, each once")
+    names_of((*assessed, *compared))
     return tuple(assessed), tuple(compared)
 
 
@@ -189,11 +186,6 @@ def _check_subjects(
         if given and not names:
             kind = "a criterion with options" if name == "response_field" else "a pairwise criterion"
             raise InvalidInputError(f"{name} is {given!r}, but no criterion needs it; leave it out, or give {kind}")
-
-
-def _check_resamples(resamples: object) -> None:
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
-        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")
 
 
 def _choice_prompts(
@@ -249,7 +241,5 @@ def _gold_columns(
                 "column belongs to which with gold_fields={criterion: column}"
             )
         return {names[0]: gold_field}
-    unknown = sorted(set(gold_fields or {}) - set(names))
-    if unknown:
-        raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")
+    check_gold_criteria(gold_fields, names)
     return dict(gold_fields or {})
