@@ -27,7 +27,7 @@ from evenhand.recorded.reading import is_abstention
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
-from evenhand.tables.saved import save_table
+from evenhand.tables.saved import plain_fields, save_table
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class VoteTable:
         header = {
             "parameters": dict(self.parameters),
             "criterion": self.criterion.model_dump(mode="json"),
-            "summary": _plain(self.summary),
+            "summary": plain_fields(self.summary),
         }
         save_table(path, "aggregated_votes", header, self._records())
 
@@ -235,14 +235,3 @@ def _notes(columns: Sequence[Column], reader: VoteReader) -> tuple[str, ...]:
         return ()
     places = ", ".join(f"{place} = {label}" for place, label in enumerate(reader.criterion.labels))
     return (f"Votes given as numbers were read as places of options: {places}.",)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a summary, or any part of it
-    """A summary as plain JSON."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,8 +18,8 @@ from evenhand.statistics import Interval, ratio_intervals
 from evenhand.tables.checklist_report import checklist_tables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
-from evenhand.tables.saved import load_table, save_table, vote_record
-from evenhand.votes import Usage, Verdict
+from evenhand.tables.saved import load_table, plain_fields, save_table, vote_record
+from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
     import datasets
@@ -182,7 +180,7 @@ class ChecklistTable:
             "parameters": dict(self.parameters),
             "systems": self.systems,
             "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
-            "reports": {system: _plain(report) for system, report in self.reports.items()},
+            "reports": {system: plain_fields(report) for system, report in self.reports.items()},
         }
         rows = (
             {
@@ -292,16 +290,3 @@ _OF_RESPONSE = frozenset({"instance", "system", "checklist"})
 
 def _identity(response: CheckedResponse) -> dict[str, Any]:
     return {"instance": response.instance, "system": response.system}
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - results hold many kinds
-    """A result as plain JSON, which has no infinity."""
-    if isinstance(value, Usage):
-        return value.model_dump(mode="json")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
