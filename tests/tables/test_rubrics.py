@@ -317,3 +317,22 @@ def test_a_second_run_makes_no_call(tmp_path):
     assert [len(engine.requests) for engine in panel] == asked == [18, 18]
     assert second.rubric_scores["alder"].usage.calls == 0
     assert second.rubric_scores["alder"].score == first.rubric_scores["alder"].score
+
+
+def test_a_budget_that_runs_out_leaves_whole_responses():
+    rows = [{"one": f"a {number}", "other": f"b {number}"} for number in range(4)]
+    criteria = [yes_no_criterion(name, f"Is it {name}?", weight=1.0) for name in ("clear", "kind", "true")]
+    table = judge(
+        rows,
+        Rubric(name="reply", criteria=tuple(criteria)),
+        ScriptedJudge(chooses("Yes"), concurrency=1),
+        response_field=["one", "other"],
+        flow="verdict_only",
+        max_calls=9,
+        journal=None,
+        progress=False,
+    )
+    # nine calls are three responses of three criteria: both of the first row, and one of the second
+    scored = {(result.instance, result.system) for result in table.judgements if result.verdict.scored}
+    assert scored == {(0, "one"), (0, "other"), (1, "one")}
+    assert table.rubric_scores["one"].num_incomplete == table.rubric_scores["other"].num_incomplete == 0

@@ -64,11 +64,11 @@ class AssessmentPlan:
         """Ask, and make the table."""
         cells, gold = self._cells(), self._gold_labels()
         questions = self._questions()
-        votes = iter(self.settings.run([question for question in questions if question], self.judges))
-        rules = self.settings.rules
-        verdicts = [
-            rules.aggregate(next(votes), question.criterion) if question else MISSING_RESPONSE for question in questions
-        ]
+        verdicts = [MISSING_RESPONSE] * len(questions)
+        asked = self._asked(questions)
+        votes = self.settings.run([question for _, question in asked], self.judges)
+        for (place, question), cast in zip(asked, votes, strict=True):
+            verdicts[place] = self.settings.rules.aggregate(cast, question.criterion)
         return JudgementTable(
             judgements=tuple(
                 Judgement(
@@ -90,7 +90,7 @@ class AssessmentPlan:
     def estimate(self) -> RunEstimate:
         """What :meth:`run` would take, without a call."""
         self._gold_labels()
-        return self.settings.estimate([question for question in self._questions() if question], self.judges)
+        return self.settings.estimate([question for _, question in self._asked(self._questions())], self.judges)
 
     def parameters(self) -> dict[str, Any]:
         """What the result repeats."""
@@ -120,6 +120,16 @@ class AssessmentPlan:
         for criterion in self.criteria:
             warn_of_left_out_context(criterion, self.context_fields)
         return asked if self.assessing.calls == "per_criterion" else self._together(asked)
+
+    def _asked(self, questions: Sequence[Question | None]) -> list[tuple[int, Question]]:
+        """The questions that there are, with their places; for a rubric, which needs them all, response by response.
+
+        So a budget that runs out leaves whole responses.
+        """
+        asked = [(place, question) for place, question in enumerate(questions) if question]
+        if self.rubric is not None:
+            asked.sort(key=lambda entry: (entry[1].instance, entry[0] // len(self.rows) % len(self.systems)))
+        return asked
 
     def _together(self, asked: list[Question | None]) -> list[Question | None]:
         """The same, those about one response as one sheet."""
