@@ -34,6 +34,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -430,9 +431,16 @@ def _mean_over_noise(table: Callable[[Probabilities], Probabilities], scale: flo
     """The expectation of each row over a normal error of this scale."""
     if not scale:
         return table(np.zeros(1))[:, 0]
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    mean: Probabilities = table(nodes * scale) @ (weights / weights.sum())
+    nodes, weights = _normal_quadrature()
+    mean: Probabilities = table(nodes * scale) @ weights
     return mean
+
+
+@cache
+def _normal_quadrature() -> tuple[Probabilities, Probabilities]:
+    """Gauss-Hermite nodes of a standard normal error, and their weights, which sum to 1."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    return nodes, weights / weights.sum()
 
 
 def _logit(share: float) -> float:
