@@ -20,16 +20,14 @@ from evenhand.contests import (
     summarize_contests,
     winrates,
 )
-from evenhand.contests.tournament import remaining
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
-from evenhand.judging.run import Limits
 from evenhand.judging.settings import RunSettings
 from evenhand.statistics.paired_comparisons import fit_davidson
-from evenhand.votes import Completion, Usage
-from tests.contests.builders import CHOICE, GRADED, vote
+from evenhand.votes import Completion
+from tests.contests.builders import CHOICE, GRADED
 
 QUIET = {"progress": False, "journal": None}
 
@@ -164,18 +162,6 @@ def test_the_rounds_of_a_swiss_design_share_one_budget():
     assert len(judge.requests) == 40
     assert {held.unscored_reason for held in contests if held.round == 2} == {"budget"}
     assert all(held.score is not None for held in contests if held.round == 0)
-
-
-def test_what_is_left_of_a_budget():
-    spent = [
-        vote(1.0).model_copy(update={"usage": Usage(calls=2, cost=0.25)}),
-        # one call was answered, the next one failed
-        vote(None, reason="engine_error").model_copy(update={"usage": Usage(calls=1)}),
-        vote(None, reason="budget"),
-    ]
-    assert remaining(Limits(max_calls=5, max_cost=1.0), spent) == Limits(max_calls=1, max_cost=0.75)
-    assert remaining(Limits(max_calls=3, max_cost=0.2), spent) == Limits(max_calls=0, max_cost=0.0)
-    assert remaining(Limits(), spent) == Limits()
 
 
 def test_what_cannot_be_compared_is_an_error_before_any_call():

@@ -19,9 +19,9 @@ from evenhand.errors import (
 )
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
 from evenhand.question import Question
-from evenhand.votes import Completion, Usage
+from evenhand.votes import Completion, Usage, Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import Fault, JudgeServer, conversation
 
@@ -614,3 +614,23 @@ def test_a_sheet_is_drawn_until_all_its_questions_are_settled():
     grid = Grid(check_positional_bias=False, samples=5, stop_early=True, confidence=None)
     votes = run_votes(questions, [ScriptedJudge(answer)], grid=grid, limits=QUIET)
     assert [len(cast) for cast in votes] == [5, 5]
+
+
+def test_what_is_left_of_a_budget():
+    spent = [
+        Vote(judge_id="a", order=(0, 1), usage=Usage(calls=2, cost=0.25)),
+        # one call was answered, the next one failed
+        Vote(judge_id="a", order=(0, 1), unscored_reason="engine_error", usage=Usage(calls=1)),
+        Vote(judge_id="a", order=(0, 1), unscored_reason="budget"),
+    ]
+    assert Limits(max_calls=5, max_cost=1.0).after(spent) == Limits(max_calls=1, max_cost=0.75)
+    assert Limits(max_calls=3, max_cost=0.2).after(spent) == Limits(max_calls=0, max_cost=0.0)
+    assert Limits().after(spent) == Limits()
+
+
+def test_estimates_add_up_and_an_unknown_cost_is_not_zero():
+    known = RunEstimate(votes=1, calls=2, cached=3, prompt_tokens=4, completion_tokens=5, cost=0.5)
+    unknown = RunEstimate(votes=10, calls=20, cached=30, prompt_tokens=40, completion_tokens=50, cost=None)
+    both = RunEstimate(votes=11, calls=22, cached=33, prompt_tokens=44, completion_tokens=55, cost=0.5)
+    assert RunEstimate.total([known, unknown]) == both
+    assert RunEstimate.total([unknown]) == unknown

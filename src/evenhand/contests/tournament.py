@@ -19,10 +19,10 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
 from evenhand.judging.flow import Flow
-from evenhand.judging.run import Limits, RunEstimate
+from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
-from evenhand.votes import MISSING_RESPONSE, Vote
+from evenhand.votes import MISSING_RESPONSE
 
 logger = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ def hold_tournament(
     for round_number in range(design.rounds):
         pairs = entered.pairs_of_round(round_number, contests)
         questions = entered.questions(pairs)
-        limits = remaining(settings.limits, [vote for contest in contests for vote in contest.verdict.votes])
+        limits = settings.limits.after(vote for contest in contests for vote in contest.verdict.votes)
         votes = replace(settings, limits=limits).run(list(questions.values()), judges) if questions else []
         cast = dict(zip(questions, votes, strict=True))
         for place, pair in ((place, pair) for place, drawn in enumerate(pairs) for pair in drawn):
@@ -189,17 +189,6 @@ def hold_tournament(
                 )
             )
     return tuple(sorted(contests, key=entered.position))
-
-
-def remaining(limits: Limits, votes: Sequence[Vote]) -> Limits:
-    """The limits that are left after these votes: a call that brought no reply counts too."""
-    calls = sum(vote.usage.calls + (vote.unscored_reason == "engine_error") for vote in votes)
-    cost = sum(vote.usage.cost or 0.0 for vote in votes)
-    return replace(
-        limits,
-        max_calls=None if limits.max_calls is None else max(0, limits.max_calls - calls),
-        max_cost=None if limits.max_cost is None else max(0.0, limits.max_cost - cost),
-    )
 
 
 @dataclass(frozen=True, slots=True)

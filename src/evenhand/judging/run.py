@@ -11,10 +11,11 @@ import asyncio
 import gc
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from anyio.from_thread import start_blocking_portal
 from tqdm.auto import tqdm
@@ -74,6 +75,17 @@ class Limits:
             if value is not None and value < 0:
                 raise InvalidInputError(f"{name} is {value!r}; it must be 0 or more, or None for no limit")
 
+    def after(self, votes: Iterable[Vote]) -> Self:
+        """The limits that are left after these votes: a call that brought no reply counts too."""
+        spent = list(votes)
+        calls = sum(vote.usage.calls + (vote.unscored_reason == "engine_error") for vote in spent)
+        cost = sum(vote.usage.cost or 0.0 for vote in spent)
+        return replace(
+            self,
+            max_calls=None if self.max_calls is None else max(0, self.max_calls - calls),
+            max_cost=None if self.max_cost is None else max(0.0, self.max_cost - cost),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
@@ -96,6 +108,19 @@ class RunEstimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+
+    @classmethod
+    def total(cls, parts: Sequence[RunEstimate]) -> Self:
+        """What several runs would do together."""
+        costs = [part.cost for part in parts if part.cost is not None]
+        return cls(
+            votes=sum(part.votes for part in parts),
+            calls=sum(part.calls for part in parts),
+            cached=sum(part.cached for part in parts),
+            prompt_tokens=sum(part.prompt_tokens for part in parts),
+            completion_tokens=sum(part.completion_tokens for part in parts),
+            cost=sum(costs) if costs else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

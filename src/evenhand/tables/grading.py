@@ -27,7 +27,6 @@ from evenhand.question import Question
 from evenhand.tables.arguments import context_columns, judges_of, listed, reference_column, references_of
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.rows import Row, read_rows
-from evenhand.votes import total_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +67,18 @@ class _Plan:
                         votes=next(votes) if question else (),
                     )
                 )
-            left = _less_what_was_spent(left, instances[-len(self.asked()) :])
+            spent = [vote for each in instances[-len(self.asked()) :] for vote in each.votes]
+            left = replace(left, limits=left.limits.after(spent))  # the budget is that of all prompts together
         return GradeTable(instances=tuple(instances), criterion=self.criterion, parameters=self.parameters)
 
     def estimate(self) -> RunEstimate:
-        estimates = [_asking(self.settings, prompt).estimate(self.questions(), self.judges) for prompt in self.prompts]
-        costs = [estimate.cost for estimate in estimates if estimate.cost is not None]
-        return RunEstimate(
-            votes=sum(estimate.votes for estimate in estimates),
-            calls=sum(estimate.calls for estimate in estimates),
-            cached=sum(estimate.cached for estimate in estimates),
-            prompt_tokens=sum(estimate.prompt_tokens for estimate in estimates),
-            completion_tokens=sum(estimate.completion_tokens for estimate in estimates),
-            cost=sum(costs) if costs else None,
+        return RunEstimate.total(
+            [_asking(self.settings, prompt).estimate(self.questions(), self.judges) for prompt in self.prompts]
         )
 
 
 def _asking(settings: RunSettings, prompt: str) -> RunSettings:
     return settings.asking(prompt=choice_prompt(prompt, settings.flow.name))
-
-
-def _less_what_was_spent(settings: RunSettings, instances: Sequence[GradedInstance]) -> RunSettings:
-    """The settings with the rest of the budget: its limits are those of all prompts together."""
-    limits = settings.limits
-    spent = total_usage(vote.usage for each in instances for vote in each.votes)
-    calls = None if limits.max_calls is None else max(0, limits.max_calls - spent.calls)
-    cost = None if limits.max_cost is None else max(0.0, limits.max_cost - (spent.cost or 0.0))
-    return replace(settings, limits=replace(limits, max_calls=calls, max_cost=cost))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import evenhand
-from evenhand.contests.tournament import remaining
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.judge_reliability import ChoiceReliability
@@ -91,15 +90,7 @@ class ReliabilityPlan:
             parts.append(self._compare(criterion, self.options, dry_run=True))
             if self.prompts:
                 parts.append(self._choose(criterion, self.options, dry_run=True))
-        costs = [part.cost for part in parts if part.cost is not None]
-        return RunEstimate(
-            votes=sum(part.votes for part in parts),
-            calls=sum(part.calls for part in parts),
-            cached=sum(part.cached for part in parts),
-            prompt_tokens=sum(part.prompt_tokens for part in parts),
-            completion_tokens=sum(part.completion_tokens for part in parts),
-            cost=sum(costs) if costs else None,
-        )
+        return RunEstimate.total(parts)
 
     def report(self, *, confidences: bool) -> ReliabilityReport:
         """Ask, one run after the other within one budget, and report."""
@@ -130,7 +121,7 @@ class ReliabilityPlan:
 
     def _left(self, votes: Sequence[Vote]) -> dict[str, Any]:
         """The options with what is left of the budget."""
-        left = remaining(self.settings.limits, votes)
+        left = self.settings.limits.after(votes)
         return {**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost}
 
     def _assess(self, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - a table, or an estimate
