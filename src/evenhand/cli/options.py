@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from evenhand.judging.run import RunEstimate
+    from evenhand.judging.estimate import RunEstimate
 
 
 def add_verb(verbs: Any, name: str, summary: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:  # noqa: ANN401 - argparse keeps the type private

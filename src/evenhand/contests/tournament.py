@@ -18,8 +18,8 @@ from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.flow import Flow
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.votes import MISSING_RESPONSE

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,31 +19,18 @@ from anyio.from_thread import start_blocking_portal
 from tqdm.auto import tqdm
 
 from evenhand.aggregation import draws_are_settled
-from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
-from evenhand.judging.conversation import Caller
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid, Permutation
+from evenhand.judging.grid import Grid
+from evenhand.judging.tasks import Task, checked_weights, sheets_of, tasks_of
 from evenhand.question import Question
-from evenhand.votes import Completion, Usage, Vote
+from evenhand.votes import Usage, Vote
 
-CHARACTERS_PER_TOKEN = 4
 GRACE_SECONDS = 60.0
-EXPECTED_REPLY_TOKENS: Mapping[Stage, int] = {
-    "assessment": 200,
-    "one_step": 200,
-    "summary": 60,
-    "selection": 8,
-    "reask": 8,
-    "verdict": 8,
-    "sheet": 0,  # by item
-    "sheet_reask": 0,
-}
-EXPECTED_ITEM_TOKENS = {True: 60, False: 15}
-"""Of one entry of a sheet, with reasons and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,93 +72,13 @@ class Limits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
-    """What a run would do, at most: every reply that the journal holds is counted as cached.
-
-    Attributes:
-        votes: Votes in the grid.
-        calls: Calls that would be made, without re-asks and retries.
-        cached: Calls that the journal already answers, or will by the time that they are made: equal requests are sent
-            once.
-        prompt_tokens: Estimated at four characters a token.
-        completion_tokens: Estimated at 200 tokens an assessment, 60 a summary, 8 a selection, and for an entry of a
-            sheet 60 with reasons and 15 without.
-        cost: US dollars for the calls of the engines that know their price; None when none does.
-    """
-
-    votes: int
-    calls: int
-    cached: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-
-    @classmethod
-    def total(cls, parts: Sequence[RunEstimate]) -> Self:
-        """What several runs would do together."""
-        costs = [part.cost for part in parts if part.cost is not None]
-        return cls(
-            votes=sum(part.votes for part in parts),
-            calls=sum(part.calls for part in parts),
-            cached=sum(part.cached for part in parts),
-            prompt_tokens=sum(part.prompt_tokens for part in parts),
-            completion_tokens=sum(part.completion_tokens for part in parts),
-            cost=sum(costs) if costs else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """What is asked in one call: one question, or those of a sheet; and the orders in which it is shown.
-
-    Attributes:
-        rows: The indices of the questions.
-        questions: The questions.
-        orders: Per order the permutation of each question. Where questions have different numbers of permutations,
-            those that have fewer begin again: their votes are further draws in that order.
-        offsets: Per order and question the number of draws in that order before.
-    """
-
-    rows: tuple[int, ...]
-    questions: tuple[Question, ...]
-    orders: tuple[tuple[Permutation, ...], ...]
-    offsets: tuple[tuple[int, ...], ...]
-
-    async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
-        """One vote a question."""
-        shown = self.orders[order]
-        if self.together:
-            votes = await flow.ask_sheet(self.questions, shown, sample, caller, weight=weight)
-            return [
-                vote.model_copy(update={"sample": sample + offset}) if offset else vote
-                for vote, offset in zip(votes, self.offsets[order], strict=True)
-            ]
-        return [await flow.ask(self.questions[0], shown[0], sample, caller, weight=weight)]
-
-    @property
-    def together(self) -> bool:
-        """Whether one reply answers several questions."""
-        return bool(self.questions[0].sheet)
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """Draws of one sheet in one order: one draw, or all of them where the later ones may not be needed."""
-
-    sheet: _Sheet
-    order: int
-    samples: range
-    places: range
-
-
 @dataclass(slots=True)
 class _Lane:
     """One judge's share of the queue."""
 
     calls: Calls
     weight: float
-    tasks: Iterator[_Task]
+    tasks: Iterator[Task]
     count: int
 
 
@@ -247,8 +152,8 @@ def run_votes(
             function would have returned.
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
-    weights = _checked_weights(judges, weights)
-    sheets = _sheets(questions, grid)
+    weights = checked_weights(judges, weights)
+    sheets = sheets_of(questions, grid)
     budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
     votes: list[list[Vote | None]] = [[] for _ in questions]
     for sheet in sheets:
@@ -258,7 +163,7 @@ def run_votes(
         _Lane(
             calls=Calls(judge, journal, budget),
             weight=weight,
-            tasks=_tasks(sheets, grid, place),
+            tasks=tasks_of(sheets, grid, place),
             count=sum(len(sheet.orders) for sheet in sheets) * (1 if grid.stop_early else grid.samples),
         )
         for place, (judge, weight) in enumerate(zip(judges, weights, strict=True))
@@ -269,96 +174,6 @@ def run_votes(
     complete = [tuple(vote for vote in row if vote is not None) for row in votes]
     _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
-
-
-def estimate_run(
-    questions: Sequence[Question],
-    judges: Sequence[JudgeEngine],
-    *,
-    grid: Grid | None = None,
-    flow: Flow | None = None,
-    journal: Journal | None = None,
-    weights: Sequence[float] | None = None,
-) -> RunEstimate:
-    """What :func:`run_votes` would do, without a call."""
-    grid, flow = grid or Grid(), flow or Flow()
-    _checked_weights(judges, weights)
-    sheets = _sheets(questions, grid)
-    asked = set[str]()
-    counters = [_DryCalls(judge, journal, asked) for judge in judges]
-
-    async def count() -> None:
-        for place, counter in enumerate(counters):
-            for task in _tasks(sheets, grid, place):
-                for sample in task.samples:
-                    await task.sheet.ask(flow, task.order, sample, counter)
-
-    with start_blocking_portal() as portal:
-        portal.call(count)
-    costs = [counter.cost for counter in counters if counter.cost is not None]
-    return RunEstimate(
-        votes=sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples * len(judges),
-        calls=sum(counter.calls for counter in counters),
-        cached=sum(counter.cached for counter in counters),
-        prompt_tokens=sum(counter.prompt_tokens for counter in counters),
-        completion_tokens=sum(counter.completion_tokens for counter in counters),
-        cost=sum(costs) if costs else None,
-    )
-
-
-def _checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | None) -> Sequence[float]:
-    if not judges:
-        raise InvalidInputError("no judge was given; give an inference engine, or a list of them for a panel")
-    names = [judge.judge_id for judge in judges]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InvalidInputError(
-            f"the panel has several judges named {repeated!r}; their votes could not be told apart. "
-            "For repeated draws of one judge set samples"
-        )
-    if weights is None:
-        return [1.0] * len(judges)
-    if len(weights) != len(judges) or any(not 0 < weight < math.inf for weight in weights):
-        raise InvalidInputError(f"judge_weights is {list(weights)!r}; give one positive weight for each of {names!r}")
-    return weights
-
-
-def _sheets(questions: Sequence[Question], grid: Grid) -> list[_Sheet]:
-    """What is asked in one call each, in the order of the questions.
-
-    Raises:
-        InvalidInputError: If the questions of a sheet are not about the same response.
-    """
-    together: dict[object, list[int]] = {}
-    for row, question in enumerate(questions):
-        together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
-    permutations = grid.permutations(questions)
-    sheets = []
-    for rows in together.values():
-        asked = tuple(questions[row] for row in rows)
-        if any(question.responses != asked[0].responses for question in asked):
-            raise InvalidInputError(f"the sheet {asked[0].sheet!r} asks about different responses; give each its own")
-        width = max(len(permutations[row]) for row in rows)
-        orders = tuple(
-            tuple(permutations[row][place % len(permutations[row])] for row in rows) for place in range(width)
-        )
-        offsets = tuple(tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width))
-        sheets.append(_Sheet(tuple(rows), asked, orders, offsets))
-    return sheets
-
-
-def _tasks(sheets: Sequence[_Sheet], grid: Grid, judge: int) -> Iterator[_Task]:
-    """What one judge is asked, with the places of the votes among those on a question."""
-    draws = range(grid.samples)
-    for sheet in sheets:
-        place = judge * len(sheet.orders) * grid.samples
-        for order in range(len(sheet.orders)):
-            if grid.stop_early:
-                yield _Task(sheet, order, draws, range(place, place + grid.samples))
-            else:
-                for sample in draws:
-                    yield _Task(sheet, order, range(sample, sample + 1), range(place + sample, place + sample + 1))
-            place += grid.samples
 
 
 def _drive(lanes: Sequence[_Lane], run: _Run) -> None:
@@ -428,7 +243,7 @@ async def _work(lane: _Lane, run: _Run) -> None:
                 break
 
 
-def _settled(task: _Task, run: _Run, place: int, left: int) -> bool:
+def _settled(task: Task, run: _Run, place: int, left: int) -> bool:
     """Whether the draws left could not change, or are unlikely to change, what is said on any question."""
     return all(
         draws_are_settled(
@@ -461,53 +276,4 @@ def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float, *, j
             "the votes that came are in this error's votes"
         ),
         votes=votes,
-    )
-
-
-class _DryCalls:
-    """Answers from the journal or with nothing, and counts what a judge would have been asked."""
-
-    def __init__(self, judge: JudgeEngine, journal: Journal | None, asked: set[str]) -> None:
-        self._judge, self._calls = judge, Calls(judge, journal, Budget(max_calls=0))
-        identity = judge.identity()
-        self._once = identity is not None
-        self._identity = "" if identity is None else canonical_json(dict(identity))
-        self._asked = asked
-        self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0
-
-    @property
-    def judge_id(self) -> str:
-        return self._judge.judge_id
-
-    @property
-    def cost(self) -> float | None:
-        if not isinstance(self._judge, PricedEngine):
-            return None
-        return self._judge.estimated_cost(self.prompt_tokens, self.completion_tokens)
-
-    async def complete(self, request: Request) -> Completion:
-        known = self._calls.journaled(request)
-        if known is not None:
-            self.cached += 1
-            return known
-        key = request_key(self._identity, describe_request(request))
-        expected = Completion(text=_expected_text(request, key))
-        if self._once and key in self._asked:
-            self.cached += 1
-            return expected
-        self._asked.add(key)
-        self.calls += 1
-        self.prompt_tokens += sum(len(message["content"]) for message in request.messages) // CHARACTERS_PER_TOKEN
-        self.completion_tokens += EXPECTED_REPLY_TOKENS[request.stage]
-        self.completion_tokens += len(request.items) * EXPECTED_ITEM_TOKENS[request.reasoning]
-        return expected
-
-
-def _expected_text(request: Request, key: str) -> str:
-    """A reply that can be read; an assessment is as long as expected, and another for every request."""
-    if request.items:
-        answers = [{"index": item.number, "answer": item.presentation.answers[0]} for item in request.items]
-        return json.dumps({"answers": answers})
-    return (
-        request.options[0] if request.options else key.ljust(CHARACTERS_PER_TOKEN * EXPECTED_REPLY_TOKENS["assessment"])
     )

@@ -16,9 +16,10 @@ from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import TOP_LOGPROBS, Flow, FlowName
 from evenhand.judging.grid import Grid, Orders
-from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
+from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
 from evenhand.statistics.dirichlet import check_level
 from evenhand.votes import Vote

@@ -8,8 +8,8 @@ from typing import Literal, Unpack, overload
 from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion, Rubric, with_na_option
 from evenhand.errors import InvalidInputError
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.loading import kind_of
 from evenhand.references import shown

@@ -9,6 +9,7 @@ from typing import Any
 import evenhand
 from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import JudgeEngine
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import (
     context_of,
@@ -17,7 +18,6 @@ from evenhand.judging.instances import (
     text_of,
     warn_of_left_out_context,
 )
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together
 from evenhand.question import Question

@@ -13,6 +13,7 @@ from evenhand.checklists import CHECKLIST_OPTIONS, Checking, ChecklistOptions, S
 from evenhand.criteria import Checklist
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import (
     context_of,
     field_of,
@@ -20,7 +21,6 @@ from evenhand.judging.instances import (
     text_of,
     warn_of_left_out_context,
 )
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions
 from evenhand.question import Question
 from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of, response_columns

@@ -20,8 +20,8 @@ from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import Design, parse_design
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import context_of, warn_of_left_out_context
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.tables.arguments import (
     check_resamples,

@@ -19,9 +19,9 @@ from evenhand.judging.choices import (
     unrelated_candidates,
     warn_of_equal_candidates,
 )
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grading import check_grade_settings
 from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.question import Question
 from evenhand.tables.arguments import context_columns, judges_of, listed, reference_column, references_of

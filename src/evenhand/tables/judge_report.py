@@ -9,7 +9,7 @@ from evenhand.artifacts import load_any_criterion, load_comparison
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.choices import CHOICE_PROMPTS
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunOptions, RunSettings
 from evenhand.tables.arguments import check_gold_criteria, check_resamples, judges_of, listed, names_of
 from evenhand.tables.reliability_plan import OF_PANELS, ReliabilityPlan

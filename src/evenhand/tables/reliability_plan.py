@@ -10,7 +10,7 @@ import evenhand
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.judge_reliability import ChoiceReliability
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.tables.assessing import judge
 from evenhand.tables.comparing import winrates
