@@ -13,6 +13,7 @@ ROWS = [
     {"document": "Paris is the capital of France.", "answer": "Paris is the capital.", "level": "Low"},
 ]
 ENGINE = ["--engine", "engines.evenhand.simulated", "--no-progress"]
+SUMMARIES = "rubrics.evenhand.summarization"
 RUBRIC = {"name": "mine", "criteria": ["Is correct.", {"requirement": "Is long-winded.", "weight": -1}]}
 
 
@@ -35,7 +36,7 @@ def test_a_rubric_by_id_and_from_a_file(jsonl, tmp_path, capsys):
     path, out = tmp_path / "rubric.json", tmp_path / "verdicts.jsonl"
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
     columns = ["--response", "answer", "--context", "document"]
-    assert main(["judge", str(jsonl), "--rubric", "rubrics.evenhand.summarization", *ENGINE, *columns]) == 0
+    assert main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, *columns]) == 0
     assert capsys.readouterr().out.startswith("Rubric summarization")
     own = ["--calls", "per_item", "--na-strategy", "zero", "--length-penalty", "free_budget=2", "max_cap=3"]
     assert main(["judge", str(jsonl), "--rubric", str(path), *ENGINE, *columns, *own, "--out", str(out)]) == 0
@@ -46,6 +47,16 @@ def test_a_rubric_by_id_and_from_a_file(jsonl, tmp_path, capsys):
     assert table.penalties == {"answer": (0.0, 0.5)}
     assert table.parameters["calls"] == "per_item"
     assert table.rubric_scores["answer"].usage.calls == 2
+
+
+def test_a_file_behind_rubric_is_read_as_a_rubric(jsonl, tmp_path, capsys):
+    plain = tmp_path / "plain.yaml"
+    plain.write_text("- It names a date.\n- It is polite.\n", encoding="utf-8")
+    given = ["judge", str(jsonl), *ENGINE, "--response", "answer", "--context", "document", "--rubric"]
+    assert main([*given, str(plain)]) == 0
+    assert capsys.readouterr().out.startswith("Rubric plain")
+    assert main([*given, "criteria.evenhand.direct.relevance"]) == 2
+    assert "which is not a rubric" in capsys.readouterr().err
 
 
 OPTIONS = [
@@ -68,9 +79,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("arguments", "expected"), [([], {}), *OPTIONS])
 def test_an_option_reaches_the_function_and_nothing_else_does(arguments, expected, jsonl, called):
-    assert main(["judge", str(jsonl), "--rubric", "r", *ENGINE, "--response", "answer", *arguments]) == 0
+    assert main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", *arguments]) == 0
     ((_, judged, engine), options) = called[0]
-    assert (judged, engine) == ("r", ["engines.evenhand.simulated"])
+    assert (judged.name, engine) == ("summarization", ["engines.evenhand.simulated"])
     own = {"guidelines", "examples", "num_examples", "label_fields", "shuffle_options", "auto_na_option", "calls"}
     own |= {"na_strategy", "na_partial", "length_penalty", "flow", "orders", "check_positional_bias"}
     assert {name: value for name, value in options.items() if name in own} == expected
@@ -85,10 +96,15 @@ def test_every_option_of_judge_has_one_in_the_shell():
 def test_guidelines_from_a_file(jsonl, tmp_path, called):
     path = tmp_path / "guidelines.md"
     path.write_text("Dates must be exact.", encoding="utf-8")
-    assert main(["judge", str(jsonl), "--rubric", "r", *ENGINE, "--response", "answer", "--guidelines", str(path)]) == 0
+    assert (
+        main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", "--guidelines", str(path)])
+        == 0
+    )
     assert called[0][1]["guidelines"] == "Dates must be exact."
     text = "Be strict. " * 1000  # no file's name
-    assert main(["judge", str(jsonl), "--rubric", "r", *ENGINE, "--response", "answer", "--guidelines", text]) == 0
+    assert (
+        main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", "--guidelines", text]) == 0
+    )
     assert called[1][1]["guidelines"] == text
 
 
@@ -103,7 +119,7 @@ def test_guidelines_from_a_file(jsonl, tmp_path, called):
     ],
 )
 def test_what_cannot_be_used_is_told(arguments, message, jsonl, capsys):
-    given = ["--rubric", "rubrics.evenhand.summarization", *ENGINE, "--response", "answer", "--context", "document"]
+    given = ["--rubric", SUMMARIES, *ENGINE, "--response", "answer", "--context", "document"]
     assert main(["judge", str(jsonl), *given, *arguments]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
@@ -121,6 +137,6 @@ def test_the_result_is_written_over_no_rubric_and_no_examples(jsonl, tmp_path, c
     path.write_text(json.dumps(RUBRIC), encoding="utf-8")
     columns = ["--response", "answer", "--out", str(path)]
     assert main(["judge", str(jsonl), "--rubric", str(path), *ENGINE, *columns]) == 2
-    assert main(["judge", str(jsonl), "--rubric", "r", "--examples", str(path), *ENGINE, *columns]) == 2
+    assert main(["judge", str(jsonl), "--rubric", SUMMARIES, "--examples", str(path), *ENGINE, *columns]) == 2
     assert capsys.readouterr().err.count("the same file as the input") == 2
     assert json.loads(path.read_text(encoding="utf-8")) == RUBRIC

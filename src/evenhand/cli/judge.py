@@ -66,6 +66,7 @@ def _add_rubric_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from evenhand.rubric_artifacts import load_rubric  # noqa: PLC0415 - seconds of import
     from evenhand.tables import judge, read_file  # noqa: PLC0415 - seconds of import
 
     rows = read_file(options.data, options.split)
@@ -78,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         **_assessing_options(options),
         **run_options(options),
     }
-    judged = options.criteria if options.rubric is None else options.rubric
+    judged = options.criteria if options.rubric is None else load_rubric(options.rubric)
     if options.dry_run:
         print_estimate(judge(rows, judged, options.engine, dry_run=True, **given))
         return 0
