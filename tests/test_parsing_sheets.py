@@ -114,6 +114,14 @@ def test_numbers_that_were_not_asked_for_are_passed_over():
     assert outcomes(sheet((0, "Yes"), (1, "No"), (4, "Yes"), (-1, "Yes")), 3) == [1, "no_match", "no_match"]
 
 
+def test_a_reply_that_numbers_all_items_its_own_way_answers_none():
+    assert outcomes(sheet((0, "Yes"), (1, "No"), (2, "No")), 3) == ["ambiguous"] * 3  # the second "No" is for item 2
+    assert outcomes('{"0": "yes", "1": "no"}', 2) == ["ambiguous"] * 2
+    again = read_sheet(sheet((1, "Yes"), (2, "No")), [["Yes", "No"]] * 2, numbers=[2, 5])
+    assert [answer.match.reason for answer in again] == ["ambiguous"] * 2
+    assert outcomes(sheet((0, "Yes"), (2, "No"), (3, "Yes")), 3) == ["no_match", 1, 0]  # only the 0 is out of range
+
+
 def test_what_is_neither_yes_nor_no():
     text = sheet((1, "maybe"), (2, "yes and no"), (3, ""))
     assert outcomes(text) == ["no_match", "ambiguous", "empty"]
@@ -123,8 +131,9 @@ def test_what_is_neither_yes_nor_no():
 
 def test_not_applicable_is_an_answer_only_where_it_is_offered():
     text = '{"1": "N/A", "2": "n/a", "3": "NA"}'
-    assert outcomes(text, offered=WITH_NA)[:2] == [2, 2]
-    assert outcomes(text)[:2] == ["no_match", "no_match"]
+    assert outcomes(text, offered=WITH_NA) == [2, 2, 2]
+    assert outcomes(text) == ["no_match"] * 3
+    assert outcomes("1. Not applicable\n2. N.A.\n3. yes", offered=WITH_NA) == [2, 2, 0]
 
 
 def test_truth_values_are_yes_and_no_only_where_those_are_the_answers():

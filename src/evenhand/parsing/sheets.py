@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from evenhand.errors import InvalidInputError
@@ -60,9 +61,10 @@ def read_sheet(
     """The answer to each item.
 
     An item that no entry names has none (``no_match``, or ``truncated`` where the reply was cut off before it), and an
-    item that two entries name, even alike, is ``ambiguous``. Numbers that were not asked for are passed over. The
-    words of an answer are read by :func:`~evenhand.parsing.match_closest_option`, reasons never. A reply about one
-    item need not number it.
+    item that two entries name, even alike, is ``ambiguous``. Numbers that were not asked for are passed over, unless
+    the reply numbers as many items as were asked about from 0, or anew from 1: then every answer is ``ambiguous``.
+    The words of an answer are read by :func:`~evenhand.parsing.match_closest_option`, reasons never. A reply about
+    one item need not number it.
 
     Args:
         text: The reply.
@@ -91,6 +93,8 @@ def read_sheet(
     entries = read_entries(spoken, len(asked) if numbers is None else 0)
     if not entries and len(asked) == 1:
         return (SheetAnswer(match_closest_option(text, answers[0], finish_reason=finish_reason)),)
+    if _numbers_anew({entry.number for entry in entries}, set(asked)):
+        return (SheetAnswer(_none("ambiguous")),) * len(asked)
     by_number: dict[int, list[Entry]] = {}
     for entry in entries:
         by_number.setdefault(entry.number, []).append(entry)
@@ -101,6 +105,12 @@ def read_sheet(
         else SheetAnswer(_none(_why_missing(text, offered, finish_reason, number, last)))
         for number, offered in zip(asked, answers, strict=True)
     )
+
+
+def _numbers_anew(named: AbstractSet[int], asked: AbstractSet[int]) -> bool:
+    """Whether all items are numbered from 0, or from 1, where other numbers were asked for."""
+    count = len(asked)
+    return count > 1 and named != asked and named in (set(range(count)), set(range(1, count + 1)))
 
 
 def _spoken(text: str | None) -> str:
