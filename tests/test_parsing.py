@@ -87,6 +87,19 @@ def test_unusable_labels_are_refused(labels, message):
         match_closest_option("Good", labels)
 
 
+@pytest.mark.parametrize("reply", ["N/A", "n/a.", "NA", "N.A.", "Not applicable", "**not applicable**"])
+@pytest.mark.parametrize("label", ["N/A", "Not applicable"])
+def test_not_applicable_is_read_in_its_usual_spellings(reply, label):
+    assert match_closest_option(reply, ["Yes", "No", label]).index == 2
+    assert match_closest_option(f'{{"selected_option": "{reply}"}}', ["Yes", "No", label]).index == 2
+    assert match_closest_option(reply, ["Yes", "No"]).index is None
+
+
+def test_a_label_that_may_be_a_name_is_not_read_from_not_applicable():
+    assert match_closest_option("Not applicable", ["NA", "EU"]).index is None
+    assert match_closest_option("NA", ["N/A", "NA"]).index == 1
+
+
 def test_a_match_is_a_frozen_value_that_survives_json():
     match = match_closest_option("Answer: Bad", LEVELS)
     assert Match.model_validate_json(match.model_dump_json()) == match

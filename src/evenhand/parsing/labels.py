@@ -57,6 +57,7 @@ _RANGE = re.compile(
 )
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DENIES = re.compile(r"\bnot\b", re.IGNORECASE)
+_SPELLINGS_OF_NA = ("n/a", "na", "n.a", "notapplicable")  # as comparison_key writes them
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
 _QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}<>|]+")
@@ -219,7 +220,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
     words = {label: index for index, label in enumerate(plain) if numbers[index] not in by_number}
     return Labels(
         given=labels,
-        by_key=_unique([comparison_key(label) for label in labels]),
+        by_key=_with_spellings_of_na(_unique([comparison_key(label) for label in labels])),
         by_number=by_number,
         scale_top=max(by_number, default=None),
         pattern=_compile_pattern(words),
@@ -238,6 +239,12 @@ def _names_a_thing(label: str) -> bool:
 
 def _unique(keys: Sequence[str]) -> dict[str, int]:
     return {key: index for index, key in enumerate(keys) if key and keys.count(key) == 1}
+
+
+def _with_spellings_of_na(by_key: dict[str, int]) -> dict[str, int]:
+    """The keys, and for a label that says "not applicable" its other usual spellings; "NA" alone may be a name."""
+    offered = [by_key[key] for key in ("n/a", "notapplicable") if key in by_key]
+    return {**dict.fromkeys(_SPELLINGS_OF_NA, offered[0]), **by_key} if len(offered) == 1 else by_key
 
 
 def _check(labels: tuple[str, ...]) -> None:
