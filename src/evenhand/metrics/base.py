@@ -1,7 +1,6 @@
 """What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
 
 import json
-import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Dict, List, Union
@@ -14,19 +13,17 @@ from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import context_of, field_of, texts_of
 from evenhand.judging.settings import RunSettings
-from evenhand.panel import PanelReport
+from evenhand.metrics.metric import EvenhandMetric
 from evenhand.question import Question
-from evenhand.statistics import Interval
 from evenhand.unitxt_bases import (
     Artifact,
     Criteria,
     EmptyPrediction,
     EvaluationInput,
     InferenceEngine,
-    MapReduceMetric,
     Maybe,
 )
-from evenhand.votes import Usage, Vote
+from evenhand.votes import Vote
 
 NO_ENGINE = (
     "the metric has no inference_engine, and a judge has no default. Give one in three ways: a catalog id, as in "
@@ -42,7 +39,7 @@ class ClassifiedInput(EvaluationInput):
     data_classification: Maybe[tuple[str, ...] | None] = None
 
 
-class JudgeMetric(MapReduceMetric):
+class JudgeMetric(EvenhandMetric):
     """The base of every metric in which a model judges.
 
     Attributes:
@@ -69,9 +66,9 @@ class JudgeMetric(MapReduceMetric):
         aggregation: The rule by which a panel's votes become one, or scale -> rule; the scale's default when None.
         on_position_bias: What a disagreement between orders counts; the scale's default when None.
         scoring: ``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under
-            the log-probabilities of the verdict.
+            the log-probabilities of the verdict, which are asked for then.
         min_mass: Log-probabilities that cover less than this share of the replies are not used.
-        judge_weights: One weight a judge, in the order of the panel.
+        judge_weights: One positive weight a judge, in the order of the panel.
         evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
         include_prompts_in_result: Keep the prompts in the instance scores.
         max_failure_rate: The share of votes that may fail before the evaluation ends in an error.
@@ -83,11 +80,8 @@ class JudgeMetric(MapReduceMetric):
     """
 
     main_score: str = "llm_as_judge"
-    prediction_type: Any = Any
-    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
 
     inference_engine: Maybe[Union[InferenceEngine, List[InferenceEngine]]] = None
-    criteria: Maybe[Criteria] = None
     criteria_field: Maybe[str] = None
     context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
     check_positional_bias: Union[bool, float] = True
@@ -114,19 +108,6 @@ class JudgeMetric(MapReduceMetric):
     seed: int = 0
     journal: str = "default"
     progress: bool = True
-
-    def prepare(self) -> None:
-        """Make a frozen criterion an artifact, which unitxt can copy and write."""
-        super().prepare()
-        given: object = self.criteria
-        if isinstance(given, Criterion):
-            self.criteria = load_criteria_artifact(given)
-
-    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """What the metric was made from, as unitxt writes it."""
-        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
-            return {**data, "criteria": self.criteria.to_dict()}
-        return data
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
@@ -290,63 +271,6 @@ class JudgeMetric(MapReduceMetric):
     @abstractmethod
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[Any]:
         """Judge all instances; one intermediate each."""
-
-    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
-        """The global scores; they bring their own intervals."""
-        if not intermediates:
-            raise InvalidInputError("there are no instances to judge: the data set is empty")
-        return self.reduce(intermediates)
-
-    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
-        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
-        main = scores["score_name"]
-        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
-        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
-        for bound in ("ci_low", "ci_high"):
-            if f"{main}_{bound}" in scores:
-                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
-        return annotated
-
-
-def interval_scores(name: str, interval: Union[Interval, None], *, with_intervals: bool) -> dict[str, float]:
-    """A score and its interval under unitxt's names; NaN where it is undefined."""
-    if interval is None:
-        return {name: math.nan}
-    scores = {name: interval.estimate}
-    if with_intervals:
-        scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
-    return scores
-
-
-def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals: bool) -> dict[str, float]:
-    """What the votes say about the judges, under the name of the score that they made; nothing without a report."""
-    if report is None:
-        return {}
-    return {f"{name}_{each}": value for each, value in report.scores(with_intervals=with_intervals).items()}
-
-
-def usage_scores(usage: Usage) -> dict[str, float]:
-    """What the calls consumed, by score name; the cost only where a price is known."""
-    scores: dict[str, float] = {
-        "calls": usage.calls,
-        "cached_calls": usage.cached,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
-    return scores if usage.cost is None else {**scores, "cost": usage.cost}
-
-
-def score_name_of(names: Iterable[str], default: str) -> str:
-    """The score's name, as unitxt makes it: the criterion's, when all instances share one that has a name.
-
-    >>> score_name_of(["Answer relevance", "Answer relevance"], "llm_as_judge")
-    'answer_relevance'
-    >>> score_name_of(["relevance", "fluency"], "llm_as_judge")
-    'llm_as_judge'
-    """
-    unique = set(names)
-    only = unique.pop() if len(unique) == 1 else ""
-    return "_".join(only.lower().split(" ")) if only else default
 
 
 def draw_key_of(given: EvaluationInput) -> str:

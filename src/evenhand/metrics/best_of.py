@@ -13,7 +13,8 @@ from evenhand.judging.choices import Candidates, check_choice_rules, choice_prom
 from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base import JudgeMetric, draw_key_of, interval_scores, usage_scores
+from evenhand.metrics.base import JudgeMetric, draw_key_of
+from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 from evenhand.votes import Vote
 
@@ -195,7 +196,7 @@ class BestOfJudge(ChoiceMetric):
             scores |= interval_scores(f"{one.name}_selection_rate", one.rate, with_intervals=shown)
             numbers = (one.if_unscored_0, one.if_unscored_1, one.num_offered, one.num_selected, one.num_missing)
             named = zip(RATE_NUMBERS, numbers, strict=True)
-            scores |= {f"{one.name}_{name}": math.nan if value is None else value for name, value in named}
+            scores |= {f"{one.name}_{name}": number_or_nan(value) for name, value in named}
         scores |= _shared_scores(summary, with_intervals=shown)
         return {**scores, "score_name": f"{intermediates[0].first}_selection_rate"}
 

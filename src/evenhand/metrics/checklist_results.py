@@ -1,12 +1,11 @@
 """The scores of a checklist under the names that unitxt shows."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
-from evenhand.metrics.base import interval_scores, usage_scores
+from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
 from evenhand.panel import PanelReport
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
@@ -39,11 +38,11 @@ def instance_scores(result: ChecklistResult, *, with_prompts: bool) -> Dict[str,
         "prompts": _prompts(result) if with_prompts else None,
     }
     return {
-        **{name: _number(getattr(score, name)) for name in _OF_INSTANCE},
+        **{name: number_or_nan(getattr(score, name)) for name in _OF_INSTANCE},
         **{name: value for name, value in reasons.items() if value is not None},
         "num_items": len(result.items),
         **{f"num_{name}": getattr(score, name) for name in ("yes", "no", "na", "answered", "unanswered")},
-        "categories": {category: _number(rate) for category, rate in result.category_pass_rates.items()},
+        "categories": {category: number_or_nan(rate) for category, rate in result.category_pass_rates.items()},
         "items": [item_record(item) for item in result.items],
     }
 
@@ -86,7 +85,7 @@ def global_scores(
     scores |= {f"num_{name}_items": getattr(report, name) for name in ("answered", "na", "unanswered")}
     scores |= {f"unanswered_items_{reason}": count for reason, count in report.unanswered_reasons.items()}
     scores |= {f"unscored_votes_{reason}": count for reason, count in report.unscored_votes.items()}
-    scores |= {name: _number(getattr(report, name)) for name in ("score_if_unscored_0", "score_if_unscored_1")}
+    scores |= {name: number_or_nan(getattr(report, name)) for name in ("score_if_unscored_0", "score_if_unscored_1")}
     scores |= usage_scores(report.usage)
     scores["categories"] = {
         each.category: {
@@ -123,7 +122,3 @@ def _prompts(result: ChecklistResult) -> Union[dict[str, Any], None]:
         for item in result.items
     }
     return {name: prompts for name, prompts in sent.items() if prompts is not None} or None
-
-
-def _number(value: Union[float, None]) -> float:
-    return math.nan if value is None else value

@@ -1,6 +1,5 @@
 """Direct assessment: a judge chooses one of a criterion's options for each response."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
@@ -11,7 +10,8 @@ from evenhand.errors import ArtifactError
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
 from evenhand.metrics.assessing import AssessingJudge
-from evenhand.metrics.base import draw_key_of, interval_scores, panel_scores, score_name_of, usage_scores
+from evenhand.metrics.base import draw_key_of
+from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
 from evenhand.panel import report_of_run
 from evenhand.question import Question
 from evenhand.scoring import summarize
@@ -42,12 +42,11 @@ class DirectJudge(AssessingJudge):
     """A judge assesses each response against a criterion and chooses one of its options.
 
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
-    shown; an instance whose reply names no option, or whose prediction is None, is unscored
-    (NaN) and counted. The scores' names are those of
-    unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the settings, and
-    :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples. With several judges or draws the global
-    scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where instances name
-    criteria of their own, under the name of each.
+    shown; an instance whose reply names no option, or whose prediction is None, is unscored (NaN) and counted. The
+    scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the
+    settings, and :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples. With several judges or draws
+    the global scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where
+    instances name criteria of their own, under the name of each.
     """
 
     def verify(self) -> None:
@@ -99,7 +98,7 @@ class DirectJudge(AssessingJudge):
         orders = list(dict.fromkeys(vote.order for vote in verdict.votes))
         first = self._order_result(intermidate, orders[0]) if orders else {}
         second = self._order_result(intermidate, orders[1]) if len(orders) > 1 else {}
-        score = math.nan if verdict.aggregated_value is None else verdict.aggregated_value
+        score = number_or_nan(verdict.aggregated_value)
         consistent = verdict.position_consistent
         results = {
             f"using_{intermidate.evaluator}": score,
@@ -128,8 +127,7 @@ class DirectJudge(AssessingJudge):
             if interval is not None:
                 scores |= interval_scores(f"{main}_{name}", interval, with_intervals=shown)
         for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
-            value = getattr(summary, name)
-            scores[f"{main}_{name}"] = math.nan if value is None else value
+            scores[f"{main}_{name}"] = number_or_nan(getattr(summary, name))
         for reason, count in summary.unscored_votes.items():
             scores[f"{main}_unscored_votes_{reason}"] = count
         scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}

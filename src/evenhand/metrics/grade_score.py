@@ -15,8 +15,8 @@ from evenhand.judging.grading import (
     grade,
     unrelated_effect,
 )
-from evenhand.metrics.base import interval_scores, usage_scores
 from evenhand.metrics.best_of import ChoiceMetric
+from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
 from evenhand.statistics import Uniformity
 from evenhand.unitxt_bases import EvaluationInput
 from evenhand.votes import Vote
@@ -146,18 +146,14 @@ def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:
     return f"{name}_{judge}"
 
 
-def _number(value: Union[float, None]) -> float:
-    return math.nan if value is None else value
-
-
 def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequence[str]) -> dict[str, Any]:
     """One judge's scores on one instance; ``selections``, ``orders`` and ``assessments`` have one entry a vote."""
     prompts = [vote.prompts for vote in votes]
     return {
-        "grade_score": _number(grade_.grade_score),
-        "chance_corrected_grade_score": _number(grade_.chance_corrected),
-        "llm_score": _number(grade_.llm_score),
-        "choice_score": _number(grade_.choice_score),
+        "grade_score": number_or_nan(grade_.grade_score),
+        "chance_corrected_grade_score": number_or_nan(grade_.chance_corrected),
+        "llm_score": number_or_nan(grade_.llm_score),
+        "choice_score": number_or_nan(grade_.choice_score),
         "answered": grade_.answered / grade_.asked if grade_.asked else math.nan,
         "num_asked": grade_.asked,
         "num_answered": grade_.answered,
@@ -186,7 +182,7 @@ def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, Any]:
     for name, interval in intervals.items():
         scores |= interval_scores(name, interval, with_intervals=with_intervals)
     scores |= {
-        "chance_grade_score": _number(grading.chance),
+        "chance_grade_score": number_or_nan(grading.chance),
         "num_scored": grading.num_scored,
         "num_unscored": grading.num_instances - grading.num_scored,
         "num_missing_response": grading.num_missing_response,

@@ -1,6 +1,5 @@
 """The names and values under which contests are handed to unitxt."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union, get_args
 
@@ -8,7 +7,7 @@ from evenhand.aggregation import aggregate
 from evenhand.contests import Contest, ContestSummary, Reduction, rankings, winrates
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.base import interval_scores, usage_scores
+from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
 from evenhand.votes import UnscoredReason, Vote
 
 INSTANCE_FIELDS = (
@@ -123,8 +122,8 @@ def instance_results(
         fields = _contest_fields(system, own)
         rate = rates[system]
         fields |= {
-            "winrate": math.nan if rate is None else rate,
-            "llm_as_judge": math.nan if rate is None else rate,
+            "winrate": number_or_nan(rate),
+            "llm_as_judge": number_or_nan(rate),
             "ranking": ranks[system],
             "response_name": system,
         }
@@ -145,7 +144,7 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
         }
         for name in SYSTEM_INTERVALS:
             scores |= interval_scores(f"{one.system}_{name}", getattr(one, name), with_intervals=with_intervals)
-        scores |= {f"{one.system}_{name}": math.nan if value is None else value for name, value in numbers.items()}
+        scores |= {f"{one.system}_{name}": number_or_nan(value) for name, value in numbers.items()}
     shared_intervals = {name: getattr(summary, name) for name in SHARED_INTERVALS}
     shared_intervals |= {name: getattr(summary.position, name, None) for name in POSITION_INTERVALS}
     for name, interval in shared_intervals.items():

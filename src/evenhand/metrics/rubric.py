@@ -1,6 +1,5 @@
 """A rubric: a judge chooses an option of every criterion, and the options make one score."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
@@ -12,8 +11,9 @@ from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_le
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
 from evenhand.metrics.assessing import AssessingJudge
-from evenhand.metrics.base import draw_key_of, interval_scores, score_name_of
+from evenhand.metrics.base import draw_key_of
 from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
+from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.question import Question
 from evenhand.rubric_artifacts import load_rubric, rubric_artifact
@@ -182,7 +182,7 @@ class RubricJudge(AssessingJudge):
     def reduce_one(self, intermidate: RubricAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so
         """The scores of one instance: the rubric's, and those of each criterion."""
         main, result = intermidate.score_name, intermidate.result
-        score = math.nan if result.score is None else result.score
+        score = number_or_nan(result.score)
         scores = instance_scores(main, intermidate.rubric, result, with_prompts=self.include_prompts_in_result)
         return {main: score, f"{main}_using_{intermidate.evaluator}": score, **scores, "score_name": main}
 

@@ -1,12 +1,11 @@
 """The scores of a rubric under the names that unitxt shows."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, Dict, Union
 
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidCriterionError
-from evenhand.metrics.base import interval_scores, panel_scores, score_name_of, usage_scores
+from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
 from evenhand.panel import PanelReport
 from evenhand.rubric_scoring import RubricResult, RubricSummary
 from evenhand.votes import Verdict
@@ -88,7 +87,7 @@ def instance_scores(main: str, rubric: Rubric, result: RubricResult, *, with_pro
     """The scores of one instance; what there is nothing to say about is left out, except a score."""
     scored = result.unpenalized
     named: Dict[str, Any] = {
-        "raw_score": math.nan if result.raw_score is None else result.raw_score,
+        "raw_score": number_or_nan(result.raw_score),
         "length_penalty": result.length_penalty,
         "unscored_reason": result.unscored_reason,
         "na": result.na or None,
@@ -111,7 +110,7 @@ def _criterion_scores(name: str, verdict: Verdict) -> Dict[str, Any]:
     consistent = verdict.position_consistent
     orders = list(dict.fromkeys(vote.order for vote in verdict.votes))
     return {
-        name: math.nan if verdict.aggregated_value is None else verdict.aggregated_value,
+        name: number_or_nan(verdict.aggregated_value),
         f"{name}_selected_option": verdict.selected_label,
         f"{name}_unscored_reason": verdict.unscored_reason,
         f"{name}_na": verdict.na or None,
@@ -157,4 +156,4 @@ def global_scores(
 def _numbers(main: str, summary: object, names: tuple[str, ...]) -> Dict[str, float]:
     """Counts and bounds; a bound that is undefined is NaN."""
     found = {f"{main}_{name}": getattr(summary, name) for name in names}
-    return {name: math.nan if value is None else value for name, value in found.items()}
+    return {name: number_or_nan(value) for name, value in found.items()}

@@ -1,15 +1,15 @@
 """Votes that were recorded elsewhere, aggregated and compared with the ground truth, without a call."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union, cast
 
 from evenhand.aggregation import RULES, aggregate, check_rule, check_weights
-from evenhand.artifacts import load_criteria_artifact, load_criterion
+from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.metrics.base import interval_scores, score_name_of
+from evenhand.metrics.metric import EvenhandMetric
+from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -21,7 +21,7 @@ from evenhand.recorded import (
     summarize_votes,
 )
 from evenhand.statistics import Agreement, Interval
-from evenhand.unitxt_bases import Criteria, EmptyPrediction, EvaluationInput, MapReduceMetric, Maybe
+from evenhand.unitxt_bases import EmptyPrediction, EvaluationInput, Maybe
 from evenhand.votes import Verdict
 
 SCALES = ("binary", "ordinal", "nominal")
@@ -44,7 +44,7 @@ class AggregatedVotes:
     reference: Union[int, None]
 
 
-class VoteAggregation(MapReduceMetric):
+class VoteAggregation(EvenhandMetric):
     """Reduces recorded votes to a verdict an instance, and the verdicts to scores. It makes no calls.
 
     A prediction is the votes on one instance: a list with one a judge, or a dict judge -> vote; each vote is a label,
@@ -62,28 +62,12 @@ class VoteAggregation(MapReduceMetric):
     """
 
     main_score: str = "votes"
-    prediction_type: Any = Any
-    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
 
     scale: str = "binary"
     rule: Maybe[str] = None
-    criteria: Maybe[Criteria] = None
     judge_weights: Maybe[Union[List[float], Dict[str, float]]] = None
     resamples: int = 1000
     seed: int = 0
-
-    def prepare(self) -> None:
-        """Make a frozen criterion an artifact, which unitxt can copy and write."""
-        super().prepare()
-        given: object = self.criteria
-        if isinstance(given, Criterion):
-            self.criteria = load_criteria_artifact(given)
-
-    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """What the metric was made from, as unitxt writes it."""
-        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
-            return {**data, "criteria": self.criteria.to_dict()}
-        return data
 
     def verify(self) -> None:
         """Check every setting that can be checked before there are votes."""
@@ -152,7 +136,7 @@ class VoteAggregation(MapReduceMetric):
             "match": None if right is None or judged is None else judged == right,
         }
         named = {f"{main}_{name}": value for name, value in results.items() if value is not None}
-        score = math.nan if verdict.aggregated_value is None else verdict.aggregated_value
+        score = number_or_nan(verdict.aggregated_value)
         return {main: score, **named, "score_name": main}
 
     def reduce(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
@@ -171,29 +155,12 @@ class VoteAggregation(MapReduceMetric):
         scores |= self._shown(f"{main}_agreement", found.agreement)
         scores |= self._shown(f"{main}_krippendorff_alpha", summary.krippendorff_alpha)
         for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1"):
-            value = getattr(found, name)
-            scores[f"{main}_{name}"] = math.nan if value is None else value
+            scores[f"{main}_{name}"] = number_or_nan(getattr(found, name))
         for name in ("num_votes", "num_abstentions", "num_na_votes"):
             scores[f"{main}_{name}"] = getattr(summary, name)
         if summary.comparison is not None:
             scores |= self._comparison_scores(main, summary.comparison)
         return {**scores, "score_name": main}
-
-    def reduce_and_bootstrap(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
-        """The global scores; they bring their own intervals."""
-        if not intermediates:
-            raise InvalidInputError("there are no recorded votes to aggregate: the data set is empty")
-        return self.reduce(intermediates)
-
-    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
-        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
-        main = scores["score_name"]
-        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
-        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
-        for bound in ("ci_low", "ci_high"):
-            if f"{main}_{bound}" in scores:
-                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
-        return annotated
 
     def _verdict(self, prediction: Any, reader: VoteReader, where: str) -> Verdict:
         if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):

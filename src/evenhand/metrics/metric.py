@@ -1,0 +1,53 @@
+"""What every metric of evenhand hands to unitxt: criteria that it can write, and scores that bring their intervals."""
+
+from typing import Any, Dict, List
+
+from evenhand.artifacts import load_criteria_artifact
+from evenhand.criteria import Criterion
+from evenhand.errors import InvalidInputError
+from evenhand.unitxt_bases import Criteria, MapReduceMetric, Maybe
+
+
+class EvenhandMetric(MapReduceMetric):
+    """The base of all metrics of evenhand, whether a model judges or votes are read.
+
+    The scores of an instance and of all instances name the main one among them in ``score_name``.
+
+    Attributes:
+        criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
+    """
+
+    main_score: str = "score"
+    prediction_type: Any = Any
+    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
+
+    criteria: Maybe[Criteria] = None
+
+    def prepare(self) -> None:
+        """Make a frozen criterion an artifact, which unitxt can copy and write."""
+        super().prepare()
+        given: object = self.criteria
+        if isinstance(given, Criterion):
+            self.criteria = load_criteria_artifact(given)
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it."""
+        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
+            return {**data, "criteria": self.criteria.to_dict()}
+        return data
+
+    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
+        """The global scores; they bring their own intervals."""
+        if not intermediates:
+            raise InvalidInputError("there are no instances to score: the data set is empty")
+        return self.reduce(intermediates)
+
+    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
+        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
+        main = scores["score_name"]
+        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
+        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
+        for bound in ("ci_low", "ci_high"):
+            if f"{main}_{bound}" in scores:
+                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
+        return annotated

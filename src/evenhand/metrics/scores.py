@@ -1,0 +1,55 @@
+"""Names and numbers of scores as unitxt shows them."""
+
+import math
+from collections.abc import Iterable
+from typing import Union
+
+from evenhand.panel import PanelReport
+from evenhand.statistics import Interval
+from evenhand.votes import Usage
+
+
+def number_or_nan(value: Union[float, None]) -> float:
+    """A score as unitxt takes it: NaN where it is undefined."""
+    return math.nan if value is None else value
+
+
+def interval_scores(name: str, interval: Union[Interval, None], *, with_intervals: bool) -> dict[str, float]:
+    """A score and its interval under unitxt's names; NaN where it is undefined."""
+    if interval is None:
+        return {name: math.nan}
+    scores = {name: interval.estimate}
+    if with_intervals:
+        scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
+    return scores
+
+
+def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals: bool) -> dict[str, float]:
+    """What the votes say about the judges, under the name of the score that they made; nothing without a report."""
+    if report is None:
+        return {}
+    return {f"{name}_{each}": value for each, value in report.scores(with_intervals=with_intervals).items()}
+
+
+def usage_scores(usage: Usage) -> dict[str, float]:
+    """What the calls consumed, by score name; the cost only where a price is known."""
+    scores: dict[str, float] = {
+        "calls": usage.calls,
+        "cached_calls": usage.cached,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+    return scores if usage.cost is None else {**scores, "cost": usage.cost}
+
+
+def score_name_of(names: Iterable[str], default: str) -> str:
+    """The score's name, as unitxt makes it: the criterion's, when all instances share one that has a name.
+
+    >>> score_name_of(["Answer relevance", "Answer relevance"], "llm_as_judge")
+    'answer_relevance'
+    >>> score_name_of(["relevance", "fluency"], "llm_as_judge")
+    'llm_as_judge'
+    """
+    unique = set(names)
+    only = unique.pop() if len(unique) == 1 else ""
+    return "_".join(only.lower().split(" ")) if only else default
