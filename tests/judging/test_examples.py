@@ -70,6 +70,13 @@ def test_never_the_case_itself(rows, number, data):
     assert own["response"] in {case.response for case in elsewhere}
 
 
+@pytest.mark.parametrize("stripped", ["response 0", " response  0\n"])
+def test_white_space_does_not_make_the_case_itself_another(stripped):
+    rows = [{**row(0, "High", topic="t\n"), "response": "response 0 "}, row(1, "Low")]
+    cases = drawn(pool_of(rows, number=2), question(stripped, topic="t"))
+    assert [case.response for case in cases] == ["response 1"]
+
+
 def test_the_seed_and_the_instance_make_the_draw():
     rows = [row(number, ("High", "Mid", "Low")[number % 3]) for number in range(60)]
     pool = pool_of(rows, number=6)

@@ -35,7 +35,7 @@ class ExamplePool:
         The labels are as equally frequent as the cases allow, which of them get one more and which cases stand for a
         label is drawn, and so is the order in which they are shown. The draw depends on the seed, the instance
         (``draw_key``) and the criterion, not on the order of the cases. The case that the question itself is about
-        (the same response in the same context) is never drawn, and no case is drawn twice.
+        (the same response in the same context, white space aside) is never drawn, and no case is drawn twice.
         """
         key = question.draw_key or str(question.instance)
         own = _identity(question.responses[0], question.context)
@@ -175,4 +175,9 @@ def _label(label: str, criterion: Criterion, row: int) -> str:
 
 
 def _identity(response: str, context: Mapping[str, str]) -> str:
-    return json.dumps([response, sorted(context.items())])
+    """What tells cases apart; white space does not, because unitxt strips predictions and not the rows of examples."""
+    return json.dumps([_folded(response), sorted((name, _folded(text)) for name, text in context.items())])
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
