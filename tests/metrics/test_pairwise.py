@@ -389,6 +389,11 @@ def test_responses_in_a_field_of_the_task_data_and_a_criterion_of_the_row():
     assert "The criterion: other" in json.dumps(SENT[-1]["source"])
 
 
+def test_guidelines_are_shown():
+    run(pairwise(guidelines="Be strict about dates."), [responses(1, 2)])
+    assert "Be strict about dates." in SENT[0]["source"][0]["content"]
+
+
 def test_calling_twice_gives_the_same_and_changes_nothing():
     metric = pairwise(design="swiss:2")
     before = metric.to_json()

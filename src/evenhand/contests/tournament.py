@@ -39,6 +39,7 @@ class ComparisonRow:
         references: Known good answers.
         data_classification: The data classification policy, which the engine must allow.
         draw_key: Names the instance in seeded draws of orders; the index when empty.
+        guidelines: What the judge is told about judging, beside the criterion.
     """
 
     instance: int
@@ -48,6 +49,7 @@ class ComparisonRow:
     references: tuple[str, ...] = ()
     data_classification: tuple[str, ...] | None = None
     draw_key: str = ""
+    guidelines: str = ""
 
     def __post_init__(self) -> None:
         if self.criterion.scale != "pairwise":
@@ -239,6 +241,7 @@ class _Field:
                     instance=row.instance,
                     data_classification=row.data_classification,
                     draw_key=row.draw_key,
+                    guidelines=row.guidelines,
                 )
         return questions
 

@@ -163,6 +163,7 @@ class PairwiseJudge(JudgeMetric):
             references=texts_of(given[1]),
             draw_key=draw_key_of(given),
             data_classification=getattr(given, "data_classification", None),
+            guidelines=self.guidelines,
         )
 
 
