@@ -6,8 +6,10 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.examples import ExampleFields, ExamplePool, check_number_of_examples, example_pool
-from evenhand.metrics.base import JudgeMetric
-from evenhand.unitxt_bases import Maybe
+from evenhand.judging.instances import text_of, texts_of
+from evenhand.metrics.base import JudgeMetric, draw_key_of
+from evenhand.question import Question
+from evenhand.unitxt_bases import EvaluationInput, Maybe
 
 
 class AssessingJudge(JudgeMetric):
@@ -47,6 +49,30 @@ class AssessingJudge(JudgeMetric):
                 f"label_fields names {unknown[0]!r}, which is not judged. {did_you_mean(unknown[0], names)}"
             )
         return {criterion.name: self._pool(criterion) for criterion in criteria}
+
+    def question(
+        self,
+        identifier: str,
+        row: int,
+        given: EvaluationInput,
+        criterion: Criterion,
+        response: Any,
+        *,
+        pool: Union[ExamplePool, None],
+    ) -> Question:
+        """What the judge is asked about one response on one criterion, with its examples."""
+        question = Question(
+            id=identifier,
+            criterion=criterion,
+            responses=(text_of(response),),
+            context=self.context_of(given, criterion, row),
+            references=texts_of(given[1]),
+            instance=row,
+            draw_key=draw_key_of(given),
+            guidelines=self.guidelines,
+            data_classification=getattr(given, "data_classification", None),
+        )
+        return question if pool is None else pool.shown_to(question)
 
     def _pool(self, criterion: Criterion) -> Union[ExamplePool, None]:
         if self.examples is None:

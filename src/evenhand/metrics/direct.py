@@ -7,13 +7,10 @@ from typing import Any, Dict, List, Union
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
-from evenhand.judging.examples import ExamplePool
-from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import is_missing, warn_of_left_out_context
 from evenhand.metrics.assessing import AssessingJudge
-from evenhand.metrics.base import draw_key_of
 from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
 from evenhand.panel import report_of_run
-from evenhand.question import Question
 from evenhand.scoring import summarize
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
@@ -73,7 +70,7 @@ class DirectJudge(AssessingJudge):
         ]
         pools = self.example_pools(list(frozen.values()))
         questions = [
-            self._question(row, given, criteria[row], responses[row], pools[criteria[row].name])
+            self.question(str(row), row, given, criteria[row], responses[row], pool=pools[criteria[row].name])
             for row, given in enumerate(inputs)
             if not is_missing(responses[row])
         ]
@@ -160,27 +157,6 @@ class DirectJudge(AssessingJudge):
         criterion = criterion_from_artifact(artifact)
         self.settings([criterion.scale], has_values=criterion.has_values)
         return criterion
-
-    def _question(
-        self,
-        row: int,
-        given: EvaluationInput,
-        criterion: Criterion,
-        response: Any,
-        pool: Union[ExamplePool, None],
-    ) -> Question:
-        question = Question(
-            id=str(row),
-            criterion=criterion,
-            responses=(text_of(response),),
-            context=self.context_of(given, criterion, row),
-            references=texts_of(given[1]),
-            instance=row,
-            draw_key=draw_key_of(given),
-            guidelines=self.guidelines,
-            data_classification=getattr(given, "data_classification", None),
-        )
-        return question if pool is None else pool.shown_to(question)
 
     def _aggregate(self, votes: Sequence[Vote], criterion: Criterion) -> Verdict:
         return self.rules().aggregate(votes, criterion)

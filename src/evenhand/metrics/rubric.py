@@ -7,11 +7,10 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Rubric, Scale
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.instances import is_missing, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import is_missing, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
 from evenhand.metrics.assessing import AssessingJudge
-from evenhand.metrics.base import draw_key_of
 from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
 from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of
 from evenhand.panel import PanelReport, report_of_run
@@ -100,6 +99,7 @@ class RubricJudge(AssessingJudge):
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""
+        data = super().process_data_before_dump(data)
         given = data.get("rubric")
         if given is None or isinstance(given, str):
             return data
@@ -209,19 +209,9 @@ class RubricJudge(AssessingJudge):
             response = self.response_of(given, criterion.prediction_field, row)
             if is_missing(response):
                 continue
-            question = Question(
-                id=f"{row}/{criterion.name}",
-                criterion=criterion,
-                responses=(text_of(response),),
-                context=self.context_of(given, criterion, row),
-                references=texts_of(given[1]),
-                instance=row,
-                draw_key=draw_key_of(given),
-                guidelines=self.guidelines,
-                data_classification=getattr(given, "data_classification", None),
-            )
+            identifier = f"{row}/{criterion.name}"
             pool = pools[criterion.name]
-            questions.append(question if pool is None else pool.shown_to(question))
+            questions.append(self.question(identifier, row, given, criterion, response, pool=pool))
         return asked_together(questions, "rubric") if self.calls == "per_item" else questions
 
     def _result(self, rubric: Rubric, questions: Sequence[Question], votes: Sequence[Sequence[Vote]]) -> RubricResult:
