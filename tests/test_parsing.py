@@ -260,3 +260,36 @@ def test_a_reply_without_any_word_of_the_labels_names_none(words, labels):
     of_labels = {word for label in labels for word in label.casefold().replace("(", " ").replace(")", " ").split()}
     assume(not of_labels & set(words))
     assert match_closest_option(" ".join(words), labels).index is None
+
+
+OPTIONS_SHOWN = ["Option 1", "Option 2", "Option 3"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Option 1 (4/5), Option 2 (5/5), Option 3 (1/5).",
+        "Option 1 (5/5)\nOption 2 (3/5)\nOption 3 (1/5)",
+        "Option 1 (grade: 5)\nOption 2 (grade: 3)",
+        "Option 1 – 5/5\nOption 2 – 3/5",
+        "Option 1: good, 4/5; Option 2: bad, 1/5",
+        "Option 1: 3\nOption 2: 5\nOption 3: 1",
+        '{"Option 1": 3, "Option 2": 5, "Option 3": 1}',
+    ],
+)
+def test_a_list_of_grades_is_not_a_verdict_for_the_option_that_heads_it(reply):
+    assert match_closest_option(reply, OPTIONS_SHOWN).index is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "index"),
+    [
+        ("Option 2 (5/5)", 1),
+        ("Option 1 (4/5), Option 2 (5/5), Option 3 (1/5).\nSelected option: Option 2", 1),
+        ("Selected option: Option 2\nAssessment: The best alternative is Option 1.", 1),
+        ("**Selected option:** Option 2\n\n**Assessment:** I would choose Option 1 if brevity mattered.", 1),
+        ("Selected option: Option 1\nAssessment: On reflection, no.\nSelected option: Option 2", 1),
+    ],
+)
+def test_the_field_asked_for_counts_and_not_what_the_assessment_after_it_weighs(reply, index):
+    assert match_closest_option(reply, OPTIONS_SHOWN).index == index

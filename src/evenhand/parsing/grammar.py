@@ -173,4 +173,7 @@ HEADING_LEAD = re.compile(
 )
 STANDALONE = re.compile(rf"[^\w\U000f0000-\U0010fffd]{{0,4}}({MENTION})[^\w\U000f0000-\U0010fffd:]{{0,4}}")
 OPENING = re.compile(rf"[\"'(\[]*({MENTION})[\"')\]]*(?:{BOUNDARY}|[ ]?[(])")
+GRADED = re.compile(
+    rf"({MENTION})[\"')\]]*[ ]?(?:[:=(–—-]|gets|scores|receives)[ ]?(?:[^\W\d]+[:,]?[ ]){{0,2}}\d", re.IGNORECASE
+)
 BUT = re.compile(rf"\bbut (?:also |maybe )?({MENTION})", re.IGNORECASE)

@@ -32,6 +32,10 @@ _REFUSAL = re.compile(
     r"unable to|declin|refus)|as an ai\b|(?:i )?failed to obtain)",
     re.IGNORECASE,
 )
+_VERDICT_FIRST = re.compile(  # the two fields that a prompt asks for, written as lines: what follows is not the verdict
+    r"\A(\W*selected[ _]option\W*[:=][^\n]+)\n\s*\W*assessment\W*[:=](?:(?!selected[ _]option).)*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 _WHOLE_LIMIT = 400  # a longer reply is compared by its sentences only
 
 
@@ -88,7 +92,7 @@ def _read_text(text: str, labels: Labels, *, cut_off: bool) -> Match:
         if not json.complete:
             return _none("no_match")
         text = json.rest
-    cleaned = without_markup(without_quotations(text))
+    cleaned = _VERDICT_FIRST.sub(r"\1", without_markup(without_quotations(text)))
     marked = canonical_tags(labels.mark(cleaned))
     decided = decide(found := statements(marked, labels))
     refused = _REFUSAL.search(cleaned[:600]) is not None

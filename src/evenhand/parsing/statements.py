@@ -256,6 +256,9 @@ def _opening(pieces: list[str], labels: Labels) -> Iterator[Statement]:
     others = {
         mention_index(found.group(1)) for piece in pieces[1:] if (found := re.match(rf"({MENTION})[ ]?[:)]", piece))
     }
+    graded = {  # "A (3/5), B (5/5)": the first of a list of grades is not the verdict
+        mention_index(found.group(1)) for piece in (first, *pieces[1:]) for found in grammar.GRADED.finditer(piece)
+    }
     index = mention_index(opening.group(1))
-    if not others - {index}:
+    if not others - {index} and (index not in graded or graded == {index}):
         yield Statement(index, False, 0)
