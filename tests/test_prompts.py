@@ -14,7 +14,14 @@ from evenhand.errors import InvalidPromptError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, run_votes
-from evenhand.prompts import PLACEHOLDERS, load_prompt, nonce_for, render_prompt, undeclared_placeholders
+from evenhand.prompts import (
+    PLACEHOLDERS,
+    check_first_prompt,
+    load_prompt,
+    nonce_for,
+    render_prompt,
+    undeclared_placeholders,
+)
 from evenhand.question import Example, Question, choice_criterion, comparison_criterion
 from evenhand.tables import judge
 from tests.support.judges import ScriptedJudge, chooses
@@ -320,6 +327,18 @@ def test_values_that_the_stage_does_not_take_are_refused():
 def test_an_unknown_prompt_names_the_closest():
     with pytest.raises(InvalidPromptError, match=r"Did you mean 'selection'\?"):
         load_prompt("selecton")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{{ response }}{% for item in items %}{{ item.text }}{% endfor %}", "has no attribute 'text'"),
+        ("{{ response + 1 }}{{ items }}", "can only concatenate str"),
+    ],
+)
+def test_an_own_prompt_that_cannot_be_filled_is_refused_before_anything_is_asked(text, told):
+    with pytest.raises(InvalidPromptError, match=f"cannot be filled: .*{told}"):
+        check_first_prompt(text, "sheet", "sheet")
 
 
 OWN = "Grade this for {{ criterion_name }}:\n{{ response }}\nIt was asked:\n{{ context }}\nChoose from:\n{{ options }}"

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
-from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateSyntaxError, meta, nodes
+from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from evenhand.errors import InvalidPromptError, did_you_mean
@@ -218,6 +218,12 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
     for needed in sorted(accepted & {"response", "responses", "items"}):
         if needed not in found:
             raise InvalidPromptError(f"the prompt does not name {{{{ {needed} }}}}; it may name {shown}")
+    try:
+        _ENVIRONMENT.from_string(text).render(dict.fromkeys(accepted, "text"))
+    except (TemplateError, TypeError, ValueError) as error:
+        raise InvalidPromptError(
+            f"the prompt cannot be filled: {error}; every placeholder ({shown}) stands for one whole text"
+        ) from error
 
 
 _OWN_PARTS: dict[tuple[Subject, str], str] = {
