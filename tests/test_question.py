@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
+from evenhand.parsing import match_closest_option
 from evenhand.question import (
     Question,
     choice_criterion,
@@ -146,6 +147,14 @@ def test_codes_follow_the_places_shown():
     assert option_codes(10) == tuple("ABCDEFGHIJ")
     with pytest.raises(InvalidInputError, match="27 options cannot be told apart"):
         option_codes(27)
+
+
+def test_options_whose_labels_hold_numbers_have_letters_for_codes():
+    options = tuple(Option(label=f"{stars} stars", value=(stars - 1) / 4) for stars in range(1, 6))
+    stars = Question(id="1", criterion=Criterion(name="stars", description="", options=options), responses=("a",))
+    shown = stars.present((4, 3, 2, 1, 0), coded=True)
+    assert shown.answers == ("A", "B", "C", "D", "E")
+    assert match_closest_option("5 stars", shown.answers).index is None  # by digits it would have been "1 stars"
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,14 @@ class Presentation:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What the judge names the options by: their labels, or their codes."""
-        return option_codes(len(self.options)) if self.coded else self.labels
+        """What the judge names the options by: their labels, or their codes.
+
+        Options with numbers in their labels have letters, but for those that name the places of several responses.
+        """
+        if not self.coded:
+            return self.labels
+        numbered = any(character.isdigit() for label in self.labels for character in label)
+        return option_codes(len(self.options), letters=numbered and len(self.responses) == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +226,12 @@ def has_plain_answers(criterion: Criterion) -> bool:
     return all(label in PLAIN_ANSWERS or (label.isascii() and label.isdigit() and len(label) == 1) for label in labels)
 
 
-def option_codes(count: int) -> tuple[str, ...]:
+def option_codes(count: int, *, letters: bool = False) -> tuple[str, ...]:
     """Names of one character for so many options: digits from 1, or letters where there are more than nine.
+
+    Args:
+        count: How many.
+        letters: Take letters for few options too: "5" is a bad name for the option "1 star".
 
     Raises:
         InvalidInputError: If there are more options than letters.
@@ -233,7 +243,7 @@ def option_codes(count: int) -> tuple[str, ...]:
         raise InvalidInputError(
             f"{count} options cannot be told apart by one letter; at most {len(string.ascii_uppercase)} can"
         )
-    return tuple("123456789"[:count] if count <= 9 else string.ascii_uppercase[:count])
+    return tuple("123456789"[:count] if count <= 9 and not letters else string.ascii_uppercase[:count])
 
 
 def comparison_criterion(
