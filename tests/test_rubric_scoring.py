@@ -92,6 +92,18 @@ def test_nothing_read_and_nothing_applicable_are_different():
     assert (apart.score, apart.unscored_reason, apart.bounds, apart.na) == (None, None, None, True)
 
 
+def test_a_vote_that_was_not_read_beside_one_for_na_could_have_made_the_criterion_apply():
+    not_applicable = Vote(judge_id="a", order=(0, 1, 2), selected_index=2, selected_label="N/A", na=True)
+    unread = Vote(judge_id="b", order=(0, 1, 2), unscored_reason="no_match")
+    beside = aggregate([not_applicable, unread], CITES)
+    result = rubric_result([FAIR, beside, NO], RUBRIC)
+    # as it is, cites is left out; had b said No or Yes, cites would be No or Yes
+    assert result.score == pytest.approx(1.5 / 3)
+    assert result.bounds == pytest.approx(((1.5 + 0) / 4, (1.5 + 1) / 4))
+    alone = rubric_result([beside], Rubric(name="r", criteria=(CITES,)))
+    assert (alone.score, alone.na, alone.bounds) == (None, True, (0.0, 1.0))
+
+
 def test_a_criterion_without_values_has_no_part_in_score_and_bounds():
     kind = Criterion(name="kind", description="?", options=(Option(label="a"), Option(label="b")), scale="nominal")
     rubric = Rubric(name="r", criteria=(CITES, kind))

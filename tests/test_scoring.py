@@ -102,6 +102,14 @@ def test_where_the_criterion_never_applies_there_is_no_score_and_nothing_is_unsc
     assert summary.parse_rate.estimate == 1.0
 
 
+def test_a_vote_that_was_not_read_beside_one_for_na_widens_the_bounds():
+    beside = verdict(vote("N/A"), vote(reason="no_match", judge="k"))
+    summary = summarize([verdict(vote("Mid")), beside])
+    assert (summary.num_na, summary.score.estimate) == (1, 0.5)
+    # had k said Low or High, the second instance would have had that score
+    assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == ((0.5 + 0) / 2, (0.5 + 1) / 2)
+
+
 def test_nothing_at_all():
     summary = summarize([])
     assert summary.num_instances == 0

@@ -154,9 +154,9 @@ def rubric_result(
     weighed = [_weighed(verdict, expected=expected) for verdict in verdicts]
     score = rubric_score(weighed, rubric)
     taken = length_penalty or 0.0
-    applies = score.score is not None or score.unscored_reason is not None
     extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in _pairs(verdicts, rubric)]
     limits = [rubric_score([pair[side] for pair in extremes], rubric).score for side in (0, 1)]
+    applies = score.score is not None or score.unscored_reason is not None or limits != [None, None]
     return RubricResult(
         verdicts=tuple(verdicts),
         unpenalized=score,
@@ -252,7 +252,7 @@ def _weighed(verdict: Verdict, *, expected: bool) -> Verdict:
 
 def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tuple[Verdict, Verdict]:
     """The verdict with the worst and with the best value that it could have, had every vote been readable."""
-    if verdict.na or not criterion.has_values:
+    if (verdict.na and verdict.bounds is None) or not criterion.has_values:
         return verdict, verdict
     weighed = _weighed(verdict, expected=expected).value
     if verdict.bounds is None:

@@ -76,7 +76,7 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
     (spread,) = mean_intervals(spreads, level=level, bounds=(0.0, 0.5))
     replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    limits = [_limits(verdict) for verdict in verdicts if not verdict.na]
+    limits = [_limits(verdict) for verdict in verdicts if not verdict.na or verdict.bounds is not None]
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
