@@ -8,15 +8,26 @@ from evenhand.reports.recorded_votes import (
     vote_summary_table,
 )
 from evenhand.reports.reliability import choices_table, criterion_tables, judges_table
-from evenhand.reports.text_table import TextTable, format_count, format_interval, format_share
+from evenhand.reports.text_table import (
+    MISSING,
+    TextTable,
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_share,
+)
 
 __all__ = [
+    "MISSING",
     "TextTable",
     "choices_table",
     "confusion_table",
     "criterion_tables",
     "format_count",
+    "format_estimate",
     "format_interval",
+    "format_level",
     "format_measure",
     "format_p_value",
     "format_rank",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_share
+from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_level, format_share
 from evenhand.statistics.paired_comparisons import Parameter
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.ranks import Rank
@@ -26,7 +26,7 @@ def matrix_table(ranking: Ranking) -> TextTable:
 
 def pairs_table(ranking: Ranking) -> TextTable:
     """Every two systems: head to head, and the difference of their winrates over all contests."""
-    level = f"{ranking.level:.0%}"
+    level = format_level(ranking.level)
     return TextTable(
         title="Head to head, and the paired difference of winrates over all contests (p corrected by Holm)",
         headers=("systems", "contests", f"head to head [{level}]", "p", f"difference [{level}]", "p"),
@@ -73,9 +73,9 @@ def _position_note(position: Parameter) -> str:
 def _groups_note(ranking: Ranking) -> list[str]:
     alike = [group for group in ranking.groups if len(group) > 1]
     if not alike:
-        return [f"All systems can be told apart at the {ranking.level:.0%} level (Holm)."]
+        return [f"All systems can be told apart at the {format_level(ranking.level)} level (Holm)."]
     listed = "; ".join(", ".join(group) for group in alike)
-    return [f"Cannot be told apart at the {ranking.level:.0%} level (Holm): {listed}."]
+    return [f"Cannot be told apart at the {format_level(ranking.level)} level (Holm): {listed}."]
 
 
 def _cycles_note(ranking: Ranking) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evenhand.recorded import Comparison, PanelAgreement, RaterPair, Undefined, VoteSummary
-from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_share
+from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_level, format_share
 from evenhand.statistics import Agreement, Interval
 
 
@@ -27,7 +27,10 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
         rows += _comparison_rows(summary.comparison)
     reasons = _reasons(summary)
     return TextTable(
-        title=title, headers=("measure", f"value [{summary.level:.0%}]"), rows=tuple(rows), notes=(*reasons, *notes)
+        title=title,
+        headers=("measure", f"value [{format_level(summary.level)}]"),
+        rows=tuple(rows),
+        notes=(*reasons, *notes),
     )
 
 
@@ -48,7 +51,7 @@ def pairs_of_raters_table(
 ) -> TextTable:
     """One row a pair, with the agreement of all beneath it."""
     ordinal = any(pair.adjacent_accuracy is not None for pair in pairs)
-    headers = ("raters", "kind", "n", f"same option [{level:.0%}]", "Cohen's kappa")
+    headers = ("raters", "kind", "n", f"same option [{format_level(level)}]", "Cohen's kappa")
     rows = []
     for pair in pairs:
         cells = (

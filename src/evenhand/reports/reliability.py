@@ -16,7 +16,15 @@ from evenhand.judge_reliability import (
 from evenhand.recorded import Undefined
 from evenhand.reports.ranking import format_p_value
 from evenhand.reports.recorded_votes import format_measure, pairs_of_raters_table
-from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_share
+from evenhand.reports.text_table import (
+    MISSING,
+    TextTable,
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_share,
+)
 from evenhand.statistics import Interval
 
 Cell = Callable[[CriterionReliability], str]
@@ -57,8 +65,8 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
             "unrelated",
             "LLM score",
             "choice score",
-            f"Grade Score [{100 * first.level:g}%]",
-            f"corrected [{100 * first.level:g}%]",
+            f"Grade Score [{format_level(first.level)}]",
+            f"corrected [{format_level(first.level)}]",
             "answered",
             "n",
         ),
@@ -94,7 +102,7 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
             f"{act} on {first.criterion!r}: {format_count(first.num_questions)} questions on "
             f"{format_count(first.num_instances)} instances, {format_count(first.num_samples)} draw(s) of each prompt"
         ),
-        headers=(f"measure [{100 * first.level:g}%]", *(result.judge_id for result in results)),
+        headers=(f"measure [{format_level(first.level)}]", *(result.judge_id for result in results)),
         rows=shown,
         notes=tuple(note for result in results for note in _notes(result, named=len(results) > 1)),
     )
@@ -123,11 +131,11 @@ def _share(found: Interval | Undefined | None) -> str:
 
 
 def _estimate(found: Interval | Undefined) -> str:
-    return format_count(found.estimate, digits=2) if isinstance(found, Interval) else MISSING
+    return format_estimate(found if isinstance(found, Interval) else None)
 
 
 def _percentage(found: Interval | Undefined) -> str:
-    return f"{found.estimate:.0%}" if isinstance(found, Interval) else MISSING
+    return format_estimate(found if isinstance(found, Interval) else None, share=True)
 
 
 def _position(measure: Callable[[CriterionReliability], Interval | None], *, share: bool) -> Cell:
@@ -298,7 +306,7 @@ def _flips_table(results: Sequence[CriterionReliability]) -> TextTable:
         rows.append((label, *cells))
     return TextTable(
         title=f"How often an option of {results[0].criterion!r} is abandoned in another order",
-        headers=(f"option [{100 * results[0].level:g}%]", *(result.judge_id for result in results)),
+        headers=(f"option [{format_level(results[0].level)}]", *(result.judge_id for result in results)),
         rows=tuple(rows),
     )
 

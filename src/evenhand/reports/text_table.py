@@ -95,6 +95,27 @@ def format_share(interval: Interval | None) -> str:
     return f"{interval.estimate:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
 
 
+def format_estimate(interval: Interval | None, *, share: bool = False) -> str:
+    """An estimate without its interval, or a dash where there is none.
+
+    Args:
+        interval: What to format.
+        share: Write it as a percentage.
+    """
+    if interval is None:
+        return MISSING
+    return f"{interval.estimate:.0%}" if share else f"{interval.estimate:.2f}"
+
+
+def format_level(level: float) -> str:
+    """The level of an interval, as precise as it was given.
+
+    >>> format_level(0.95), format_level(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:g}%"
+
+
 def format_count(value: float | None, *, digits: int = 0) -> str:
     """A number with thousands separators, or a dash where there is none."""
     return MISSING if value is None else f"{value:,.{digits}f}"

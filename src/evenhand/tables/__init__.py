@@ -8,8 +8,8 @@ from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.grading import grade_scores
-from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.judge_report import reliability
+from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.reliability_report import ReliabilityReport
 from evenhand.tables.rows import read_file, read_rows
 from evenhand.tables.winrate_table import ContestEntry, WinrateTable

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.checklists import ChecklistReport, ItemReport
 from evenhand.criteria import Checklist
-from evenhand.reports import TextTable, format_count, format_interval, format_share
+from evenhand.reports import TextTable, format_count, format_estimate, format_interval, format_level, format_share
 from evenhand.statistics import Interval
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 
@@ -41,7 +41,7 @@ def checklist_tables(
 
 
 def _level(parameters: Mapping[str, Any]) -> str:
-    return f"{100 * parameters['level']:g}%"
+    return format_level(parameters["level"])
 
 
 def _systems_table(
@@ -60,10 +60,10 @@ def _systems_table(
     rows = []
     for system, report in reports.items():
         cells = [system, format_interval(report.primary_score)]
-        cells += [_estimate(scores[system][name]) for name in others]
-        cells += [_estimate(report.micro_pass_rate), _estimate(report.scaled_score_1_5)]
+        cells += [format_estimate(scores[system][name]) for name in others]
+        cells += [format_estimate(report.micro_pass_rate), format_estimate(report.scaled_score_1_5)]
         cells += [format_count(report.num_instances), format_count(report.num_unscored)]
-        cells += [_share(report.answered_share), _share(report.parse_rate)]
+        cells += [format_estimate(each, share=True) for each in (report.answered_share, report.parse_rate)]
         cells += [format_share(report.positional_bias)] if flips else []
         cells += [format_share(gold[system])] if gold is not None else []
         rows.append(tuple(cells))
@@ -87,7 +87,9 @@ def _scores(report: ChecklistReport) -> dict[str, Interval | None]:
 
 def _differs(name: str, scores: Iterable[Mapping[str, Interval | None]]) -> bool:
     """Whether a score says anything beside the pass rate."""
-    return name == "pass rate" or any(_estimate(found[name]) != _estimate(found["pass rate"]) for found in scores)
+    return name == "pass rate" or any(
+        format_estimate(found[name]) != format_estimate(found["pass rate"]) for found in scores
+    )
 
 
 def _questions_table(report: ChecklistReport, parameters: Mapping[str, Any]) -> TextTable:
@@ -209,14 +211,6 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
         )
     notes.append("All items: the share of yes among all answered items, whatever response they belong to.")
     return (*notes, *baseline_note(parameters["judges"]))
-
-
-def _estimate(interval: Interval | None) -> str:
-    return format_count(None if interval is None else interval.estimate, digits=2)
-
-
-def _share(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{interval.estimate:.0%}"
 
 
 def _shortened(label: str) -> str:

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.criteria import Criterion
 from evenhand.judging.grading import Grading, UnrelatedEffect, grade, unrelated_effect
-from evenhand.reports import TextTable, format_count, format_interval, format_p_value, format_share
+from evenhand.reports import (
+    TextTable,
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_p_value,
+    format_share,
+)
 from evenhand.reports.text_table import MISSING
-from evenhand.statistics import Interval, Uniformity
+from evenhand.statistics import Uniformity
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 from evenhand.tables.read_only import read_only
 from evenhand.tables.saved import load_table, save_table, vote_record
@@ -171,7 +179,7 @@ class GradeTable:
 
     @property
     def _level(self) -> str:
-        return f"{100 * self.parameters['level']:g}%"
+        return format_level(self.parameters["level"])
 
     @property
     def _key(self) -> str:
@@ -198,11 +206,11 @@ class GradeTable:
                 (
                     self._named(judge, prompt),
                     self._unrelated_cell(judge, prompt) if unrelated else MISSING,
-                    format_count(_estimate(grading.llm_score), digits=2),
-                    format_count(_estimate(grading.choice_score), digits=2),
+                    format_estimate(grading.llm_score),
+                    format_estimate(grading.choice_score),
                     format_interval(grading.grade_score),
                     format_interval(grading.chance_corrected),
-                    _percentage(grading.answered),
+                    format_estimate(grading.answered, share=True),
                     format_count(grading.num_scored),
                 )
                 for (judge, prompt, unrelated), grading in self.gradings.items()
@@ -211,7 +219,7 @@ class GradeTable:
         )
 
     def _unrelated_cell(self, judge: str, prompt: str) -> str:
-        return _percentage(self.unrelated_effects[judge, prompt].chosen)
+        return format_estimate(self.unrelated_effects[judge, prompt].chosen, share=True)
 
     def _effects_table(self) -> TextTable:
         return TextTable(
@@ -311,14 +319,6 @@ class GradeTable:
                 if votes:
                     record["votes"] = [vote_record(vote) for vote in each.votes if vote.judge_id == judge]
                 yield record
-
-
-def _estimate(interval: Interval | None) -> float | None:
-    return None if interval is None else interval.estimate
-
-
-def _percentage(interval: Interval | None) -> str:
-    return MISSING if interval is None else f"{interval.estimate:.0%}"
 
 
 def _bars(histogram: Uniformity | None, width: int) -> tuple[str, ...]:

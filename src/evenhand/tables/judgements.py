@@ -12,7 +12,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.panel import PanelReport, report_of_run
-from evenhand.reports import TextTable, format_count, format_interval, format_share
+from evenhand.reports import TextTable, format_count, format_interval, format_level, format_share
 from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_rubric
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
@@ -204,7 +204,7 @@ class JudgementTable:
     def text_table(self) -> TextTable:
         """The summaries of the criteria as texts."""
         gold = any(judgement.gold is not None for judgement in self.judgements)
-        level = f"{100 * self.parameters['level']:g}%"
+        level = format_level(self.parameters["level"])
         headers = (
             "system",
             "criterion",

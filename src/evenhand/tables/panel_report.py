@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.panel import PanelReport
-from evenhand.reports import TextTable, format_count, format_interval, format_share
+from evenhand.reports import MISSING, TextTable, format_count, format_interval, format_level, format_share
 
 MOST_BY_JUDGE = 4
 """Cells up to which the judges are listed one by one."""
@@ -39,7 +39,7 @@ def _together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextT
                 format_count(report.num_left_out),
                 format_share(report.agreement),
                 format_interval(report.alpha.interval if report.alpha else None),
-                f"{min(kappas):.2f} to {max(kappas):.2f}" if kappas else "–",
+                f"{min(kappas):.2f} to {max(kappas):.2f}" if kappas else MISSING,
                 format_interval(report.effective.effective if report.effective else None),
             )
         )
@@ -50,7 +50,7 @@ def _together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextT
             "criterion",
             "votes",
             "left out",
-            f"agreement [{100 * level:g}%]",
+            f"agreement [{format_level(level)}]",
             "alpha",
             "kappas",
             "effective judges",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evenhand.criteria import Rubric
-from evenhand.reports import TextTable, format_count, format_interval, format_share
+from evenhand.reports import TextTable, format_count, format_interval, format_level, format_share
 from evenhand.rubric_scoring import RubricSummary
 
 
@@ -14,7 +14,7 @@ def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *,
     if rubric is None:
         return ()
     penalized = any(summary.length_penalty is not None for summary in scores.values())
-    headers = ("system", f"rubric score [{100 * level:g}%]", "n", "unscored", "incomplete", "NA", "parse rate")
+    headers = ("system", f"rubric score [{format_level(level)}]", "n", "unscored", "incomplete", "NA", "parse rate")
     rows = []
     for system, summary in scores.items():
         cells = (

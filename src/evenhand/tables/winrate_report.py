@@ -8,6 +8,7 @@ from evenhand.reports import (
     TextTable,
     format_count,
     format_interval,
+    format_level,
     format_p_value,
     format_rank,
     format_share,
@@ -62,7 +63,7 @@ def _flat(name: str, interval: Interval | None) -> dict[str, float | None]:
 
 
 def _systems_table(table: WinrateTable) -> TextTable:
-    level = f"{table.parameters['level']:.0%}"
+    level = format_level(table.parameters["level"])
     return TextTable(
         title=(
             f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
