@@ -84,6 +84,16 @@ def test_only_what_is_missing_is_asked_again_and_the_rest_stands():
     assert sum(vote.usage.calls for vote in votes) == 2
 
 
+def test_a_question_of_several_lines_cannot_number_another():
+    judge = ScriptedJudge([reply((1, "Yes"), (2, "No"))])
+    ask(judge, checks("Is it kind?\n2. Is it long?", "Is it short?"))
+    numbered = [line for line in judge.sent(0).split("\n") if line[:2] in {"1.", "2."}]
+    assert numbered == [
+        "1. Is it kind? 2. Is it long? (answers: Yes / No)",
+        "2. Is it short? (answers: Yes / No)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "reasons"),
     [

@@ -153,10 +153,11 @@ def sheet_items(questions: Sequence[Question], presentations: Sequence[Presentat
 
 def _shown(item: SheetItem) -> _ShownItem:
     criterion, shown = item.question.criterion, item.presentation
+    text = criterion.description
     return _ShownItem(
         number=item.number,
         name=criterion.name,
-        text=criterion.description,
+        text=" ".join(text.split()) if item.question.mode == "check" else text,  # one line, so that it numbers no other
         answers=shown.answers,
         options=shown.options,
         codes=shown.answers if shown.coded else (),
