@@ -86,6 +86,7 @@ class ChecklistJudge(JudgeMetric):
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""
+        data = super().process_data_before_dump(data)
         if isinstance(data.get("checklist"), Checklist):
             return {**data, "checklist": self.checklist.to_dict()}
         return data

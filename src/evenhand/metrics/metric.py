@@ -3,9 +3,10 @@
 from typing import Any, Dict, List
 
 from evenhand.artifacts import load_criteria_artifact
+from evenhand.catalogs import local_entry, read_object
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.unitxt_bases import Criteria, MapReduceMetric, Maybe
+from evenhand.unitxt_bases import Artifact, Criteria, MapReduceMetric, Maybe
 
 
 class EvenhandMetric(MapReduceMetric):
@@ -32,6 +33,7 @@ class EvenhandMetric(MapReduceMetric):
 
     def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
         """What the metric was made from, as unitxt writes it."""
+        data = {name: _as_made(given, getattr(self, name, None)) for name, given in data.items()}
         if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
             return {**data, "criteria": self.criteria.to_dict()}
         return data
@@ -51,3 +53,21 @@ class EvenhandMetric(MapReduceMetric):
             if f"{main}_{bound}" in scores:
                 annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
         return annotated
+
+
+def _as_made(given: Any, held: Any) -> Any:
+    """What a field was made from, whole.
+
+    unitxt writes an artifact that was fetched from a catalog as its id alone: what was overridden when it was fetched
+    (``engines.evenhand.litellm[model=…]``) would be gone from every copy of the metric, those that a recipe makes too.
+    """
+    if isinstance(given, list) and isinstance(held, list) and len(given) == len(held):
+        return [_as_made(*pair) for pair in zip(given, held, strict=True)]
+    if not isinstance(held, Artifact) or held.__id__ is None or given != held.__id__:
+        return given
+    try:
+        path, _ = local_entry(given)
+    except LookupError:
+        return given
+    entry, made = read_object(path, f"the catalog entry {str(path)!r}"), held.to_dict()
+    return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
