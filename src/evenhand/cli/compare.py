@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.cli.options import (
@@ -15,6 +14,7 @@ from evenhand.cli.options import (
     counted,
     print_estimate,
     run_options,
+    system_names,
 )
 
 
@@ -52,11 +52,13 @@ def _run(options: argparse.Namespace) -> int:
 
     rows = read_file(options.data, options.split)
     check_out(options)
+    field = options.systems_field
+    known = set(rows[0]) if field is None else {str(row.get(field)) for row in rows}
     given: dict[str, Any] = {
-        "systems": _names(options.systems, rows, options.systems_field),
+        "systems": system_names(options.systems, known),
         "criteria": options.criteria,
         "engine": options.engine,
-        "systems_field": options.systems_field,
+        "systems_field": field,
         "response_field": options.response,
         "id_field": options.id_field,
         "context_fields": column_pairs(options.context, "--context", bare=True),
@@ -78,14 +80,3 @@ def _run(options: argparse.Namespace) -> int:
         table.save(options.out)
         print(f"{counted(len(table.contests), 'contest')} written to {options.out}")
     return 0
-
-
-def _names(
-    words: Sequence[str] | None, rows: Sequence[Mapping[str, Any]], systems_field: str | None
-) -> list[str] | None:
-    """The systems: a word is split at its commas, unless it is a name as it stands."""
-    if words is None:
-        return None
-    known = set(rows[0]) if systems_field is None else {str(row.get(systems_field)) for row in rows}
-    names = [name for word in words for name in ([word] if word in known else word.split(","))]
-    return [name.strip() if name not in known else name for name in names if name.strip()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.cli.options import (
@@ -14,6 +13,7 @@ from evenhand.cli.options import (
     column_pairs,
     print_estimate,
     run_options,
+    system_names,
 )
 
 
@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
     prompts = options.prompts
     given: dict[str, Any] = {
         "response_field": options.response,
-        "systems": _names(options.systems, rows[0]),
+        "systems": system_names(options.systems, rows[0]),
         "context_fields": column_pairs(options.context, "--context", bare=True),
         "reference_field": options.reference,
         **_gold(options),
@@ -83,14 +83,6 @@ def _run(options: argparse.Namespace) -> int:
         report.save(options.out)
         print(f"the report was written to {options.out}")
     return 0
-
-
-def _names(words: Sequence[str] | None, columns: Mapping[str, Any]) -> list[str] | None:
-    """The systems: a word is split at its commas, unless it is a column as it stands."""
-    if words is None:
-        return None
-    names = [name for word in words for name in ([word] if word in columns else word.split(","))]
-    return [name.strip() for name in names if name.strip()]
 
 
 def _gold(options: argparse.Namespace) -> dict[str, Any]:

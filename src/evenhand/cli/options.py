@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +190,18 @@ def counted(number: int, thing: str) -> str:
     ('1 verdict', '2 verdicts')
     """
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def system_names(words: Sequence[str] | None, known: Collection[str]) -> list[str] | None:
+    """The systems that are named: a word is split at its commas, unless it is a name as it stands.
+
+    >>> system_names(["gpt,llama", "a, b"], {"gpt", "llama", "a, b"})
+    ['gpt', 'llama', 'a, b']
+    """
+    if words is None:
+        return None
+    names = [name for word in words for name in ([word] if word in known else word.split(","))]
+    return [name.strip() if name not in known else name for name in names if name.strip()]
 
 
 def column_pairs(given: Sequence[str] | None, option: str, *, bare: bool) -> dict[str, str] | None:

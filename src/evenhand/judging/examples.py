@@ -103,6 +103,20 @@ def check_number_of_examples(number: object, *, examples: object) -> None:
         raise InvalidInputError(f"num_examples is {number!r}, but there are no examples to choose from: give examples")
 
 
+def check_label_fields(label_fields: Mapping[str, str] | None, criteria: Sequence[Criterion]) -> None:
+    """Check that labels are named for what is judged.
+
+    Raises:
+        InvalidInputError: If they are for another criterion.
+    """
+    names = [criterion.name for criterion in criteria]
+    unknown = [name for name in label_fields or {} if name not in names]
+    if unknown:
+        raise InvalidInputError(
+            f"label_fields names {unknown[0]!r}, which is not judged. {did_you_mean(unknown[0], names)}"
+        )
+
+
 def example_pool(
     rows: Sequence[Mapping[str, Any]],
     criterion: Criterion,

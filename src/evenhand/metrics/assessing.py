@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Criterion
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.examples import ExampleFields, ExamplePool, check_number_of_examples, example_pool
+from evenhand.errors import InvalidInputError
+from evenhand.judging.examples import (
+    ExampleFields,
+    ExamplePool,
+    check_label_fields,
+    check_number_of_examples,
+    example_pool,
+)
 from evenhand.judging.instances import text_of, texts_of
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.question import Question
@@ -42,12 +48,7 @@ class AssessingJudge(JudgeMetric):
         Raises:
             InvalidInputError: If the rows cannot be used.
         """
-        names = [criterion.name for criterion in criteria]
-        unknown = [name for name in self.label_fields or {} if name not in names]
-        if unknown:
-            raise InvalidInputError(
-                f"label_fields names {unknown[0]!r}, which is not judged. {did_you_mean(unknown[0], names)}"
-            )
+        check_label_fields(self.label_fields, criteria)
         return {criterion.name: self._pool(criterion) for criterion in criteria}
 
     def question(

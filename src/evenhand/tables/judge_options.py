@@ -10,7 +10,13 @@ from typing import Any, Self, cast
 from evenhand.aggregation import LengthPenalty
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.examples import ExampleFields, ExamplePool, check_number_of_examples, example_pool
+from evenhand.judging.examples import (
+    ExampleFields,
+    ExamplePool,
+    check_label_fields,
+    check_number_of_examples,
+    example_pool,
+)
 from evenhand.judging.settings import DEFAULTS, RunOptions
 from evenhand.judging.together import check_calls
 from evenhand.rubric_scoring import length_penalty_of
@@ -118,12 +124,7 @@ class Assessing:
         Raises:
             InvalidInputError: If the rows cannot be used.
         """
-        names = [criterion.name for criterion in criteria]
-        unknown = [name for name in self.label_fields or {} if name not in names]
-        if unknown:
-            raise InvalidInputError(
-                f"label_fields names {unknown[0]!r}, which is not judged. {did_you_mean(unknown[0], names)}"
-            )
+        check_label_fields(self.label_fields, criteria)
         if not self.examples:
             return {}
         labels = {**gold_fields, **(self.label_fields or {})}
