@@ -15,7 +15,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.tables.checklist_report import checklist_tables
+from evenhand.tables.checklist_texts import checklist_tables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, plain_fields, save_table, vote_record

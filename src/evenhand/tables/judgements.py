@@ -17,9 +17,9 @@ from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, 
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.tables.notes import baseline_note, unscored_votes_note
-from evenhand.tables.panel_report import panel_tables
+from evenhand.tables.panel_texts import panel_tables
 from evenhand.tables.read_only import read_only
-from evenhand.tables.rubric_report import rubric_tables
+from evenhand.tables.rubric_texts import rubric_tables
 from evenhand.tables.rules import RubricRules, changed_rubric, changed_rules
 from evenhand.tables.saved import load_table, plain_fields, plain_value, save_table, vote_record
 from evenhand.votes import Verdict

@@ -26,7 +26,7 @@ from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, save_table, vote_record
-from evenhand.tables.winrate_report import system_record, winrate_tables
+from evenhand.tables.winrate_texts import system_record, winrate_tables
 
 if TYPE_CHECKING:
     import datasets
