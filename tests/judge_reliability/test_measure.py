@@ -108,8 +108,8 @@ def test_twice_the_length_of_two_that_were_assessed():
     found = report(questions, CLEAR)
     assert found.verbosity.contests == found.verbosity.clusters == 8
     assert found.verbosity.win_probability_at_double.interval.estimate == pytest.approx(0.75, abs=1e-6)
-    # People hold all of them alike, so to hold that fixed changes nothing but the reason.
-    assert "collinear" in found.verbosity_given_people.reason
+    # People hold all of them alike: there is nothing to hold fixed.
+    assert "people never held either of two responses better" in found.verbosity_given_people.reason
     alone = report([replace(question, instance=place) for place, question in enumerate(questions)], CLEAR)
     assert "no two responses to one instance" in alone.verbosity.reason
 

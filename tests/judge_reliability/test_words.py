@@ -72,6 +72,36 @@ def test_what_is_too_few_to_tell_is_said():
     assert ten["preference for a place"].endswith("; too few to tell (n = 6)")
 
 
+def test_pairs_of_few_instances_are_too_few_however_many_they_are():
+    # Five instances of three draws each: signs flip by instance, and 2 / 2^5 is the least that the test can give.
+    said = said_of(report([comparison([("A", "B")] * 3, place) for place in range(5)]))["preference for a place"]
+    assert said.startswith("too few to tell: first-shown responses win in 100 % [")
+    assert said.endswith("and with pairs from 5 instances the test cannot fall below p = 0.062")
+
+
+def test_a_judge_that_always_takes_the_longer_response_is_not_passed_over():
+    found = report([comparison([("A", "A")], place, lengths=(20 + place, 9)) for place in range(12)])
+    assert found.verbosity.reason.endswith("no finite estimate; the longer response wins 24 of 24 times")
+
+
+def test_ties_throughout_are_no_wins_by_length():
+    found = report([comparison([("T", "T")], place, lengths=(20 + place, 9)) for place in range(12)])
+    assert found.verbosity.reason == "neither of two responses was ever held better"
+
+
+def test_a_limit_beside_no_effect_is_not_rounded_to_it():
+    # 115 of 200: Clopper and Pearson's interval begins at 50.3 %, and the exact test is just below 0.05.
+    pairs = [("A", "B")] * 115 + [("B", "A")] * 85
+    said = said_of(report([comparison([pair], place) for place, pair in enumerate(pairs)]))["preference for a place"]
+    assert said.startswith("first-shown responses win in 57 % [50.3, 64] of the 200 inconsistent pairs")
+
+
+def test_options_abandoned_alike_and_options_of_lone_orders():
+    said = said_of(report([comparison([("A", "B")], 0), comparison([("T", None)], 1)]))["option flips"]
+    assert said.startswith("'Response A' is abandoned as often as any: another order selects something else in 100 %")
+    assert "never selected where two orders answer: 'Tie'" in said
+
+
 def test_repeated_draws():
     said = said_of(report([comparison([("A", "A")] * 3, place) for place in range(100)]))
     assert said["repetition"] == (
@@ -124,7 +154,7 @@ def test_replies_people_and_options():
     assert said["option flips"].startswith(
         "'Response B' is abandoned most: another order selects something else in 100 %"
     )
-    assert "never selected: 'Tie'" in said["option flips"]
+    assert "never selected where two orders answer: 'Tie'" in said["option flips"]
 
 
 def test_a_judge_that_is_too_sure():
@@ -173,6 +203,8 @@ def test_choices_among_candidates():
     assert steady.text.startswith("1.00 [")
     assert "where a random judge reaches 0.50; corrected for chance 1.00 [" in steady.text
     assert "does not tell" not in steady.text
+    two = said_of(report([comparison([pair], place) for place, pair in enumerate([("A", "A"), ("A", "B")] * 15)]))
+    assert "which does not tell the judge from a random one; 100 % [" in two["Grade Score"]
     # The first place throughout: 0, which corrected is (0 - 1/2) / (1/2).
     _, stuck = choices([(0, 1)] * 30)
     assert stuck.text.startswith("0.00 [0.00, ")

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Asked, Categories
+from evenhand.judge_reliability.phrases import count
 from evenhand.recorded import Undefined
 from evenhand.statistics import VerbositySlope, verbosity_slope
 
@@ -55,6 +56,8 @@ def verbosity(
         return Undefined("no two responses to one instance were assessed, so there is no ratio of lengths")
     if given_people and all(meeting.preference is None for meeting in meetings):
         return NO_PEOPLE
+    if (why := _without_contrast(meetings, given_people=given_people)) is not None:
+        return Undefined(why)
     places = [meeting.shown_first for meeting in meetings]
     found = verbosity_slope(
         _numbers([meeting.score for meeting in meetings]),
@@ -65,7 +68,29 @@ def verbosity(
         ties="davidson" if any(meeting.score == 0.5 for meeting in meetings) else "half",
         level=level,
     )
-    return found if found.reason is None else Undefined(found.reason)
+    if found.reason is None:
+        return found
+    return Undefined(found.reason if given_people else found.reason + _decided_by_length(meetings))
+
+
+def _without_contrast(meetings: Sequence[Meeting], *, given_people: bool) -> str | None:
+    """What there is none of, where no slope could be found for want of it."""
+    scores = [meeting.score for meeting in meetings if meeting.score is not None]
+    if scores and all(score == 0.5 for score in scores):
+        return "neither of two responses was ever held better"
+    if given_people and not any(meeting.preference for meeting in meetings):
+        return "people never held either of two responses better, so that nothing need be held fixed"
+    return None
+
+
+def _decided_by_length(meetings: Sequence[Meeting]) -> str:
+    """How often the longer response wins, which can be said where no slope is finite: no judge likes length more."""
+    decided = [
+        (meeting.score == 1.0) == (meeting.lengths[0] > meeting.lengths[1])
+        for meeting in meetings
+        if meeting.score in {0.0, 1.0} and meeting.lengths[0] != meeting.lengths[1]
+    ]
+    return f"; the longer response wins {sum(decided):,} of {count(len(decided), 'time')}" if decided else ""
 
 
 def _votes(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:

@@ -8,10 +8,10 @@ from evenhand.statistics import Interval
 
 
 def percent(share: float) -> str:
-    """A share as a percentage, which is 0 or 100 only if the share is.
+    """A share as a percentage, which is 0, 50 or 100 only if the share is: next to these a rounding would mislead.
 
-    >>> percent(0.612), percent(0.997), percent(1.0), percent(0.0004)
-    ('61 %', '99.7 %', '100 %', '0.04 %')
+    >>> percent(0.612), percent(0.997), percent(1.0), percent(0.0004), percent(0.502)
+    ('61 %', '99.7 %', '100 %', '0.04 %', '50.2 %')
     """
     return f"{_digits(share)} %"
 
@@ -24,6 +24,17 @@ def percent_interval(interval: Interval) -> str:
     """
     low, high = (_digits(limit) for limit in (interval.low, interval.high))
     return f"{percent(interval.estimate)} [{low}, {high}]"
+
+
+def points(difference: float) -> str:
+    """A difference of shares in percentage points, which is 0 only if the difference is.
+
+    >>> points(0.112), points(-0.004), points(0.0)
+    ('11', '-0.4', '0')
+    """
+    return next(
+        (text for places in range(4) if float(text := f"{100 * difference:z.{places}f}")), f"{100 * difference:z.0f}"
+    )
 
 
 def number_interval(interval: Interval, *, digits: int = 2, signed: bool = False) -> str:
@@ -59,15 +70,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
+_LANDMARKS = {0.0, 50.0, 100.0}
+
+
 def _digits(share: float) -> str:
-    """The percentage without its sign: whole, unless that would be 0 or 100 for what is neither."""
+    """The percentage without its sign: whole, unless that would be 0, 50 or 100 for what is not."""
     percentage = 100 * share
     if not math.isfinite(percentage):
         return f"{percentage:f}".replace("inf", "∞")
-    if percentage in {0.0, 100.0}:
+    if percentage in _LANDMARKS:
         return f"{percentage:.0f}"
     for places in range(5):
         text = f"{percentage:.{places}f}"
-        if float(text) not in {0.0, 100.0}:
+        if float(text) not in _LANDMARKS:
             return text
     return f"{percentage:.0f}"

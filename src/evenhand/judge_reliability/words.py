@@ -13,7 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from evenhand.judge_reliability.choices import ChoiceReliability
-from evenhand.judge_reliability.phrases import count, number_interval, p_value, percent, percent_interval
+from evenhand.judge_reliability.phrases import count, number_interval, p_value, percent, percent_interval, points
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,
     Confidences,
@@ -89,15 +89,10 @@ def choices_in_words(found: ChoiceReliability) -> str:
     """The Grade Score beside what a random judge reaches, and what an unrelated candidate does."""
     if isinstance(found.grade_score, Undefined) or isinstance(found.chance_corrected, Undefined):
         return _or_why(found.grade_score, number_interval)
-    chance = found.chance_corrected
     text = (
-        f"{number_interval(found.grade_score)}, where a random judge reaches {found.chance or 0.0:.2f}; corrected for "
-        f"chance {number_interval(chance)}"
+        f"{number_interval(found.grade_score)}, where a random judge reaches {found.chance or 0.0:.2f}; "
+        f"{_beyond_chance(found.chance_corrected)}"
     )
-    if chance.low <= 0 <= chance.high:
-        text += ", which does not tell the judge from a random one"
-    elif chance.high < 0:
-        text += ", below what a random judge reaches"
     if isinstance(found.answered, Interval):
         text += f"; {percent_interval(found.answered)} of the rotations were answered"
     if isinstance(found.unrelated_chosen, Interval):
@@ -168,9 +163,10 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
         return f"{gaining} in {percent_interval(shown)} of {inconsistent} ({test})"
     gains = "first-shown responses win" if mode == "compare" else "the selection moves to an option shown earlier"
     stated = f"{gains} in {percent_interval(share)} of {inconsistent} ({test})"
-    least = 2 / 2**n
+    least = 2 / 2**share.n
     if least > alpha:
-        return f"too few to tell: {stated}, and with {n} the test cannot fall below p = {least:.2g}"
+        of = f"{n}" if share.n == n else f"pairs from {count(share.n, 'instance')}"
+        return f"too few to tell: {stated}, and with {of} the test cannot fall below p = {least:.2g}"
     return f"no evidence of a preference for a place: {stated}; the data leave open {_range(share)}" + _too_few(share)
 
 
@@ -188,12 +184,13 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
             f"no option is abandoned in another order; of {least.label!r}, selected {selected}, the data leave open up "
             f"to {percent(rate.high)}"
         )
+    alone = sum(each.estimate == rate.estimate for each, _ in known) == 1
     text = (
-        f"{worst.label!r} is abandoned most: another order selects something else in {percent_interval(rate)} of the "
-        f"{count(worst.flips.n_selected, 'time')} that some order selects it"
+        f"{worst.label!r} is abandoned {'most' if alone else 'as often as any'}: another order selects something else "
+        f"in {percent_interval(rate)} of the {count(worst.flips.n_selected, 'time')} that some order selects it"
     )
     if unused:
-        text += f"; never selected: {', '.join(map(repr, unused))}"
+        text += f"; never selected where two orders answer: {', '.join(map(repr, unused))}"
     return text + _too_few(rate)
 
 
@@ -224,8 +221,8 @@ def grade_score_in_words(score: GradeScore) -> str:
     chances = {chance.expected for chance in score.chances}
     chance = f"a random judge reaches {min(chances):.2f}" if len(chances) == 1 else "chance depends on the question"
     return (
-        f"the Grade Score is {number_interval(score.grade_score)}, where {chance}; corrected for chance "
-        f"{number_interval(score.chance_corrected)}; {percent_interval(score.answered)} of the rotations were answered"
+        f"the Grade Score is {number_interval(score.grade_score)}, where {chance}; "
+        f"{_beyond_chance(score.chance_corrected)}; {percent_interval(score.answered)} of the rotations were answered"
     ) + _too_few(score.grade_score)
 
 
@@ -275,13 +272,14 @@ def confidences_in_words(confidences: Confidences) -> str:
     """Whether stated probabilities are higher or lower than the share that is right."""
     calibration, brier = confidences.calibration, confidences.brier
     gap, error = calibration.overconfidence, calibration.debiased_error
-    points = f"{100 * gap.estimate:z.0f} points [{100 * gap.low:z.0f}, {100 * gap.high:z.0f}]"
+    estimate, low, high = (points(value) for value in (gap.estimate, gap.low, gap.high))
+    gap_in_points = f"{estimate} points [{low}, {high}]"
     if gap.low > 0:
-        text = f"the judge is overconfident: mean confidence less share right is {points}"
+        text = f"the judge is overconfident: mean confidence less share right is {gap_in_points}"
     elif gap.high < 0:
-        text = f"the judge is underconfident: mean confidence less share right is {points}"
+        text = f"the judge is underconfident: mean confidence less share right is {gap_in_points}"
     else:
-        text = f"no evidence of over- or underconfidence: mean confidence less share right is {points}"
+        text = f"no evidence of over- or underconfidence: mean confidence less share right is {gap_in_points}"
     return (
         f"{text} over {count(confidences.num_votes, 'vote')}; expected calibration error "
         f"{calibration.expected_calibration_error:.2f}, less what noise brings {number_interval(error)} "
@@ -323,6 +321,18 @@ def _or_why(found: Measured | Undefined, in_words: Callable[[Measured], str]) ->
 
 def _coefficient(found: Agreement | Undefined) -> str:
     return f"undefined ({found.reason})" if isinstance(found, Undefined) else number_interval(found.interval)
+
+
+def _beyond_chance(corrected: Interval) -> str:
+    """The score corrected for chance, and whether that tells the judge from a random one."""
+    text = f"corrected for chance {number_interval(corrected)}"
+    if corrected.low > 0:
+        return text
+    return text + (
+        ", below what a random judge reaches"
+        if corrected.high < 0
+        else ", which does not tell the judge from a random one"
+    )
 
 
 def _range(interval: Interval) -> str:
