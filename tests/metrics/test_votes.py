@@ -12,6 +12,7 @@ import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, mean_squared_error
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
+from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation import RULES
 from evenhand.catalogs import catalog_entries
@@ -235,6 +236,29 @@ def test_a_recipe_with_predictions_and_one_with_votes_in_the_data():
         assert read.global_scores[name] == value
     assert given[0]["score"]["instance"]["relevance_reference"] == names[0]
     assert given.global_scores["relevance_num_abstentions"] == 10
+
+
+@pytest.mark.parametrize("postprocessors", [["processors.to_string_stripped"], []])
+@pytest.mark.parametrize("nothing", [None, math.nan])
+def test_a_recipe_with_gaps_in_truth_predictions_and_votes(postprocessors, nothing):
+    best, good, *_ = fetch_artifact("criteria.evenhand.direct.relevance")[0].option_map
+    task = Task(
+        input_fields={"question": str},
+        reference_fields={"gold": Any},
+        prediction_type=Any,
+        metrics=[f"metrics.evenhand.votes.ordinal.max[{RELEVANCE}]"],
+    )
+    data = create_dataset(
+        task=task,
+        test_set=[{"question": str(row), "gold": gold} for row, gold in enumerate([best, nothing, good])],
+        split="test",
+        format="formats.empty",
+        template=InputOutputTemplate(input_format="{question}", output_format="{gold}", postprocessors=postprocessors),
+    )
+    result = evaluate(predictions=[[best, nothing], [good, good], nothing], data=data).global_scores
+    # the second has no truth, the third no vote; one vote of the first is missing
+    named = ("num_references", "num_compared", "num_unscored", "num_votes", "num_abstentions", "accuracy")
+    assert [result[f"relevance_{name}"] for name in named] == [2, 1, 1, 4, 1, 1.0]
 
 
 def test_votes_must_be_given():

@@ -42,6 +42,9 @@ def read(criterion, vote):
         (LEVELS, np.float64("nan"), None),
         (LEVELS, "", None),
         (LEVELS, " ", None),
+        (LEVELS, "None", None),  # what a recipe makes of it
+        (LEVELS, "nan", None),
+        (GRADES, "null", None),
     ],
 )
 def test_a_vote_is_read(criterion, vote, index):
@@ -95,6 +98,12 @@ def test_an_option_of_na_and_an_abstention_are_not_the_same():
 )
 def test_a_list_of_votes_in_any_form(recorded):
     assert named_votes(recorded, "instance 0") == {"judge_0": "yes", "judge_1": None}
+
+
+def test_a_gap_of_pandas_in_a_text_is_an_abstention():
+    recorded = str(["nan, he said", float("nan")])
+    assert recorded == "['nan, he said', nan]"
+    assert named_votes(recorded, "instance 0") == {"judge_0": "nan, he said", "judge_1": None}
 
 
 def test_a_mapping_of_votes():

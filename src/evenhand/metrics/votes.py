@@ -17,6 +17,7 @@ from evenhand.recorded import (
     Undefined,
     VoteReader,
     is_abstention,
+    is_written_nothing,
     judge_weights,
     summarize_votes,
 )
@@ -168,7 +169,7 @@ class VoteAggregation(EvenhandMetric):
                 f"{where} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
                 "data field that holds them: prediction_field=…"
             )
-        if prediction is None:
+        if is_abstention(prediction) or is_written_nothing(prediction):
             return NO_VERDICT
         votes = reader.votes(prediction, where)
         if not votes:
@@ -210,7 +211,7 @@ def _reference(references: Sequence[Any], reader: VoteReader, where: str) -> Uni
         InvalidInputError: If references contradict each other, or one is no option.
     """
     given = [reference for reference in references or () if not is_abstention(reference)]
-    found = {reader.index_of(reference, f"{where}: the reference is") for reference in given}
+    found = {reader.index_of(reference, f"{where}: the reference is") for reference in given} - {None}
     if len(found) > 1:
         raise InvalidInputError(
             f"{where} has the references {given!r}, which name different options; give the one that is right "

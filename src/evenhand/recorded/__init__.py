@@ -13,6 +13,7 @@ from evenhand.recorded.reading import (
     RecordedVotes,
     VoteReader,
     is_abstention,
+    is_written_nothing,
     judge_weights,
     named_votes,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "columns_of",
     "defined",
     "is_abstention",
+    "is_written_nothing",
     "judge_weights",
     "named_votes",
     "panels",

@@ -3,7 +3,8 @@
 A vote is a label, an index, or nothing. Labels are compared without regard to case and spaces. Where the criterion's
 own labels are numbers, a number is a label and never an index, so that a grade of 1 to 5 is not read as the place of
 another one. On a binary criterion a boolean says whether it is met. ``None``, NaN and an empty text are an abstention:
-missing, and neither the lowest nor the highest level.
+missing, and neither the lowest nor the highest level. So are the texts ``None``, ``nan`` and ``null``, unless they are
+labels: unitxt writes a missing reference or prediction of a recipe so.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ YES_OR_NO = Criterion(
 """What binary votes are about when nothing else is said; here the index of an answer is its truth value."""
 
 _TRUTH = {"true": True, "false": False}
+_WRITTEN_NOTHING = frozenset({"none", "nan", "null"})
 
 
 def is_abstention(vote: object) -> bool:
@@ -47,6 +49,15 @@ def is_abstention(vote: object) -> bool:
     if isinstance(vote, str):
         return not vote.strip()
     return vote is None or (isinstance(vote, float) and math.isnan(vote))
+
+
+def is_written_nothing(vote: object) -> bool:
+    """Whether it is the text that Python or JSON makes of nothing.
+
+    >>> [is_written_nothing(vote) for vote in ("None", "NaN", "null", None, "no")]
+    [True, True, True, False, False]
+    """
+    return isinstance(vote, str) and fold_label(vote) in _WRITTEN_NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,7 @@ class VoteReader:
         found = self._of_truth(vote) if isinstance(vote, bool) else self._of_text(vote)
         if found is None:
             found = self._of_number(vote)
-        if found is None:
+        if found is None and not is_written_nothing(vote):
             raise InvalidInputError(self._refusal(vote, who))
         return found
 
@@ -232,12 +243,23 @@ def _parsed(text: str) -> object:
     """The list or mapping that a text holds; the text itself when it holds none."""
     if text.strip()[:1] not in {"[", "{", "("}:
         return text
-    for parse in (json.loads, ast.literal_eval):
+    for parse in (json.loads, _literal):
         try:
             return parse(text)
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             continue
     return text
+
+
+def _literal(text: str) -> object:
+    """What a Python literal stands for; a bare ``nan`` in it, as pandas has for nothing, is None."""
+    tree = ast.parse(text, mode="eval")
+    return ast.literal_eval(_WithoutNan().visit(tree))
+
+
+class _WithoutNan(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(None) if node.id == "nan" else node
 
 
 def _number(value: object) -> float | None:
