@@ -18,7 +18,7 @@ from evenhand.metrics.direct import DirectJudge
 from evenhand.registration import register
 from evenhand.statistics import mean_intervals, ratio_intervals
 from evenhand.unitxt_bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
-from evenhand.votes import Completion
+from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
@@ -572,6 +572,33 @@ def test_the_whole_result_by_hand():
     }
     assert score["tone"] == 0.75
     assert overall == pytest.approx({**expected, "score_name": "tone"})
+
+
+def test_an_expected_score_says_how_much_of_the_probability_it_rests_on():
+    likeliest = {"1": 0.5, "2": 0.2, " 3": 0.1, "4": 0.1}  # of Best, Good, Poor and NA, a tenth on something else
+    best = TokenLogprob(token="1", logprob=math.log(0.5), top=tuple((t, math.log(m)) for t, m in likeliest.items()))
+    options = (
+        Option(label="The best", value=1.0),
+        Option(label="Quite good", value=0.5),
+        Option(label="Rather poor", value=0.0),
+        Option(label="Not to be told", na=True),
+    )
+    judge = ScriptedJudge(
+        lambda request: Completion(text="1", finish_reason="stop", logprobs=(best,) if request.logprobs else None)
+    )
+    metric = DirectJudge(
+        inference_engine=judge,
+        criteria=Criterion(name="tone", description="How kind?", options=options),
+        check_positional_bias=False,
+        scoring="expected",
+        journal=None,
+        progress=False,
+    )
+    stream = [{"prediction": text, "references": [], "task_data": {}} for text in ("one", "two")]
+    [first, _], overall = metric.compute(stream)
+    assert first["tone"] == pytest.approx((0.5 * 1.0 + 0.2 * 0.5 + 0.1 * 0.0) / 0.8)
+    assert first["tone_covered_mass"] == overall["tone_covered_mass"] == pytest.approx(0.8)  # .5 + .2 + .1
+    assert overall["tone_covered_mass_ci_low"] <= 0.8 <= overall["tone_covered_mass_ci_high"]
 
 
 def test_the_prompts_of_one_step_and_of_a_reask():

@@ -25,6 +25,7 @@ from evenhand.aggregation.checklist_score import (
 )
 from evenhand.aggregation.collapse import SELECTED, Scoring
 from evenhand.aggregation.early_stop import check_confidence, draws_are_settled, posterior_of_lead
+from evenhand.aggregation.expected import mean_covered_mass
 from evenhand.aggregation.length_penalty import LengthPenalty
 from evenhand.aggregation.levels import worst_option
 from evenhand.aggregation.reasons import REASONS_BY_SEVERITY
@@ -81,6 +82,7 @@ __all__ = [
     "confident_answer",
     "draws_are_settled",
     "item_results",
+    "mean_covered_mass",
     "met_answers",
     "possible_scores",
     "posterior_of_lead",

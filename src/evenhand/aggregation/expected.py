@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from evenhand.aggregation.levels import TOLERANCE, Levels
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
+from evenhand.votes import Vote
 
 
 def expected_value(
@@ -55,6 +56,22 @@ def expected_value(
     used = [value for mass, value in covered if mass > 0]
     mean = math.fsum(mass * value for mass, value in covered) / total
     return min(max(mean, min(used)), max(used))
+
+
+def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | None:
+    """How much of the probability expected values rest on: the mass of the options with a value.
+
+    Args:
+        votes: On one question.
+        criterion: Whose options the probabilities belong to.
+
+    Returns:
+        The mean over the scored votes that have probabilities, those that cover too little included; None without any.
+    """
+    valued = [place for place, option in enumerate(criterion.options) if option.value is not None and not option.na]
+    known = [vote.probabilities for vote in votes if vote.scored and vote.probabilities is not None]
+    masses = [min(1.0, math.fsum(probabilities[place] for place in valued)) for probabilities in known]
+    return math.fsum(masses) / len(masses) if masses else None
 
 
 def most_probable_option(probabilities: Sequence[float], criterion: Criterion) -> int | None:

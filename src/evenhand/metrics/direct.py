@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
+from evenhand.aggregation import mean_covered_mass
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
@@ -12,6 +13,7 @@ from evenhand.metrics.assessing import AssessingJudge
 from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
 from evenhand.panel import report_of_run
 from evenhand.scoring import summarize
+from evenhand.statistics import mean_intervals
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
@@ -43,7 +45,8 @@ class DirectJudge(AssessingJudge):
     scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the
     settings, and :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples. With several judges or draws
     the global scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where
-    instances name criteria of their own, under the name of each.
+    instances name criteria of their own, under the name of each. With ``scoring="expected"`` ``<main>_covered_mass``
+    says how much of the probability was on the options.
     """
 
     def verify(self) -> None:
@@ -108,6 +111,7 @@ class DirectJudge(AssessingJudge):
             "unscored_reason": verdict.unscored_reason,
             "agreement": verdict.agreement,
             "spread": verdict.spread,
+            "covered_mass": self._covered_mass(intermidate),
         }
         named = {f"{main}_{name}": value for name, value in results.items() if value is not None}
         return {main: score, **named, "score_name": main}
@@ -123,6 +127,11 @@ class DirectJudge(AssessingJudge):
             interval = getattr(summary, name)
             if interval is not None:
                 scores |= interval_scores(f"{main}_{name}", interval, with_intervals=shown)
+        (covered,) = mean_intervals(
+            [number_or_nan(self._covered_mass(each)) for each in intermediates], level=self.confidence_level
+        )
+        if covered is not None:
+            scores |= interval_scores(f"{main}_covered_mass", covered, with_intervals=shown)
         for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
             scores[f"{main}_{name}"] = number_or_nan(getattr(summary, name))
         for reason, count in summary.unscored_votes.items():
@@ -160,6 +169,12 @@ class DirectJudge(AssessingJudge):
 
     def _aggregate(self, votes: Sequence[Vote], criterion: Criterion) -> Verdict:
         return self.rules().aggregate(votes, criterion)
+
+    def _covered_mass(self, assessment: DirectAssessment) -> Union[float, None]:
+        """How much of the probability an expected value rests on; None without probabilities."""
+        if self.scoring != "expected":
+            return None
+        return mean_covered_mass(assessment.verdict.votes, assessment.criterion)
 
     def _order_result(self, assessment: DirectAssessment, order: tuple[int, ...]) -> dict[str, Any]:
         """What the judges said under one order."""
