@@ -70,7 +70,7 @@ _HOMES = {
     "evaluation_module": "evenhand.hugging_face",
     "grade_scores": "evenhand.tables",
     "judge": "evenhand.tables",
-    "load": "evenhand.loading",
+    "load": "evenhand.artifacts",
     "match_closest_option": "evenhand.parsing",
     "register": "evenhand.registration",
     "reliability": "evenhand.tables",
@@ -78,10 +78,10 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from evenhand.artifacts import load
     from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric
     from evenhand.errors import EvenhandError
     from evenhand.hugging_face import evaluation_module
-    from evenhand.loading import load
     from evenhand.parsing import match_closest_option
     from evenhand.question import Question
     from evenhand.recorded import aggregate

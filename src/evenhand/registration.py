@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import evenhand.artifacts
-import evenhand.checklist_artifacts
 import evenhand.engines.artifacts
 import evenhand.metrics.best_of
 import evenhand.metrics.checklist
@@ -11,8 +10,7 @@ import evenhand.metrics.direct
 import evenhand.metrics.grade_score
 import evenhand.metrics.pairwise
 import evenhand.metrics.rubric
-import evenhand.metrics.votes
-import evenhand.rubric_artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
+import evenhand.metrics.votes  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.catalogs import catalog_path, register_catalog
 
 __all__ = ["catalog_path", "register"]

@@ -9,7 +9,7 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.checklist_artifacts import EvenhandChecklist
+from evenhand.artifacts import EvenhandChecklist
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
 from evenhand.hugging_face import evaluation_module

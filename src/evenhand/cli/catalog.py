@@ -67,9 +67,9 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
 
 def _fault(path: Path) -> str | None:
     """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
+    from evenhand.artifacts import load  # noqa: PLC0415 - as above
     from evenhand.catalogs import check_entry  # noqa: PLC0415 - seconds of import
     from evenhand.documents import read_document  # noqa: PLC0415 - as above
-    from evenhand.loading import load  # noqa: PLC0415 - as above
 
     data = read_document(path, f"the file {str(path)!r}")
     try:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.checklist_artifacts import checklist_artifact, load_checklist, load_checklist_of_row
+from evenhand.artifacts import checklist_artifact, load_checklist, load_checklist_of_row
 from evenhand.checklists import (
     CHECKLIST_OPTIONS,
     Checking,

@@ -27,7 +27,7 @@ UNRELATED = "unrelated_option"
 
 
 @dataclass(frozen=True, slots=True)
-class GradedInstance:
+class GradedChoices:
     """What one instance maps to.
 
     Attributes:
@@ -80,7 +80,7 @@ class GradeScore(ChoiceMetric):
             self.settings(), unrelated_option=self.unrelated_option, rules=(self.aggregation, self.on_position_bias)
         )
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[GradedInstance]:
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[GradedChoices]:
         """Judge all instances."""
         rows, as_json = self.candidates(list(evaluation_inputs_stream))
         unrelated = unrelated_candidates(rows, seed=self.seed) if self.unrelated_option else ()
@@ -88,7 +88,7 @@ class GradeScore(ChoiceMetric):
         judges = tuple(judge.judge_id for judge in self.panel([]))
         graded = {judge: [self._grade(votes, judge) for votes in runs] for judge in judges}
         return [
-            GradedInstance(
+            GradedChoices(
                 judges=judges,
                 names=row.names,
                 missing=row.missing,
@@ -100,7 +100,7 @@ class GradeScore(ChoiceMetric):
             for place, row in enumerate(rows)
         ]
 
-    def reduce_one(self, intermidate: GradedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def reduce_one(self, intermidate: GradedChoices) -> Dict[str, Any]:  # unitxt spells its parameter so
         """The scores of one instance, for each judge."""
         main = _suffixed("grade_score", intermidate.judges, intermidate.judges[0])
         scores: dict[str, Any] = {}
@@ -117,7 +117,7 @@ class GradeScore(ChoiceMetric):
         scores |= {name: value for name, value in others.items() if value is not None}
         return {**scores, "score_name": main}
 
-    def reduce(self, intermediates: List[GradedInstance]) -> Dict[str, Any]:
+    def reduce(self, intermediates: List[GradedChoices]) -> Dict[str, Any]:
         """The global scores: for each judge its Grade Score, its parts, and what they rest on."""
         judges, shown = intermediates[0].judges, self.return_confidence_interval
         runs = list(zip(*(each.runs for each in intermediates), strict=True))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
+from evenhand.artifacts import load_rubric, rubric_artifact
 from evenhand.criteria import Rubric, Scale
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExamplePool
@@ -15,7 +16,6 @@ from evenhand.metrics.rubric_results import check_score_names, global_scores, in
 from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.question import Question
-from evenhand.rubric_artifacts import load_rubric, rubric_artifact
 from evenhand.rubric_scoring import (
     RubricResult,
     length_penalty_of,

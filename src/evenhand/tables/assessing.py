@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, Unpack, overload
 
-from evenhand.artifacts import load_criterion
+from evenhand.artifacts import kind_of, load_criterion, load_rubric, shown
 from evenhand.criteria import Criterion, Rubric, with_na_option
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields
 from evenhand.judging.settings import RunSettings
-from evenhand.loading import kind_of
-from evenhand.references import shown
-from evenhand.rubric_artifacts import load_rubric
 from evenhand.rubric_scoring import rubric_as_judged
 from evenhand.tables.arguments import (
     check_gold_criteria,

@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack, overload
 
 import evenhand
 from evenhand.aggregation import Answer
-from evenhand.checklist_artifacts import load_checklist, load_checklist_of_row
+from evenhand.artifacts import load_checklist, load_checklist_of_row
 from evenhand.checklists import CHECKLIST_OPTIONS, Checking, ChecklistOptions, Subject
 from evenhand.criteria import Checklist
 from evenhand.engines.base import JudgeEngine

@@ -7,10 +7,10 @@ the catalog as in a file that a user writes, and is read by the same reader.
 from collections.abc import Mapping
 from typing import Any, Dict, List, Union
 
+from evenhand.artifacts.references import document_of, names_a_file, shown
 from evenhand.criteria import Checklist
 from evenhand.documents import checklist_document, read_checklist
 from evenhand.errors import ArtifactError, InvalidCriterionError
-from evenhand.references import document_of, names_a_file, shown
 from evenhand.unitxt_bases import Artifact, Maybe
 
 

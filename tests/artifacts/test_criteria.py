@@ -11,6 +11,7 @@ from evenhand.artifacts import (
     artifact_from_criterion,
     context_mapping,
     criterion_from_artifact,
+    load,
     load_any_criterion,
     load_comparison,
     load_criteria_artifact,
@@ -18,7 +19,6 @@ from evenhand.artifacts import (
 )
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
-from evenhand.loading import load
 from evenhand.question import comparison_criterion
 from evenhand.registration import register
 from evenhand.tables import judge

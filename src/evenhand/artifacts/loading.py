@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.artifacts import load_any_criterion
-from evenhand.checklist_artifacts import EvenhandChecklist, load_checklist
+from evenhand.artifacts.checklists import EvenhandChecklist, load_checklist
+from evenhand.artifacts.criteria import load_any_criterion
+from evenhand.artifacts.references import Kind, Referent, resolve
+from evenhand.artifacts.rubrics import EvenhandRubric, load_rubric
 from evenhand.criteria import Checklist, Criterion, Rubric
 from evenhand.documents import CRITERION_FIELDS
 from evenhand.errors import ArtifactError
-from evenhand.references import Kind, Referent, resolve
-from evenhand.rubric_artifacts import EvenhandRubric, load_rubric
 from evenhand.unitxt_bases import Artifact
 
 

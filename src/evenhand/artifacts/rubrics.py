@@ -6,11 +6,11 @@ catalog as in a file that a user writes, and is read by the same reader.
 
 from typing import Any, Dict, List, Union
 
-from evenhand.artifacts import warn_without_values
+from evenhand.artifacts.criteria import warn_without_values
+from evenhand.artifacts.references import document_of, shown
 from evenhand.criteria import Rubric
 from evenhand.documents import read_rubric, rubric_document
 from evenhand.errors import ArtifactError
-from evenhand.references import document_of, shown
 from evenhand.unitxt_bases import Artifact, Maybe
 
 

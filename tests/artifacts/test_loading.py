@@ -3,12 +3,10 @@
 import pytest
 
 import evenhand
-from evenhand.artifacts import artifact_from_criterion
-from evenhand.checklist_artifacts import checklist_artifact
+from evenhand.artifacts import artifact_from_criterion, checklist_artifact, rubric_artifact
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.registration import register
-from evenhand.rubric_artifacts import rubric_artifact
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
 

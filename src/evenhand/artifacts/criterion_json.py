@@ -15,10 +15,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from evenhand.artifacts.references import resolve
 from evenhand.criteria import Criterion
 from evenhand.documents import read_criterion, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
-from evenhand.references import resolve
 
 _BARE_FIELDS = frozenset({"name", "description", "prediction_field", "context_fields", "data_classification_policy"})
 _OPTION_FIELDS = _BARE_FIELDS | {"options", "option_map"}

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from evenhand.artifacts.references import document_of, resolve
 from evenhand.catalogs import catalog_path
 from evenhand.errors import ArtifactError
-from evenhand.references import document_of, resolve
 
 DATA = {"name": "mine", "criteria": ["Is polite."]}
 

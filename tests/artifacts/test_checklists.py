@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from evenhand.checklist_artifacts import EvenhandChecklist, checklist_artifact, load_checklist
+from evenhand.artifacts import EvenhandChecklist, checklist_artifact, load_checklist
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.registration import register

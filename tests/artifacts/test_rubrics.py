@@ -5,12 +5,11 @@ import json
 
 import pytest
 
-from evenhand.artifacts import UndefinedScoreWarning
+from evenhand.artifacts import EvenhandRubric, UndefinedScoreWarning, load_rubric, rubric_artifact
 from evenhand.catalogs import catalog_path
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.registration import register
-from evenhand.rubric_artifacts import EvenhandRubric, load_rubric, rubric_artifact
 from evenhand.unitxt_bases import Artifact, fetch_artifact
 
 RUBRIC = Rubric(

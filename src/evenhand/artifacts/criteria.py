@@ -9,13 +9,13 @@ from typing import Any, Dict, List, Union, cast
 
 from pydantic import ValidationError
 
+from evenhand.artifacts.criterion_json import read_reference
+from evenhand.artifacts.references import shown
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option, Scale, fold_label
-from evenhand.criterion_json import read_reference
 from evenhand.documents import context_mapping, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 from evenhand.question import comparison_criterion
-from evenhand.references import shown
 from evenhand.unitxt_bases import (
     Artifact,
     Criteria,

@@ -1,0 +1,51 @@
+"""Criteria, rubrics and checklists: as unitxt artifacts, as references to them, and as the frozen values meant.
+
+Read :func:`load` first, then the module of what is loaded.
+"""
+
+from evenhand.artifacts.checklists import (
+    EvenhandChecklist,
+    checklist_artifact,
+    load_checklist,
+    load_checklist_of_row,
+)
+from evenhand.artifacts.criteria import (
+    EvenhandCriterion,
+    UndefinedScoreWarning,
+    artifact_from_criterion,
+    comparison_from_artifact,
+    criterion_from_artifact,
+    load_any_criterion,
+    load_comparison,
+    load_criteria_artifact,
+    load_criterion,
+    warn_without_values,
+)
+from evenhand.artifacts.loading import kind_of, load
+from evenhand.artifacts.references import shown
+from evenhand.artifacts.rubrics import EvenhandRubric, load_rubric, rubric_artifact
+from evenhand.documents import context_mapping
+
+__all__ = [
+    "EvenhandChecklist",
+    "EvenhandCriterion",
+    "EvenhandRubric",
+    "UndefinedScoreWarning",
+    "artifact_from_criterion",
+    "checklist_artifact",
+    "comparison_from_artifact",
+    "context_mapping",
+    "criterion_from_artifact",
+    "kind_of",
+    "load",
+    "load_any_criterion",
+    "load_checklist",
+    "load_checklist_of_row",
+    "load_comparison",
+    "load_criteria_artifact",
+    "load_criterion",
+    "load_rubric",
+    "rubric_artifact",
+    "shown",
+    "warn_without_values",
+]
