@@ -8,7 +8,7 @@ import pytest
 from evenhand import aggregate, aggregate_votes
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
-from tests.recorded.criteria import LEVELS, SAFE
+from tests.recorded.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [
     {"gpt": "Excellent", "llama": "Good", "qwen": None, "human": "Excellent"},
@@ -32,6 +32,14 @@ def test_each_row_is_aggregated_as_aggregate_does():
     assert comparison.adjacent_accuracy.estimate == 1
     assert (comparison.accuracy_if_unscored_0, comparison.accuracy_if_unscored_1) == (1 / 4, 2 / 4)
     assert table.summary.num_abstentions == 4
+
+
+@pytest.mark.filterwarnings("ignore::evenhand.artifacts.UndefinedScoreWarning")
+def test_without_values_there_is_no_score_to_bound():
+    text = str(aggregate_votes([{"a": "Fact", "b": None}, {"a": "Opinion", "b": "Opinion"}], ["a", "b"], KINDS))
+    assert "The options selected have no values, so there is no score." in text
+    assert "if every abstention" not in text
+    assert "if every abstention were" in str(aggregate_votes([{"a": None, "b": None}], ["a", "b"], LEVELS))
 
 
 def test_one_column_of_lists_is_one_column_a_judge():

@@ -111,7 +111,9 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
     reasons = dict.fromkeys(measure.reason for measure in measures if isinstance(measure, Undefined))
     yield from (f"{reason[0].upper()}{reason[1:]}." for reason in reasons)
     scores = summary.scores
-    if summary.num_abstentions and scores.score_if_unscored_0 is not None:
+    if scores.score is None and sum(count for _, count in summary.selections) > scores.num_na:
+        yield "The options selected have no values, so there is no score."
+    elif summary.num_abstentions and scores.score_if_unscored_0 is not None:
         yield (
             f"Score if every abstention were the lowest or the highest level: {scores.score_if_unscored_0:.3f} to "
             f"{format_count(scores.score_if_unscored_1, digits=3)}."

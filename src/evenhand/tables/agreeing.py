@@ -27,6 +27,7 @@ from evenhand.recorded import (
 )
 from evenhand.reports import TextTable, pairs_of_raters_table
 from evenhand.statistics import Agreement, Interval
+from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import save_table
@@ -41,7 +42,7 @@ WITHOUT_CRITERIA = (
 
 
 @dataclass(frozen=True)
-class AgreementTable:
+class AgreementTable(PrintedTables):
     """The result of :func:`agreement`.
 
     Attributes:
@@ -77,21 +78,22 @@ class AgreementTable:
 
     def text_table(self) -> TextTable:
         """The table as texts."""
+        instances = self.parameters["n"]
         silent = [f"{name} {count}" for name, count in self.missing.items() if count]
         notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         return pairs_of_raters_table(
-            f"Agreement on {self.parameters['n']:,} instances",
+            f"Agreement on {instances:,} instance{'' if instances == 1 else 's'}",
             self.pairs,
             self.panels,
             notes,
             level=self.parameters["level"],
         )
 
-    def to_markdown(self) -> str:
-        """The pairs as a Markdown table."""
-        return self.text_table().to_markdown()
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """That table, as other results have several."""
+        return (self.text_table(),)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row a pair; a measure is its estimate, with its limits beside it."""
@@ -112,14 +114,8 @@ class AgreementTable:
         }
         save_table(path, "agreement", header, [asdict(pair) for pair in self.pairs])
 
-    def __str__(self) -> str:
-        return self.text_table().to_terminal()
-
     def __repr__(self) -> str:
         return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
-
-    def _repr_html_(self) -> str:
-        return self.text_table().to_html()
 
 
 def agreement(
