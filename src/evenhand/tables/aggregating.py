@@ -25,6 +25,7 @@ from evenhand.recorded import (
 )
 from evenhand.recorded.reading import is_abstention
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
+from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import plain_fields, save_table
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class VoteTable:
+class VoteTable(PrintedTables):
     """The result of :func:`aggregate_votes`.
 
     Attributes:
@@ -73,9 +74,11 @@ class VoteTable:
             raise InvalidInputError("there are no references to compare with; name their column: gold=…")
         return confusion_table(self.summary.comparison)
 
-    def to_markdown(self) -> str:
-        """The summary, and the confusion matrix where there are references, as Markdown tables."""
-        return "\n".join(table.to_markdown() for table in self._tables())
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The summary, and the confusion matrix where there are references."""
+        if self.summary.comparison is None:
+            return (self.text_table(),)
+        return self.text_table(), self.confusion_table()
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an instance, without the votes."""
@@ -95,18 +98,8 @@ class VoteTable:
         }
         save_table(path, "aggregated_votes", header, self._records())
 
-    def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self._tables())
-
     def __repr__(self) -> str:
         return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.verdicts)} instances>\n{self}"
-
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self._tables())
-
-    def _tables(self) -> list[TextTable]:
-        compared = self.summary.comparison is not None
-        return [self.text_table(), self.confusion_table()] if compared else [self.text_table()]
 
     def _records(self) -> list[dict[str, Any]]:
         return [

@@ -16,6 +16,7 @@ from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.tables.checklist_texts import checklist_tables
+from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, plain_fields, save_table, vote_record
@@ -46,7 +47,7 @@ class CheckedResponse:
 
 
 @dataclass(frozen=True)
-class ChecklistTable:
+class ChecklistTable(PrintedTables):
     """The result of :func:`checklist`: every verdict, what each response comes to, and a report a system.
 
     Attributes:
@@ -152,10 +153,6 @@ class ChecklistTable:
         gold = {system: self.gold_agreement(system) for system in self.systems} if has_gold else None
         return checklist_tables(self.reports, self.checklists, self.parameters, gold)
 
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join(table.to_markdown() for table in self.text_tables())
-
     def to_pandas(self) -> pd.DataFrame:
         """One row an item of a response."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
@@ -220,17 +217,11 @@ class ChecklistTable:
             parameters=header["parameters"],
         )
 
-    def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self.text_tables())
-
     def __repr__(self) -> str:
         return (
             f"<ChecklistTable of {len(self.systems)} system(s), {len(self.checklists)} checklist(s) and "
             f"{self.parameters['n']} instances>\n{self}"
         )
-
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self.text_tables())
 
     def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
         for response, result in zip(self.responses, self.results, strict=True):

@@ -18,6 +18,7 @@ from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 from evenhand.tables.panel_texts import panel_tables
+from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rubric_texts import rubric_tables
 from evenhand.tables.rules import RubricRules, changed_rubric, changed_rules
@@ -49,7 +50,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class JudgementTable:
+class JudgementTable(PrintedTables):
     """The result of :func:`judge`: every verdict, and a summary a system and criterion.
 
     Attributes:
@@ -235,10 +236,6 @@ class JudgementTable:
             notes=self._notes(),
         )
 
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join(table.to_markdown() for table in self.text_tables())
-
     def to_dataset(self) -> datasets.Dataset:
         """A Hugging Face data set with one row a judgement, its votes inside."""
         import datasets  # noqa: PLC0415 - a second of import that only this needs
@@ -312,17 +309,11 @@ class JudgementTable:
             penalties={system: tuple(taken) for system, taken in header.get("penalties", {}).items()},
         )
 
-    def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self.text_tables())
-
     def __repr__(self) -> str:
         return (
             f"<JudgementTable of {len(self.systems)} system(s), {len(self.criteria)} criterion/criteria and "
             f"{self.parameters['n']} instances>\n{self}"
         )
-
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self.text_tables())
 
     def _cell(self, system: str, criterion: str) -> list[Judgement]:
         return self._cells.get((system, criterion), [])

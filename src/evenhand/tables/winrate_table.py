@@ -23,6 +23,7 @@ from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
+from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
 from evenhand.tables.saved import load_table, save_table, vote_record
@@ -66,7 +67,7 @@ class ContestEntry:
 
 
 @dataclass(frozen=True)
-class WinrateTable:
+class WinrateTable(PrintedTables):
     """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely.
 
     Attributes:
@@ -183,10 +184,6 @@ class WinrateTable:
         """The systems, the matrix and the pairs as texts."""
         return winrate_tables(self)
 
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join(table.to_markdown() for table in self.text_tables())
-
     def to_pandas(self) -> pd.DataFrame:
         """One row a system, best first."""
         import pandas as pd  # noqa: PLC0415 - as above
@@ -243,14 +240,8 @@ class WinrateTable:
             parameters=header["parameters"],
         )
 
-    def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self.text_tables())
-
     def __repr__(self) -> str:
         return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"
-
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self.text_tables())
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for entry in self.contests:
