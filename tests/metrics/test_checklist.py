@@ -88,6 +88,14 @@ def test_scores_by_hand():
         assert overall[f"mail_{name}"] == overall[name]
 
 
+@pytest.mark.parametrize("name", ["items", "pass_rate", "score_name"])
+def test_a_checklist_that_is_called_like_a_score_is_refused_before_the_first_call(name):
+    judge = scripted(sheet("Yes"))
+    with pytest.raises(InvalidInputError, match=f"is called '{name}', and so is one of the scores"):
+        checked(judge, checklist={"name": name, "items": ["Is it polite?"]})
+    assert judge.requests == []
+
+
 def test_one_call_for_all_items_or_one_for_each():
     batch, item = scripted(sheet("Yes", "No", "Yes")), scripted("Yes", "No", "Yes")
     in_one, _ = checked(batch)

@@ -140,6 +140,11 @@ class ChecklistJudge(JudgeMetric):
         checking = self.checking()
         checklists = [checking.offered(checklist) for checklist in self.checklists(inputs)]
         name = score_name_of((checklist.name for checklist in checklists), self.main_score)
+        if name in PLAIN or name in {"score", "score_name"}:
+            raise InvalidInputError(
+                f"the checklist is called {name!r}, and so is one of the scores of every checklist, whose place it "
+                "would take: give it another name"
+            )
         subjects = [
             self._subject(row, given, checklist)
             for row, (given, checklist) in enumerate(zip(inputs, checklists, strict=True))
