@@ -110,6 +110,8 @@ def test_a_criterion_without_values_has_no_part_in_score_and_bounds():
     chosen = Verdict(selected_index=0, selected_label="a", unscored_reason="no_value")
     result = rubric_result([YES, chosen], rubric)
     assert (result.score, result.bounds, result.unpenalized.unscored) == (1.0, (1.0, 1.0), ("kind",))
+    assert (result.incomplete, rubric_result([YES, UNREAD], rubric).incomplete) == (False, True)
+    assert summarize_rubric([result], rubric).num_incomplete == 0
 
 
 def test_the_length_penalty_is_taken_off_and_never_below_nothing():

@@ -56,8 +56,11 @@ class RubricResult:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the score leaves out criteria that are unscored."""
-        return self.score is not None and bool(self.unpenalized.unscored)
+        """Whether the score leaves out criteria that are unscored; one without values has no part in it anyway."""
+        return self.score is not None and any(
+            verdict.value is None and not verdict.na and verdict.unscored_reason != "no_value"
+            for verdict in self.verdicts
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class RubricSummary:
     Attributes:
         num_instances: Responses judged.
         num_unscored: Responses without a score for want of a readable verdict; they are not in ``score``.
-        num_incomplete: Responses whose score leaves out criteria that are unscored.
+        num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
         score: The mean rubric score; None when no response has one.
         raw_score: The mean weighted sum, less the penalty.
