@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypedDict, get_args
 
-from evenhand.aggregation import VoteRules
 from evenhand.checklists.result import ChecklistResult, Metric
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
@@ -171,11 +170,9 @@ class Checking:
             for item in checklist.items
         )
 
-    def result(
-        self, checklist: Checklist, votes: Sequence[Sequence[Vote]] | None, *, rules: VoteRules | None = None
-    ) -> ChecklistResult:
+    def result(self, checklist: Checklist, votes: Sequence[Sequence[Vote]] | None) -> ChecklistResult:
         """What the votes on each item come to; None for a response that is missing."""
-        rules = rules or self.settings.rules
+        rules = self.settings.rules
         if votes is None:
             verdicts = (MISSING_RESPONSE,) * len(checklist.items)
         else:
