@@ -307,6 +307,23 @@ def test_a_missing_prediction_is_unscored_and_nobody_is_asked():
     )
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_prediction_stays_missing_where_a_recipe_makes_a_text_of_it(missing):
+    """The postprocessors of unitxt's tasks turn None into the text "None"."""
+    data = create_dataset(
+        task="tasks.qa.open",
+        test_set=[{"question": "q", "answers": ["a"]}] * 2,
+        metrics=[
+            "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+            "inference_engine=engines.evenhand.baseline,progress=False]"
+        ],
+        split="test",
+    )
+    results = evaluate(predictions=["a", missing], data=data)
+    assert results.instance_scores[1]["relevance_unscored_reason"] == "missing_response"
+    assert results.global_scores["relevance_num_unscored"] == 1
+
+
 def test_averaging_a_criterion_without_values_is_refused_before_the_first_call():
     criterion = CriteriaWithOptions(
         name="tone",
