@@ -64,6 +64,11 @@ class TestByHand:
             "A judge that chooses at random would reach a Grade Score of 0.58" in text
         )  # 0.57998: see test_grade_score
 
+    def test_rows_with_and_without_the_unrelated_option_differ_even_where_nothing_was_answered(self):
+        silent = SimulatedEngine(garbage_rate=1.0)
+        (table, *_) = scores(rows(3, 3), silent, unrelated_option=True, max_failure_rate=1.0).text_tables()
+        assert [row[1] for row in table.rows] == ["no", "chosen –"]
+
     def test_columns_of_candidates_and_missing_ones(self):
         data = [
             {"question": "q", "x": "b", "y": "a", "z": None},

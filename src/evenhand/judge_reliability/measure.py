@@ -113,12 +113,13 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
     parse_rate = share_of(
         [read for read, _ in replied], [all_ for _, all_ in replied], [each.instance for each in asked], level
     )
+    listed = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items()))
     return Replies(
         num_votes=len(votes),
         num_scored=sum(vote.selected_index is not None for vote in votes),
         num_na=sum(vote.na for vote in votes),
         num_reasks=sum(vote.reasks for vote in votes),
-        parse_rate=parse_rate or Undefined("the judge gave no reply"),
+        parse_rate=parse_rate or Undefined(f"no vote came to its last reply: {listed or 'there is none'}"),
         unscored=tuple(
             UnscoredShare(reason, count, share)
             for reason, count in sorted(reasons.items())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from evenhand.judge_reliability.choices import ChoiceReliability
+from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen
 from evenhand.judge_reliability.phrases import count, number_interval, p_value, percent, percent_interval, points
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,
@@ -95,12 +95,25 @@ def choices_in_words(found: ChoiceReliability) -> str:
     )
     if isinstance(found.answered, Interval):
         text += f"; {percent_interval(found.answered)} of the rotations were answered"
+    text += "".join(_place_in_words(each, found.level) for each in found.places)
     if isinstance(found.unrelated_chosen, Interval):
         text += f"; the unrelated candidate was chosen in {percent_interval(found.unrelated_chosen)} of the answers"
     if isinstance(found.unrelated_corrected_difference, Interval):
         difference = found.unrelated_corrected_difference
         text += f" and changes the corrected score by {number_interval(difference, signed=True)}"
     return text + _too_few(found.grade_score)
+
+
+def _place_in_words(places: PlacesChosen, level: float) -> str:
+    """Which place attracts the judge, where the test says that one does."""
+    if places.p_value >= 1 - level:
+        return ""
+    most = max(places.counts)
+    return (
+        f"; of {places.n_options} places number {places.counts.index(most) + 1} is chosen most, in "
+        f"{percent(most / sum(places.counts))} of {count(sum(places.counts), 'answer')} ({p_value(places.p_value)} if "
+        "all are chosen alike)"
+    )
 
 
 def replies_in_words(replies: Replies) -> str:

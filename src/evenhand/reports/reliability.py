@@ -13,6 +13,7 @@ from evenhand.judge_reliability import (
     findings,
     findings_on_judges,
 )
+from evenhand.judge_reliability.phrases import count
 from evenhand.recorded import Undefined
 from evenhand.reports.ranking import format_p_value
 from evenhand.reports.recorded_votes import format_measure, pairs_of_raters_table
@@ -99,8 +100,8 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
     shown = tuple(row for row in rows if any(cell != MISSING for cell in row[1:]))
     return TextTable(
         title=(
-            f"{act} on {first.criterion!r}: {format_count(first.num_questions)} questions on "
-            f"{format_count(first.num_instances)} instances, {format_count(first.num_samples)} draw(s) of each prompt"
+            f"{act} on {first.criterion!r}: {count(first.num_questions, 'question')} on "
+            f"{count(first.num_instances, 'instance')}, {count(first.num_samples, 'draw')} of each prompt"
         ),
         headers=(f"measure [{format_level(first.level)}]", *(result.judge_id for result in results)),
         rows=shown,
@@ -117,7 +118,8 @@ def _notes(result: CriterionReliability, *, named: bool) -> list[str]:
     ]:
         notes.append(f"{prefix}Not measured: {'; '.join(unmeasured)}.")
     if result.num_missing:
-        notes.append(f"{prefix}{format_count(result.num_missing)} question(s) were not put for want of a response.")
+        put = "was" if result.num_missing == 1 else "were"
+        notes.append(f"{prefix}{count(result.num_missing, 'question')} {put} not put for want of a response.")
     if not isinstance(result.people, Undefined) and result.num_questions > result.num_instances:
         notes.append(
             f"{prefix}The intervals of kappa and alpha take the {format_count(result.num_questions)} questions as "

@@ -23,6 +23,7 @@ from evenhand.reports import (
 from evenhand.reports.text_table import MISSING
 from evenhand.statistics import Uniformity
 from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.votes import Vote
@@ -56,7 +57,7 @@ class GradedInstance:
 
 
 @dataclass(frozen=True)
-class GradeTable:
+class GradeTable(PrintedTables):
     """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt.
 
     Attributes:
@@ -103,10 +104,6 @@ class GradeTable:
         if self.unrelated_effects:
             tables.append(self._effects_table())
         return (*tables, self._places_table())
-
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join(table.to_markdown() for table in self.text_tables())
 
     def to_dataset(self) -> datasets.Dataset:
         """A Hugging Face data set with one row a judge, prompt, run and instance, its votes inside."""
@@ -165,17 +162,11 @@ class GradeTable:
             parameters=header["parameters"],
         )
 
-    def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self.text_tables())
-
     def __repr__(self) -> str:
         return (
             f"<GradeTable of {len(self.parameters['judges'])} judge(s), {len(self.parameters['prompts'])} prompt(s) "
             f"and {self.parameters['n']} instances>\n{self}"
         )
-
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self.text_tables())
 
     @property
     def _level(self) -> str:
@@ -191,7 +182,7 @@ class GradeTable:
     def _scores_table(self) -> TextTable:
         headers = (
             self._key,
-            "unrelated\nchosen",
+            "unrelated\noption",
             "LLM\nscore",
             "choice\nscore",
             f"Grade Score\n[{self._level}]",
@@ -205,7 +196,7 @@ class GradeTable:
             rows=tuple(
                 (
                     self._named(judge, prompt),
-                    self._unrelated_cell(judge, prompt) if unrelated else MISSING,
+                    f"chosen {self._unrelated_share(judge, prompt)}" if unrelated else "no",
                     format_estimate(grading.llm_score),
                     format_estimate(grading.choice_score),
                     format_interval(grading.grade_score),
@@ -218,7 +209,7 @@ class GradeTable:
             notes=tuple(self._notes()),
         )
 
-    def _unrelated_cell(self, judge: str, prompt: str) -> str:
+    def _unrelated_share(self, judge: str, prompt: str) -> str:
         return format_estimate(self.unrelated_effects[judge, prompt].chosen, share=True)
 
     def _effects_table(self) -> TextTable:
@@ -284,8 +275,6 @@ class GradeTable:
         if any(grading.num_missing_response for grading in gradings):
             missing = max(grading.num_missing_response for grading in gradings)
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
-        if self.unrelated_effects:
-            yield "Rows with a share of 'unrelated chosen' are those with an unrelated option among the candidates."
         reasons = Counter(
             vote.unscored_reason for each in self.instances for vote in each.votes if vote.unscored_reason is not None
         )
