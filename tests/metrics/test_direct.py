@@ -314,8 +314,10 @@ def test_a_missing_prediction_stays_missing_where_a_recipe_makes_a_text_of_it(mi
         task="tasks.qa.open",
         test_set=[{"question": "q", "answers": ["a"]}] * 2,
         metrics=[
-            "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-            "inference_engine=engines.evenhand.baseline,progress=False]"
+            (
+                "metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+                "inference_engine=engines.evenhand.baseline,progress=False]"
+            )
         ],
         split="test",
     )
