@@ -17,6 +17,7 @@ from evenhand.judge_reliability import (
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.judge_reliability.words import WIDE
 from evenhand.judging.grading import grade, unrelated_effect
+from evenhand.question import comparison_criterion
 from evenhand.votes import Vote
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report
 
@@ -96,9 +97,23 @@ def test_a_limit_beside_no_effect_is_not_rounded_to_it():
     assert said.startswith("first-shown responses win in 57 % [50.3, 64] of the 200 inconsistent pairs")
 
 
+def test_an_abandoned_response_is_called_by_its_system_and_not_by_a_place():
+    # The first response in one order and the second in the other, whatever stood where: "Response A" would be a place.
+    graded = comparison_criterion("better", "Which response is better?", graded=True)
+    moved = asked(graded, [("Response A is much better", "Response B is slightly better")])
+    labels = [each.label for each in report([moved], graded, sides=("elm", "Response A")).flips]
+    assert labels == [
+        "elm is much better",
+        "elm is slightly better",
+        "Both are equally good",
+        "Response A is slightly better",
+        "Response A is much better",
+    ]
+
+
 def test_options_abandoned_alike_and_options_of_lone_orders():
     said = said_of(report([comparison([("A", "B")], 0), comparison([("T", None)], 1)]))["option flips"]
-    assert said.startswith("'Response A' is abandoned as often as any: another order selects something else in 100 %")
+    assert said.startswith("'first' is abandoned as often as any: another order selects something else in 100 %")
     assert "never selected where two orders answer: 'Tie'" in said
 
 
@@ -113,7 +128,7 @@ def test_repeated_draws():
     assert said["preference for a place"] == "no number: none of 300 pairs of votes changes with the order"
     # The limit is that of no flip in 100 instances.
     assert said["option flips"] == (
-        "no option is abandoned in another order; of 'Response A', selected 300 times, the data leave open up to 3 %"
+        "no option is abandoned in another order; of 'first', selected 300 times, the data leave open up to 3 %"
     )
 
 
@@ -151,9 +166,7 @@ def test_replies_people_and_options():
     assert "of 95 questions" in said["agreement with people"]
     assert said["agreement with people"].endswith("5 labelled questions without a verdict")
     # The second response was selected in five questions, and abandoned in all.
-    assert said["option flips"].startswith(
-        "'Response B' is abandoned most: another order selects something else in 100 %"
-    )
+    assert said["option flips"].startswith("'second' is abandoned most: another order selects something else in 100 %")
     assert "never selected where two orders answer: 'Tie'" in said["option flips"]
 
 

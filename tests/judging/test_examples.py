@@ -70,6 +70,24 @@ def test_never_the_case_itself(rows, number, data):
     assert own["response"] in {case.response for case in elsewhere}
 
 
+def test_nor_another_response_of_its_row():
+    rows = [
+        {
+            "small": f"small {number}",
+            "large": f"large {number}",
+            "topic": "t",
+            "small_level": "Low",
+            "large_level": "High",
+        }
+        for number in range(3)
+    ]
+    fields = ExampleFields("{system}_level", responses=("small", "large"), context={"topic": "topic"})
+    pool = example_pool(rows, LEVELS, fields, number=6)
+    shown = {case.response for case in drawn(pool, question("small 1", topic="t"))}
+    assert shown == {"small 0", "large 0", "small 2", "large 2"}
+    assert len(drawn(pool, question("new", topic="t"))) == 6
+
+
 @pytest.mark.parametrize("stripped", ["response 0", " response  0\n"])
 def test_white_space_does_not_make_the_case_itself_another(stripped):
     rows = [{**row(0, "High", topic="t\n"), "response": "response 0 "}, row(1, "Low")]

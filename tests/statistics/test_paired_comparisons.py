@@ -114,7 +114,7 @@ class TestNoFiniteEstimate:
 
     def test_only_ties(self):
         davidson = fit_davidson(contests_of([(0, 1, 0.5, 3)]))
-        assert "every contest was a tie" in davidson.strengths[0].reason
+        assert "can be placed was a tie" in davidson.strengths[0].reason
         assert davidson.tie.interval is None
         assert log_strengths(fit_bradley_terry(contests_of([(0, 1, 0.5, 3)]))) == pytest.approx([0, 0])
 

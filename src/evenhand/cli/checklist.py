@@ -15,6 +15,7 @@ from evenhand.cli.options import (
     counted,
     print_estimate,
     run_options,
+    system_names,
     text_or_file,
 )
 
@@ -53,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     rows = read_file(options.data, options.split)
     check_out(options)
     given: dict[str, Any] = {
-        "response_field": options.response,
+        "response_field": system_names(options.response, rows[0]),
         "checklist_field": options.checklist_field,
         "context_fields": column_pairs(options.context, "--context", bare=True),
         "reference_field": options.reference,

@@ -15,6 +15,7 @@ from evenhand.cli.options import (
     counted,
     print_estimate,
     run_options,
+    system_names,
     text_or_file,
 )
 from evenhand.errors import InvalidInputError
@@ -72,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
     rows = read_file(options.data, options.split)
     check_out(options)
     given: dict[str, Any] = {
-        "response_field": options.response,
+        "response_field": system_names(options.response, rows[0]),
         "context_fields": column_pairs(options.context, "--context", bare=True),
         "reference_field": options.reference,
         "gold_fields": column_pairs(options.gold, "--gold", bare=False),

@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> int:
         check_suffix(options.out)
     prompts = options.prompts
     given: dict[str, Any] = {
-        "response_field": options.response,
+        "response_field": system_names(options.response, rows[0]),
         "systems": system_names(options.systems, rows[0]),
         "context_fields": column_pairs(options.context, "--context", bare=True),
         "reference_field": options.reference,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.criteria import Criterion
+from evenhand.question import response_label
 from evenhand.recorded import Scale
 from evenhand.statistics import NOT_ASKED, UNSCORED
 from evenhand.votes import Verdict, Vote
@@ -21,6 +23,7 @@ FIRST, SECOND, NEITHER, NOT_APPLICABLE = range(4)
 SIDES = ("first", "second")
 TIE_LABEL = "tie"
 SIDE_VALUES = (1.0, 0.0, 0.5)
+_RESPONSE = re.compile("|".join(rf"\b{response_label(place)}\b" for place in (FIRST, SECOND)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,14 @@ class Categories:
             levels=(2, 0, 1) if na is None else (2, 0, 1, None),
             values=SIDE_VALUES if na is None else (*SIDE_VALUES, None),
         )
+
+    @property
+    def option_labels(self) -> tuple[str, ...]:
+        """The labels of the options; those of a comparison name its sides and not the places that a judge is shown."""
+        if not self.compares:
+            return self.criterion.labels
+        named = {response_label(place): side for place, side in enumerate(self.sides)}
+        return tuple(_RESPONSE.sub(lambda found: named[found.group()], label) for label in self.criterion.labels)
 
     @cached_property
     def _sides(self) -> Mapping[int, int]:

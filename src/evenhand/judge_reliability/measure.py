@@ -95,7 +95,7 @@ def criterion_reliability(
         position=_position(asked, categories, level),
         repetition=_repetition(asked, categories, level),
         spread=_spread(asked, level),
-        flips=_flips(asked, criterion, level),
+        flips=_flips(asked, categories, level),
         grade_score=_grade_score_of_two(asked, categories, level, seed),
         verbosity=verbosity(asked, categories, level),
         verbosity_given_people=verbosity(asked, categories, level, given_people=True),
@@ -177,12 +177,13 @@ def _spread(asked: Sequence[Asked], level: float) -> Interval | Undefined:
     return found or Undefined("no prompt was drawn twice with a value: set samples to 3 or more")
 
 
-def _flips(asked: Sequence[Asked], criterion: Criterion, level: float) -> tuple[OptionFlipRate, ...] | Undefined:
+def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tuple[OptionFlipRate, ...] | Undefined:
     rows = orders_of_draws(asked)
     if ((rows.selections >= 0).sum(axis=1) < 2).all():
         return Undefined("no question has a selection in two orders")
-    found = option_flips(rows.selections, len(criterion.options), clusters=rows.clusters, level=level)
-    return tuple(OptionFlipRate(label, flips) for label, flips in zip(criterion.labels, found, strict=True))
+    labels = categories.option_labels
+    found = option_flips(rows.selections, len(labels), clusters=rows.clusters, level=level)
+    return tuple(OptionFlipRate(label, flips) for label, flips in zip(labels, found, strict=True))
 
 
 def _grade_score_of_two(

@@ -21,11 +21,13 @@ class ExamplePool:
 
     Attributes:
         cases: The cases.
+        rows: Per case the rows that hold it.
         number: How many each question is shown.
         seed: Of the draws.
     """
 
     cases: tuple[Example, ...]
+    rows: tuple[frozenset[int], ...]
     number: int
     seed: int = 0
 
@@ -35,14 +37,19 @@ class ExamplePool:
         The labels are as equally frequent as the cases allow, which of them get one more and which cases stand for a
         label is drawn, and so is the order in which they are shown. The draw depends on the seed, the instance
         (``draw_key``) and the criterion, not on the order of the cases. The case that the question itself is about
-        (the same response in the same context, white space aside) is never drawn, and no case is drawn twice.
+        (the same response in the same context, white space aside) is never drawn, nor are other responses of its row,
+        whose labels say how it compares; and no case is drawn twice.
         """
         key = question.draw_key or str(question.instance)
         own = _identity(question.responses[0], question.context)
+        identities = [_identity(case.response, case.context) for case in self.cases]
+        own_rows = frozenset[int]().union(
+            *(rows for rows, identity in zip(self.rows, identities, strict=True) if identity == own)
+        )
         lots = {
-            place: self._lot(key, question.criterion.name, _identity(case.response, case.context), case.label)
+            place: self._lot(key, question.criterion.name, identities[place], case.label)
             for place, case in enumerate(self.cases)
-            if _identity(case.response, case.context) != own
+            if not self.rows[place] & own_rows
         }
         drawn = self._balanced(lots, lambda label: self._lot(key, question.criterion.name, label))
         shown = sorted(drawn, key=lambda place: self._lot("order", lots[place]))
@@ -139,12 +146,12 @@ def example_pool(
     Raises:
         InvalidInputError: If a label is no option, a field is missing, or no case is left.
     """
-    cases = dict.fromkeys(
-        case
-        for row, given in enumerate(rows)
-        for response_field in fields.responses
-        if (case := _case(row, given, response_field, criterion, fields)) is not None
-    )
+    cases: dict[_Case, set[int]] = {}
+    for row, given in enumerate(rows):
+        for response_field in fields.responses:
+            case = _case(row, given, response_field, criterion, fields)
+            if case is not None:
+                cases.setdefault(case, set()).add(row)
     if not cases:
         raise InvalidInputError(
             f"the {len(rows)} rows of examples have no case of {criterion.name!r} with a response in "
@@ -152,7 +159,12 @@ def example_pool(
         )
     found = tuple(_example(*case) for case in cases)
     labels = len({case.label for case in found})
-    return ExamplePool(cases=found, number=labels if number is None else number, seed=seed)
+    return ExamplePool(
+        cases=found,
+        rows=tuple(frozenset(holding) for holding in cases.values()),
+        number=labels if number is None else number,
+        seed=seed,
+    )
 
 
 _Case = tuple[str, str, tuple[tuple[str, str], ...]]

@@ -86,7 +86,8 @@ def context_of(
     setting = "context_fields"
     if fields is None:
         fields = criterion.context_fields
-        setting = f"{_named(criterion)} (map it with context_fields={{name: your field}})"
+        how = "map it with context_fields={name: your field}, in the shell --context NAME=FIELD"
+        setting = f"{_named(criterion)} ({how})"
     context = {}
     for name, field in fields.items():
         if field in REFERENCE_FIELDS and field not in row and references:

@@ -63,7 +63,10 @@ def _position_note(position: Parameter) -> str:
         return f"Position advantage: no estimate, since {position.reason}."
     share = format_share(position.interval)
     if position.interval.low <= 0 and position.interval.high >= 1:
-        share = f"{position.interval.estimate:.0%} (the data leave the interval open)"
+        return (
+            f"Position advantage: the estimate is that between equals the response shown first wins "
+            f"{position.interval.estimate:.0%} of the decided contests, but the data are compatible with any share."
+        )
     return (
         f"Position advantage: between equals the response shown first wins {share} of the decided contests (Davidson "
         "and Beaver's model)."

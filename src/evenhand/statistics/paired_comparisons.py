@@ -155,7 +155,8 @@ def _fit(
     problem = why_not_finite(Outcomes.of(design, core.score, core.cluster, ties=ties)) if len(placed) else None
     if problem is not None:
         why = (
-            "every contest was a tie: strengths and tie parameter have no finite estimate"
+            "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite "
+            "estimate"
             if np.all(core.score == 0.5)
             else f"the likelihood has no unique finite maximum ({problem})"
         )

@@ -39,7 +39,7 @@ def _together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextT
                 format_count(report.num_left_out),
                 format_share(report.agreement),
                 format_interval(report.alpha.interval if report.alpha else None),
-                f"{min(kappas):.2f} to {max(kappas):.2f}" if kappas else MISSING,
+                _range(kappas),
                 format_interval(report.effective.effective if report.effective else None),
             )
         )
@@ -58,6 +58,13 @@ def _together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextT
         rows=tuple(rows),
         notes=(*_notes(reports), *more),
     )
+
+
+def _range(kappas: Sequence[float]) -> str:
+    if not kappas:
+        return MISSING
+    low, high = f"{min(kappas):.2f}", f"{max(kappas):.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _by_judge(reports: Cells) -> TextTable:
@@ -79,7 +86,9 @@ def _by_judge(reports: Cells) -> TextTable:
         title="Judge by judge",
         headers=("system", "criterion", "judge", "score", "equal draws", "spread", "flips", "score without it"),
         rows=tuple(rows),
-        notes=("The last column is the score of the panel without the judge, less that of the whole panel.",),
+        notes=("The last column is the score of the panel without the judge, less that of the whole panel.",)
+        if any(judge.change_without for _, report in reports for judge in report.judges)
+        else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.judge_reliability.phrases import count
 from evenhand.reports import (
     TextTable,
     format_count,
@@ -67,7 +68,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     return TextTable(
         title=(
             f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-            f"{format_count(table.parameters['n'])} prompts, {format_count(len(table.contests))} contests"
+            f"{count(table.parameters['n'], 'prompt')}, {count(len(table.contests), 'contest')}"
         ),
         headers=(
             "system",
