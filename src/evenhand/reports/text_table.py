@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from evenhand.statistics import Interval
 
 MISSING = "–"
 UNBOUND_WIDTH = 120
+_TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,10 @@ class TextTable:
 
     def to_markdown(self) -> str:
         """A pipe table with its title and notes."""
-        lines = [f"**{self.title}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
+        lines = [f"**{_as_text(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
         lines += [_pipe_row(row) for row in self.rows]
         for note in self.notes:
-            lines += ["", note]
+            lines += ["", _as_text(note)]
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
@@ -68,7 +70,12 @@ class TextTable:
 
 
 def _pipe_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(_as_text(cell).replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _as_text(text: str) -> str:
+    """Markdown that shows what would be an HTML tag, such as a name in angle brackets, instead of obeying it."""
+    return _TAG_OPENS.sub("&lt;", text)
 
 
 def format_interval(interval: Interval | None, *, digits: int = 2, signed: bool = False) -> str:
