@@ -97,6 +97,16 @@ def test_twice_the_length_by_hand():
     assert found.verbosity_given_people == Undefined("no preferences of people were given")
 
 
+def test_the_place_is_held_fixed_where_only_one_order_was_shown():
+    # The first response is shown first throughout, and the longer one; it wins nine of twelve at each of three ratios.
+    # So length changes nothing, and the log-odds of the place are log 3. Without the place, length would have them.
+    cases = [(length, "A" if place < 9 else "B") for length in (19, 39, 79) for place in range(12)]
+    shown = [comparison([(said,)], place, lengths=(length, 9)) for place, (length, said) in enumerate(cases)]
+    found = report(shown).verbosity
+    assert found.slope.interval.estimate == pytest.approx(0, abs=1e-6)
+    assert found.position_effect.interval.estimate == pytest.approx(np.log(3), abs=1e-6)
+
+
 def test_twice_the_length_of_two_that_were_assessed():
     # The longer of two responses has the higher score in six of eight instances, whichever is named first.
     questions = []

@@ -31,7 +31,7 @@ def test_judges_stand_side_by_side():
     assert rows_of(flips)["Tie"] == ("– of 0", "– of 0")
     assert matrix.title == "What people chose on 'better' (rows) and the verdicts of judge (columns)"
     assert rows_of(matrix)["first"] == ("20", "0", "0", "0")
-    assert r"stuck \| <judge>" in measures.to_markdown()
+    assert r"stuck \| &lt;judge>" in measures.to_markdown()
     assert "&lt;judge&gt;" in measures.to_html()
 
 

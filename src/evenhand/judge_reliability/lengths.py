@@ -63,7 +63,7 @@ def verbosity(
         _numbers([meeting.score for meeting in meetings]),
         np.array([meeting.lengths for meeting in meetings], dtype=float).reshape(len(meetings), 2),
         quality_difference=_numbers([meeting.preference for meeting in meetings]) if given_people else None,
-        shown_first=places if len(set(places)) > 1 else None,
+        shown_first=places if any(places) else None,
         clusters=[meeting.instance for meeting in meetings],
         ties="davidson" if any(meeting.score == 0.5 for meeting in meetings) else "half",
         level=level,
