@@ -170,6 +170,13 @@ def test_replies_people_and_options():
     assert "never selected where two orders answer: 'Tie'" in said["option flips"]
 
 
+def test_a_tie_is_an_answer_that_chooses_neither():
+    # Twenty of forty pairs, by instances: 1/2 plus or minus 2.02 times 0.5 / sqrt(39), 34 to 66.
+    said = said_of(report([comparison([("A", "A") if place % 2 else ("T", "T")], place) for place in range(40)]))
+    assert "; 50 % [34, 66] of the votes chose one" in said["Grade Score"]
+    assert "100 % [" in said["replies"]
+
+
 def test_votes_without_a_last_reply_say_why():
     questions = [comparison([(None, None)], place, reason="budget") for place in range(3)]
     said = said_of(report(questions))["replies"]

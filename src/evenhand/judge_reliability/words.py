@@ -230,12 +230,12 @@ def spread_in_words(spread: Interval) -> str:
 
 
 def grade_score_in_words(score: GradeScore) -> str:
-    """The Grade Score beside what a random judge reaches."""
+    """The Grade Score of two beside what a random judge reaches; a tie chooses neither."""
     chances = {chance.expected for chance in score.chances}
     chance = f"a random judge reaches {min(chances):.2f}" if len(chances) == 1 else "chance depends on the question"
     return (
         f"the Grade Score is {number_interval(score.grade_score)}, where {chance}; "
-        f"{_beyond_chance(score.chance_corrected)}; {percent_interval(score.answered)} of the rotations were answered"
+        f"{_beyond_chance(score.chance_corrected)}; {percent_interval(score.answered)} of the votes chose one"
     ) + _too_few(score.grade_score)
 
 
