@@ -80,6 +80,16 @@ def test_pairs_of_few_instances_are_too_few_however_many_they_are():
     assert said.endswith("and with pairs from 5 instances the test cannot fall below p = 0.062")
 
 
+def test_a_preference_that_only_the_test_sees_is_said_to_be_that():
+    # To the first place eight instances of one pair and two of three, to the second one of two: 12 pairs more. Of the
+    # 2^11 flips of these signs 76 reach that (p = 0.037); for the interval eleven instances do not exclude a half.
+    weights = [1] * 8 + [3] * 2
+    stuck = [comparison([("A", "B")] * weight, place) for place, weight in enumerate(weights)]
+    said = said_of(report([*stuck, comparison([("B", "A")] * 2, 10)]))["preference for a place"]
+    assert said.startswith("first-shown responses win in 88 % [48, ")
+    assert said.endswith("(p = 0.037, exact test); by the test alone, as the interval does not exclude 50 %")
+
+
 def test_a_judge_that_always_takes_the_longer_response_is_not_passed_over():
     found = report([comparison([("A", "A")], place, lengths=(20 + place, 9)) for place in range(12)])
     assert found.verbosity.reason.endswith("no finite estimate; the longer response wins 24 of 24 times")

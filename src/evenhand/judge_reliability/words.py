@@ -161,6 +161,7 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
     test = f"{p_value(p)}, {_TESTS[position.p_value_method or 'exact']}"
     inconsistent = f"the {count(n, 'inconsistent pair')}"
     alpha = 1 - position.level
+    includes_a_half = share.low <= 0.5 <= share.high
     if p < alpha:
         first = share.estimate > 0.5
         gaining = (
@@ -173,13 +174,16 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
             )
         )
         shown = share if first else _complement(share)
-        return f"{gaining} in {percent_interval(shown)} of {inconsistent} ({test})"
+        aside = "; by the test alone, as the interval does not exclude 50 %" if includes_a_half else ""
+        return f"{gaining} in {percent_interval(shown)} of {inconsistent} ({test}){aside}"
     gains = "first-shown responses win" if mode == "compare" else "the selection moves to an option shown earlier"
     stated = f"{gains} in {percent_interval(share)} of {inconsistent} ({test})"
     least = 2 / 2**share.n
     if least > alpha:
         of = f"{n}" if share.n == n else f"pairs from {count(share.n, 'instance')}"
         return f"too few to tell: {stated}, and with {of} the test cannot fall below p = {least:.2g}"
+    if not includes_a_half:
+        return f"unclear: {stated}; the interval excludes 50 %, and the test does not{_too_few(share)}"
     return f"no evidence of a preference for a place: {stated}; the data leave open {_range(share)}" + _too_few(share)
 
 
