@@ -5,9 +5,10 @@ import json
 import datasets
 import pytest
 
-from evenhand import aggregate, aggregate_votes
+from evenhand import aggregate, aggregate_votes, agreement
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
+from evenhand.tables import AgreementTable, VoteTable
 from tests.recorded.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [
@@ -111,6 +112,39 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
     assert without.summary.comparison is None
     with pytest.raises(InvalidInputError, match="no references to compare with"):
         without.confusion_table()
+
+
+def test_a_saved_table_comes_back_whole(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    numbered = [
+        {judge: vote if vote is None else LEVELS.labels.index(vote) for judge, vote in row.items()} for row in ROWS
+    ]
+    for table in (
+        aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human", resamples=50, seed=3),
+        aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1], level=0.9),
+        aggregate_votes([{"a": True, "b": None}, {"a": False, "b": True}], ["a", "b"]),
+        aggregate_votes(numbered, JUDGES, LEVELS, gold="human", resamples=50),
+    ):
+        table.save(path)
+        loaded = VoteTable.load(path)
+        assert loaded == table
+        assert str(loaded) == str(table)
+        assert loaded.to_markdown() == table.to_markdown()
+    assert loaded.notes  # numbers were read as places of options
+    with pytest.raises(TypeError):
+        loaded.parameters["n"] = 5
+
+
+def test_another_saved_table_is_refused_by_name(tmp_path):
+    path = tmp_path / "agreement.jsonl"
+    agreement(ROWS, JUDGES, criteria=LEVELS, resamples=50).save(path)
+    message = "not a saved table of aggregated_votes: it holds the agreement of raters, which AgreementTable.load reads"
+    with pytest.raises(InvalidInputError, match=message):
+        VoteTable.load(path)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:-1]))
+    with pytest.raises(InvalidInputError, match=r"or not a whole one; AgreementTable\.save writes one"):
+        AgreementTable.load(path)
 
 
 def test_one_judge_has_no_alpha_and_the_table_says_so():

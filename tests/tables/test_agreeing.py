@@ -14,6 +14,7 @@ from evenhand import agreement
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.recorded import Undefined
+from evenhand.tables import AgreementTable
 from tests.recorded.criteria import KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
@@ -208,6 +209,23 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
         table.parameters["n"] = 6
     with pytest.raises(AttributeError):
         table.pairs = ()
+
+
+@pytest.mark.filterwarnings("ignore:.*gives no value")
+def test_a_saved_table_comes_back_whole(tmp_path):
+    path = tmp_path / "agreement.jsonl"
+    alike = [{"a": "Fact", "b": "Fact"}] * 3  # nothing is expected by chance, so that kappa and alpha are undefined
+    for table in (
+        agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50),
+        agreement(ROWS, ["gpt", "llama"], level=0.9, resamples=50, seed=2),
+        agreement(alike, ["a", "b"], criteria=KINDS, resamples=50),
+    ):
+        table.save(path)
+        loaded = AgreementTable.load(path)
+        assert loaded == table
+        assert str(loaded) == str(table)
+        assert loaded.to_pandas().equals(table.to_pandas())
+    assert isinstance(loaded.pairs[0].cohen_kappa, Undefined)
 
 
 def test_a_nominal_criterion_has_no_levels():

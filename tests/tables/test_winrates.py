@@ -382,8 +382,11 @@ class TestFiles:
             progress=False,
         )
         judged.save(tmp_path / "judgements.jsonl")
-        with pytest.raises(InvalidInputError, match="not a saved table of winrates"):
+        with pytest.raises(InvalidInputError, match=r"it holds judgements, which JudgementTable\.load reads"):
             WinrateTable.load(tmp_path / "judgements.jsonl")
+        compare().save(tmp_path / "contests.jsonl")
+        with pytest.raises(InvalidInputError, match=r"it holds contests, which WinrateTable\.load reads"):
+            evenhand.JudgementTable.load(tmp_path / "contests.jsonl")
         with pytest.raises(InvalidInputError, match="cannot be read"):
             WinrateTable.load(tmp_path / "nothing.jsonl")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import evenhand
 from evenhand.aggregation import aggregate, check_rule
@@ -28,7 +28,7 @@ from evenhand.reports import TextTable, confusion_table, vote_summary_table
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
-from evenhand.tables.saved import plain_fields, save_table
+from evenhand.tables.saved import load_table, plain_fields, save_table
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
@@ -95,8 +95,43 @@ class VoteTable(PrintedTables):
             "parameters": dict(self.parameters),
             "criterion": self.criterion.model_dump(mode="json"),
             "summary": plain_fields(self.summary),
+            "notes": list(self.notes),
         }
-        save_table(path, "aggregated_votes", header, self._records())
+        rows = (
+            {**record, "verdict": verdict.model_dump(mode="json", exclude_defaults=True)}
+            for record, verdict in zip(self._records(), self.verdicts, strict=True)
+        )
+        save_table(path, "aggregated_votes", header, rows)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote; the summary is made anew of the verdicts.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        return load_table(path, "aggregated_votes", cls._of, cls.__name__)
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
+        criterion, parameters = Criterion.model_validate(header["criterion"]), header["parameters"]
+        verdicts = tuple(Verdict.model_validate(row["verdict"]) for row in rows)
+        references = tuple(row["reference"] for row in rows)
+        return cls(
+            verdicts=verdicts,
+            references=references,
+            summary=summarize_votes(
+                verdicts,
+                criterion,
+                [None if label is None else criterion.labels.index(label) for label in references],
+                level=parameters["level"],
+                resamples=parameters["resamples"],
+                seed=parameters["seed"],
+            ),
+            criterion=criterion,
+            parameters=parameters,
+            notes=tuple(header["notes"]),
+        )
 
     def __repr__(self) -> str:
         return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.verdicts)} instances>\n{self}"

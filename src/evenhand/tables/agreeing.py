@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import TypeAdapter
 
 import evenhand
 from evenhand.artifacts import load_criterion
@@ -30,7 +32,7 @@ from evenhand.statistics import Agreement, Interval
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
-from evenhand.tables.saved import save_table
+from evenhand.tables.saved import load_table, save_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,6 +115,25 @@ class AgreementTable(PrintedTables):
             "panels": [asdict(panel) for panel in self.panels],
         }
         save_table(path, "agreement", header, [asdict(pair) for pair in self.pairs])
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        return load_table(path, "agreement", cls._of, cls.__name__)
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
+        return cls(
+            pairs=TypeAdapter(tuple[RaterPair, ...]).validate_python(rows),
+            panels=TypeAdapter(tuple[PanelAgreement, ...]).validate_python(header["panels"]),
+            criterion=Criterion.model_validate(header["criterion"]),
+            missing=header["missing"],
+            parameters=header["parameters"],
+        )
 
     def __repr__(self) -> str:
         return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -31,6 +31,43 @@ _PLAIN_FIELDS = (
     "weight",
     "reasks",
 )
+
+
+class SavedKind(NamedTuple):
+    """What a saved table is.
+
+    Attributes:
+        holds: What its rows are, for messages.
+        class_name: Of the table.
+    """
+
+    holds: str
+    class_name: str
+
+
+_KINDS = {
+    "judgements": SavedKind("judgements", "JudgementTable"),
+    "winrates": SavedKind("contests", "WinrateTable"),
+    "checklist": SavedKind("checked responses", "ChecklistTable"),
+    "grade_scores": SavedKind("graded instances", "GradeTable"),
+    "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
+    "agreement": SavedKind("the agreement of raters", "AgreementTable"),
+}
+"""What the first line of a saved table calls it -> what it is."""
+
+
+def saved_kind(first: object) -> SavedKind | None:
+    """What a saved table holds, and which class loads it, by its first line; None for any other line.
+
+    >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
+    SavedKind(holds='contests', class_name='WinrateTable')
+    >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
+    True
+    """
+    if not isinstance(first, Mapping) or not {"evenhand", "rows", "parameters"} <= first.keys():
+        return None
+    kind = first["evenhand"]
+    return _KINDS.get(kind) if isinstance(kind, str) else None
 
 
 def save_table(path: str | Path, kind: str, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -58,6 +95,12 @@ def load_table(
     try:
         lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").split("\n") if line]
         header = lines.pop(0)
+        other = saved_kind(header)
+        if header["evenhand"] != kind and other is not None:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a saved table of {kind}: it holds {other.holds}, which {other.class_name}.load "
+                "reads"
+            )
         if header["evenhand"] != kind or header["rows"] != len(lines):
             raise KeyError(kind)
         return build(header, lines)
