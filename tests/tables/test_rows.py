@@ -6,7 +6,7 @@ import datasets
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.tables import read_file, read_rows
+from evenhand.tables import aggregate_votes, read_file, read_rows
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 
@@ -119,3 +119,12 @@ def test_a_path_that_is_not_there(tmp_path):
 def test_a_file_has_no_splits(tmp_path):
     with pytest.raises(InvalidInputError, match="one file without splits"):
         read_file(write(tmp_path / "rows.jsonl", '{"q": 1}'), "test")
+
+
+def test_a_saved_result_is_no_data_set(tmp_path):
+    aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.jsonl")
+    message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.VoteTable\.load reads"
+    with pytest.raises(InvalidInputError, match=message):
+        read_file(tmp_path / "votes.jsonl")
+    mine = write(tmp_path / "mine.jsonl", '{"evenhand": "winrates", "rows": "many"}\n')
+    assert read_file(mine) == [{"evenhand": "winrates", "rows": "many"}]

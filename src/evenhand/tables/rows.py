@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.tables.saved import saved_kind
 
 if TYPE_CHECKING:
     import datasets
@@ -88,6 +89,12 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
     rows = reader(path)
     if not rows:
         raise InvalidInputError(f"the data set {str(path)!r} is empty; there is nothing to judge")
+    saved = saved_kind(rows[0])
+    if saved is not None:
+        raise InvalidInputError(
+            f"{str(path)!r} is a saved result, not a data set: it holds {saved.holds}, which "
+            f"evenhand.{saved.class_name}.load reads; give the rows that it was made from"
+        )
     return rows
 
 
