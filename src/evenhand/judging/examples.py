@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -179,7 +180,7 @@ def _case(
 ) -> _Case | None:
     try:
         response = field_of(given, response_field, row, "the response of an example")
-        label = field_of(given, fields.label.replace("{system}", response_field), row, "the label of an example")
+        label = _label_cell(row, given, fields.label.replace("{system}", response_field), criterion)
         if is_missing(response) or is_missing(label):
             return None
         reference = None if fields.reference is None else given.get(fields.reference)
@@ -187,6 +188,18 @@ def _case(
     except InvalidInputError as error:
         raise InvalidInputError(f"row {row} of the examples cannot be shown: {error}") from error
     return text_of(response), _label(text_of(label), criterion, row), tuple(context.items())
+
+
+def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Criterion) -> Any:  # noqa: ANN401 - data may be anything
+    try:
+        return field_of(given, field, row, "label_fields")
+    except InvalidInputError as error:
+        option = shlex.quote(f"{criterion.name}=COLUMN")
+        raise InvalidInputError(
+            f"there is no column {field!r} with the label of the criterion {criterion.name!r}; the columns are "
+            f"{list(given)!r}. Say which one has it: label_fields={{{criterion.name!r}: column}}, in the shell --label "
+            f"{option}; every criterion that is judged needs its own labels"
+        ) from error
 
 
 def _label(label: str, criterion: Criterion, row: int) -> str:
