@@ -17,14 +17,14 @@ from evenhand.errors import (
     TooManyFailuresError,
     TransientEngineError,
 )
-from evenhand.judging.estimate import RunEstimate, estimate_run
+from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
 from evenhand.votes import Completion, Usage, Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge
-from tests.support.server import Fault, JudgeServer, conversation
+from tests.support.server import Fault, JudgeServer
 
 LEVELS = Criterion(
     name="level",
@@ -374,35 +374,6 @@ def test_no_more_calls_are_in_flight_than_the_judge_allows():
     assert server.max_in_flight == 3
 
 
-def own_words(body):
-    """A reply that names an option and is another for every request."""
-    return f"High. ({hash(conversation(body))})" if "response_format" not in body else '{"selected_option": "High"}'
-
-
-@pytest.mark.parametrize("flow", [Flow(), Flow(name="one_step"), Flow(generate_summaries=True)])
-@pytest.mark.parametrize("grid", [ONCE, Grid(check_positional_bias=0.4), Grid(orders="cyclic", samples=2)])
-def test_an_estimate_is_the_number_of_calls_of_an_undisturbed_run(flow, grid, journal):
-    asked = questions(5)
-    with JudgeServer(reply=own_words) as server:
-        judges = [http_judge(server.base_url, name="a", seed=1), http_judge(server.base_url, model="b", seed=2)]
-        before = estimate_run(asked, judges, grid=grid, flow=flow, journal=journal)
-        assert server.seen == 0
-        votes = run(asked, judges, grid=grid, flow=flow, journal=journal)
-        after = estimate_run(asked, judges, grid=grid, flow=flow, journal=journal)
-    assert (before.calls, before.cached) == (server.seen, 0)
-    assert (after.calls, after.cached) == (0, server.seen)
-    assert before.votes == after.votes == sum(map(len, votes))
-    assert before.prompt_tokens > 0 == after.prompt_tokens
-
-
-def test_an_estimate_follows_the_journaled_conversation_to_its_reasks(journal):
-    with JudgeServer(reply=lambda body: "hm") as server:
-        judge = http_judge(server.base_url)
-        run(questions(3), [judge], grid=ONCE, journal=journal)
-        assert server.seen == 9  # assessment, selection and re-ask
-        assert estimate_run(questions(3), [judge], grid=ONCE, journal=journal).calls == 0
-
-
 def test_equal_questions_are_asked_once(journal):
     """Ten rows with the same texts: two calls, whatever is in flight when."""
     asked = questions(10, text="the same answer")
@@ -425,17 +396,6 @@ def test_two_judges_that_are_one_engine_share_their_replies(journal):
         votes = run(questions(10), panel, grid=ONCE, journal=journal)
     assert server.seen == estimate.calls == 20
     assert all(row[0].selected_label == row[1].selected_label is not None for row in votes)
-
-
-def test_an_estimate_prices_the_calls_that_are_to_be_made():
-    asked = questions(2)
-    judge = http_judge("http://127.0.0.1:9", prompt_price=3.0, completion_price=10.0)
-    estimate = estimate_run(asked, [judge], grid=ONCE)
-    # two votes: an assessment of 200 tokens and a selection of 8 each; dollars a million tokens
-    assert estimate.completion_tokens == 2 * (200 + 8)
-    assert estimate.cost == pytest.approx((estimate.prompt_tokens * 3.0 + 416 * 10.0) / 1e6)
-    assert estimate_run(asked, [http_judge("http://127.0.0.1:9")], grid=ONCE).cost is None
-    assert estimate_run(asked, [BaselineEngine()], grid=ONCE).cost is None
 
 
 def test_the_price_of_a_reply_is_that_of_its_tokens():
@@ -553,11 +513,6 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
     assert journal.count() == 7
 
 
-def test_a_dry_run_refuses_weights_that_do_not_fit():
-    with pytest.raises(InvalidInputError, match=r"judge_weights is \[1.0\]"):
-        estimate_run(questions(1), [ScriptedJudge(chooses("Mid"), name=name) for name in "ab"], weights=[1.0])
-
-
 def drawn(judge, question, **grid):
     grid = {"check_positional_bias": False, "samples": 5, **grid}
     [votes] = run_votes([question], [judge], grid=Grid(**grid), flow=Flow(name="verdict_only"), limits=QUIET)
@@ -627,11 +582,3 @@ def test_what_is_left_of_a_budget():
     assert Limits(max_calls=5, max_cost=1.0).after(spent) == Limits(max_calls=1, max_cost=0.75)
     assert Limits(max_calls=3, max_cost=0.2).after(spent) == Limits(max_calls=0, max_cost=0.0)
     assert Limits().after(spent) == Limits()
-
-
-def test_estimates_add_up_and_an_unknown_cost_is_not_zero():
-    known = RunEstimate(votes=1, calls=2, cached=3, prompt_tokens=4, completion_tokens=5, cost=0.5)
-    unknown = RunEstimate(votes=10, calls=20, cached=30, prompt_tokens=40, completion_tokens=50, cost=None)
-    both = RunEstimate(votes=11, calls=22, cached=33, prompt_tokens=44, completion_tokens=55, cost=0.5)
-    assert RunEstimate.total([known, unknown]) == both
-    assert RunEstimate.total([unknown]) == unknown
