@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from evenhand.aggregation import LengthPenalty, RubricScore, rubric_score
+from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, rubric_score
 from evenhand.aggregation.levels import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
@@ -82,6 +82,8 @@ class RubricSummary:
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
         criteria: Criterion name -> the summary of its verdicts.
+        covered_masses: Criterion name -> the share of the probability that its expected values rest on
+            (:func:`covered_mass`); empty where the scores are of the options selected.
     """
 
     num_instances: int
@@ -98,6 +100,7 @@ class RubricSummary:
     reasks: int
     usage: Usage
     criteria: Mapping[str, ScoreSummary]
+    covered_masses: Mapping[str, Interval]
 
 
 def rubric_as_judged(
@@ -170,12 +173,15 @@ def rubric_result(
     )
 
 
-def summarize_rubric(results: Sequence[RubricResult], rubric: Rubric, *, level: float = 0.95) -> RubricSummary:
+def summarize_rubric(
+    results: Sequence[RubricResult], rubric: Rubric, *, expected: bool = False, level: float = 0.95
+) -> RubricSummary:
     """Scores with intervals over responses; one result a response, each a cluster with all its votes.
 
     Args:
         results: One a response.
         rubric: Whose criteria were judged.
+        expected: The verdicts are expected values (``scoring="expected"``).
         level: Of the intervals.
     """
     together = summarize(
@@ -187,6 +193,11 @@ def summarize_rubric(results: Sequence[RubricResult], rubric: Rubric, *, level: 
     weights = [criterion.weight for criterion in rubric.criteria]
     lowest, highest = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
     limits = [result.bounds for result in results if result.bounds is not None]
+    columns = {
+        criterion.name: [result.verdicts[place] for result in results]
+        for place, criterion in enumerate(rubric.criteria)
+    }
+    masses = {each.name: covered_mass(columns[each.name], each, level=level) for each in rubric.criteria if expected}
     return RubricSummary(
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
@@ -201,13 +212,32 @@ def summarize_rubric(results: Sequence[RubricResult], rubric: Rubric, *, level: 
         unscored_votes=together.unscored_votes,
         reasks=together.reasks,
         usage=together.usage,
-        criteria=MappingProxyType(
-            {
-                criterion.name: summarize([result.verdicts[place] for result in results], level=level)
-                for place, criterion in enumerate(rubric.criteria)
-            }
-        ),
+        criteria=MappingProxyType({name: summarize(column, level=level) for name, column in columns.items()}),
+        covered_masses=MappingProxyType({name: mass for name, mass in masses.items() if mass is not None}),
     )
+
+
+def covered_mass(verdicts: Sequence[Verdict], criterion: Criterion, *, level: float = 0.95) -> Interval | None:
+    """How much of the probability expected values rest on: the mean of :func:`~evenhand.aggregation.mean_covered_mass`.
+
+    Args:
+        verdicts: On one criterion, one a response.
+        criterion: Theirs.
+        level: Of the interval.
+
+    Returns:
+        The mean over the responses whose votes have probabilities; None without any.
+
+    Example:
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> from evenhand.votes import Vote
+        >>> sure = Vote(judge_id="a", order=(0, 1), selected_index=0, value=1.0, probabilities=(0.75, 0.25))
+        >>> vague = sure.model_copy(update={"probabilities": (0.5, 0.0)})
+        >>> verdicts = [Verdict(votes=(sure,)), Verdict(votes=(vague,)), Verdict(unscored_reason="empty")]
+        >>> covered_mass(verdicts, yes_no_criterion("correct", "…")).estimate  # (1 + 0.5) / 2
+        0.75
+    """
+    return _mean([mean_covered_mass(verdict.votes, criterion) for verdict in verdicts], level, (0.0, 1.0))
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:

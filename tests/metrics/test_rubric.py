@@ -18,6 +18,7 @@ from evenhand.metrics.rubric import RubricJudge
 from evenhand.registration import register
 from evenhand.statistics import mean_intervals
 from evenhand.unitxt_bases import fetch_artifact
+from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer, conversation
 
@@ -141,6 +142,32 @@ def test_expected_values_are_weighed_when_they_are_asked_for():
     )
     instances, _ = compute(metric(judge, rubric=skewed, scoring="expected"), ["r"])
     assert instances[0]["score"] == pytest.approx(0.8 * 0.5 + 0.1 * 0.9)
+
+
+def test_expected_values_say_how_much_of_the_probability_was_on_the_options():
+    # what the reply's only token spreads over the options by number; the rest is on no option
+    spread = {"one": (0.5, 0.2, 0.1), "two": (0.6, 0.3, 0.1)}
+
+    def reply(request):
+        masses = spread[request.question.responses[0]]
+        token = TokenLogprob(
+            token="1",
+            logprob=math.log(masses[0]),
+            top=tuple((str(place), math.log(mass)) for place, mass in enumerate(masses, start=1)),
+        )
+        return Completion(text="1", finish_reason="stop", logprobs=(token,) if request.logprobs else None)
+
+    rubric = Rubric(name="r", criteria=(CLEAR,))
+    settings = {"rubric": rubric, "auto_na_option": False, "shuffle_options": False, "flow": "verdict_only"}
+    instances, overall = compute(metric(ScriptedJudge(reply), scoring="expected", **settings), ["one", "two", None])
+    assert instances[0]["r_clear"] == pytest.approx((0.5 * 1 + 0.2 * 0.5) / 0.8)
+    assert instances[0]["r_clear_covered_mass"] == pytest.approx(0.8)  # .5 + .2 + .1
+    assert instances[1]["r_clear_covered_mass"] == pytest.approx(1.0)
+    assert "r_clear_covered_mass" not in instances[2]
+    assert overall["r_clear_covered_mass"] == pytest.approx((0.8 + 1.0) / 2)
+    assert overall["r_clear_covered_mass_ci_low"] < 0.9 < overall["r_clear_covered_mass_ci_high"]
+    selected = compute(metric(ScriptedJudge(lambda request: "Good"), **settings), ["one"])
+    assert not [name for scores in (*selected[0], selected[1]) for name in scores if "covered_mass" in name]
 
 
 def test_the_length_penalty():

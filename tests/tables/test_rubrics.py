@@ -1,6 +1,7 @@
 """A rubric judged without a recipe: its scores, how it is asked, kept and read again, and what a panel says."""
 
 import json
+import math
 from collections import Counter
 
 import pytest
@@ -183,6 +184,30 @@ def test_expected_values_are_weighed():
     assert table.rescore(scoring="selected").rubric_scores["response"].score.estimate == 0.5
 
 
+def test_expected_values_come_with_the_mass_that_they_rest_on(tmp_path):
+    # a simulated judge spreads all its probability over the options; that on NA carries no expected value
+    rows = [{"response": "r"}, {"response": None}]
+    rubric = Rubric(name="r", criteria=(CLEAR, CITES))
+    simulated = SimulatedEngine(quality={"r": 1.0}, accuracy=0.8)
+    table = judge(rows, rubric, simulated, scoring="expected", journal=None, progress=False)
+    [vote] = table.judgements[2].verdict.votes
+    on_values = math.fsum(
+        mass for mass, option in zip(vote.probabilities, table.criteria[1].options, strict=True) if not option.na
+    )
+    assert table.covered_masses["response", "cites"].estimate == pytest.approx(on_values)
+    masses = table.rubric_scores["response"].covered_masses
+    assert masses == {name: table.covered_masses["response", name] for name in ("clear", "cites")}
+    assert masses["cites"].n == 1
+    assert table.text_table().headers[-1] == "covered mass"
+    table.save(tmp_path / "table.jsonl")
+    header = json.loads((tmp_path / "table.jsonl").read_text().splitlines()[0])
+    assert header["summaries"][1]["covered_mass"]["estimate"] == masses["cites"].estimate
+    assert header["rubric_summaries"][0]["covered_masses"]["cites"]["estimate"] == masses["cites"].estimate
+    selected = table.rescore(scoring="selected")
+    assert (selected.covered_masses, dict(selected.rubric_scores["response"].covered_masses)) == ({}, {})
+    assert "covered mass" not in str(selected)
+
+
 def test_examples_balanced_and_never_the_row_itself():
     rows = [{"alder": f"answer {number}", "level": ("Good", "Fair", "Bad")[number % 3]} for number in range(9)]
     engine = ScriptedJudge(chooses("Good"))
@@ -231,7 +256,7 @@ def test_examples_from_a_file(tmp_path):
         (RUBRIC, {"shuffle_options": 1}, "shuffle_options is 1"),
         (RUBRIC, {"num_examples": 2}, "there are no examples"),
         (RUBRIC, {"label_fields": {"cleer": "x"}}, "Did you mean 'clear'"),
-        (RUBRIC, {"examples": [{"response": "x", "clear": "Good"}]}, "no field 'cites'"),
+        (RUBRIC, {"examples": [{"response": "x", "clear": "Good"}]}, "no column 'cites'"),
     ],
 )
 def test_bad_input_is_told_before_the_first_call(given, options, message):

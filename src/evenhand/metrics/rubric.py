@@ -56,8 +56,9 @@ class RubricJudge(AssessingJudge):
     ``scoring="expected"``, of the expected values), less the length penalty. A criterion whose reply names no option
     is unscored: it is left out of the score, named and counted, and ``score_if_unscored_0`` and ``_1`` say what the
     score would be at its worst and at its best option. The score of a criterion is the number that its votes were
-    aggregated to, as in :class:`~evenhand.metrics.direct.DirectJudge`. All criteria of all instances are asked in one
-    queue.
+    aggregated to, as in :class:`~evenhand.metrics.direct.DirectJudge`; with ``scoring="expected"``
+    ``<main>_<criterion>_covered_mass`` says how much of the probability was on its options. All criteria of all
+    instances are asked in one queue.
 
     :class:`~evenhand.metrics.base.JudgeMetric` lists the other settings, and
     :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples; ``criteria`` and ``criteria_field`` are not
@@ -183,14 +184,21 @@ class RubricJudge(AssessingJudge):
         """The scores of one instance: the rubric's, and those of each criterion."""
         main, result = intermidate.score_name, intermidate.result
         score = number_or_nan(result.score)
-        scores = instance_scores(main, intermidate.rubric, result, with_prompts=self.include_prompts_in_result)
+        scores = instance_scores(
+            main,
+            intermidate.rubric,
+            result,
+            expected=self.rules().scoring == "expected",
+            with_prompts=self.include_prompts_in_result,
+        )
         return {main: score, f"{main}_using_{intermidate.evaluator}": score, **scores, "score_name": main}
 
     def reduce(self, intermediates: List[RubricAssessment]) -> Dict[str, Any]:
         """The global scores: the mean rubric score, that of each criterion, and how far they can be trusted."""
         first = intermediates[0]
         results, rubric, main = [each.result for each in intermediates], first.rubric, first.score_name
-        summary = summarize_rubric(results, rubric, level=self.confidence_level)
+        expected = self.rules().scoring == "expected"
+        summary = summarize_rubric(results, rubric, expected=expected, level=self.confidence_level)
         shown = self.return_confidence_interval
         using = interval_scores(f"{main}_using_{first.evaluator}", summary.score, with_intervals=shown)
         scores = global_scores(main, rubric, summary, self._panels(results, rubric), with_intervals=shown)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Dict, Union
 
+from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidCriterionError
 from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
@@ -40,6 +41,7 @@ OF_CRITERION = (
     "na",
     "agreement",
     "spread",
+    "covered_mass",
     "positional_bias",
     "assessment",
     "orders",
@@ -83,7 +85,9 @@ def check_score_names(rubric: Rubric) -> None:
                 taken[scored] = f"the criterion {criterion.name!r}"
 
 
-def instance_scores(main: str, rubric: Rubric, result: RubricResult, *, with_prompts: bool) -> Dict[str, Any]:
+def instance_scores(
+    main: str, rubric: Rubric, result: RubricResult, *, expected: bool, with_prompts: bool
+) -> Dict[str, Any]:
     """The scores of one instance; what there is nothing to say about is left out, except a score."""
     scored = result.unpenalized
     named: Dict[str, Any] = {
@@ -97,7 +101,7 @@ def instance_scores(main: str, rubric: Rubric, result: RubricResult, *, with_pro
     }
     prompts = {}
     for criterion, verdict in zip(rubric.criteria, result.verdicts, strict=True):
-        named |= _criterion_scores(criterion_score_name(criterion), verdict)
+        named |= _criterion_scores(criterion, verdict, expected=expected)
         sent = next((vote.prompts for vote in verdict.votes if vote.prompts), None)
         if sent is not None:
             prompts[criterion.name] = sent
@@ -106,8 +110,8 @@ def instance_scores(main: str, rubric: Rubric, result: RubricResult, *, with_pro
     return {f"{main}_{name}": value for name, value in named.items() if value is not None}
 
 
-def _criterion_scores(name: str, verdict: Verdict) -> Dict[str, Any]:
-    consistent = verdict.position_consistent
+def _criterion_scores(criterion: Criterion, verdict: Verdict, *, expected: bool) -> Dict[str, Any]:
+    name, consistent = criterion_score_name(criterion), verdict.position_consistent
     orders = list(dict.fromkeys(vote.order for vote in verdict.votes))
     return {
         name: number_or_nan(verdict.aggregated_value),
@@ -116,6 +120,7 @@ def _criterion_scores(name: str, verdict: Verdict) -> Dict[str, Any]:
         f"{name}_na": verdict.na or None,
         f"{name}_agreement": verdict.agreement,
         f"{name}_spread": verdict.spread,
+        f"{name}_covered_mass": mean_covered_mass(verdict.votes, criterion) if expected else None,
         f"{name}_positional_bias": None if consistent is None else not consistent,
         f"{name}_assessment": verdict.assessment,
         f"{name}_orders": [list(order) for order in orders] or None,
@@ -148,6 +153,9 @@ def global_scores(
             interval = getattr(found, name)
             if interval is not None:
                 scores |= interval_scores(f"{named}_{name}", interval, with_intervals=with_intervals)
+        if criterion.name in summary.covered_masses:
+            mass = summary.covered_masses[criterion.name]
+            scores |= interval_scores(f"{named}_covered_mass", mass, with_intervals=with_intervals)
         scores |= _numbers(named, found, ("num_unscored", "num_na", "score_if_unscored_0", "score_if_unscored_1"))
         scores |= panel_scores(named, panels[criterion.name], with_intervals=with_intervals)
     return scores

@@ -13,7 +13,7 @@ from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable, format_count, format_interval, format_level, format_share
-from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_rubric
+from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.tables.notes import baseline_note, unscored_votes_note
@@ -86,6 +86,23 @@ class JudgementTable(PrintedTables):
         }
 
     @cached_property
+    def covered_masses(self) -> Mapping[tuple[str, str], Interval]:
+        """``(system, criterion name)`` -> the share of the probability that its expected values rest on.
+
+        Empty unless ``scoring`` is ``"expected"``; a cell without probabilities is left out.
+        """
+        if self._rules.scoring != "expected":
+            return {}
+        cells = [(system, criterion) for criterion in self.criteria for system in self.systems]
+        found = {
+            (system, criterion.name): covered_mass(
+                [item.verdict for item in self._cell(system, criterion.name)], criterion, level=self.parameters["level"]
+            )
+            for system, criterion in cells
+        }
+        return {cell: mass for cell, mass in found.items() if mass is not None}
+
+    @cached_property
     def rubric_results(self) -> Mapping[str, tuple[RubricResult, ...]]:
         """System -> the rubric's score of each instance; empty without a rubric."""
         rubric = self.rubric
@@ -109,7 +126,9 @@ class JudgementTable(PrintedTables):
         if self.rubric is None:
             return {}
         return {
-            system: summarize_rubric(results, self.rubric, level=self.parameters["level"])
+            system: summarize_rubric(
+                results, self.rubric, expected=self._rules.scoring == "expected", level=self.parameters["level"]
+            )
             for system, results in self.rubric_results.items()
         }
 
@@ -206,7 +225,7 @@ class JudgementTable(PrintedTables):
         """The summaries of the criteria as texts."""
         gold = any(judgement.gold is not None for judgement in self.judgements)
         level = format_level(self.parameters["level"])
-        headers = (
+        headers: tuple[str, ...] = (
             "system",
             "criterion",
             f"score [{level}]",
@@ -216,9 +235,10 @@ class JudgementTable(PrintedTables):
             "parse rate",
             "flips",
         )
+        headers += ("covered mass",) if self.covered_masses else ()
         rows = []
         for (system, criterion), summary in self.summaries.items():
-            cells = (
+            cells: tuple[str, ...] = (
                 system,
                 criterion,
                 format_interval(summary.score),
@@ -228,6 +248,7 @@ class JudgementTable(PrintedTables):
                 format_share(summary.parse_rate),
                 format_share(summary.positional_bias),
             )
+            cells += (format_share(self.covered_masses.get((system, criterion))),) if self.covered_masses else ()
             rows.append((*cells, format_share(self.gold_agreement(system, criterion))) if gold else cells)
         return TextTable(
             title=f"Direct assessment by {', '.join(self.parameters['judges'])}",
@@ -253,11 +274,12 @@ class JudgementTable(PrintedTables):
 
         The first line has ``evenhand`` (``"judgements"``), ``rows`` (how many follow), ``parameters``, ``systems``,
         ``criteria`` and ``summaries``: for each ``system`` and ``criterion`` the fields of
-        :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null), and
-        ``gold_agreement``; for a rubric also ``rubric``, ``penalties`` and ``rubric_summaries`` (a system each, with
-        the fields of :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws ``panels`` (a cell
-        each, with those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``, ``system``,
-        ``criterion``, ``gold`` and ``verdict``, the fields of :class:`~evenhand.votes.Verdict`, votes and all.
+        :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null),
+        ``gold_agreement`` and ``covered_mass``; for a rubric also ``rubric``, ``penalties`` and ``rubric_summaries`` (a
+        system each, with the fields of :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws
+        ``panels`` (a cell each, with those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``,
+        ``system``, ``criterion``, ``gold`` and ``verdict``, the fields of :class:`~evenhand.votes.Verdict`, votes and
+        all.
         """
         header = {
             "parameters": dict(self.parameters),
@@ -269,6 +291,7 @@ class JudgementTable(PrintedTables):
                     "criterion": criterion,
                     **plain_fields(summary),
                     "gold_agreement": plain_value(self.gold_agreement(system, criterion)),
+                    "covered_mass": plain_value(self.covered_masses.get((system, criterion))),
                 }
                 for (system, criterion), summary in self.summaries.items()
             ],
