@@ -208,6 +208,41 @@ def test_batches_have_the_same_columns():
         module.add_batch(predictions=ANSWERS[1:2], question=QUESTIONS[1:2], references=["x"])
 
 
+def test_recorded_votes_are_aggregated():
+    module = evaluation_module("metrics.evenhand.votes.ordinal.median[criteria=criteria.evenhand.direct.relevance]")
+    assert (module.name, list(module.features)) == ("vote_aggregation_relevance", ["predictions", "references"])
+    names = evenhand.load("criteria.evenhand.direct.relevance").labels  # 1, .75, .5, .25, 0
+    votes = [[names[0], names[0], names[3]], [names[1], None, names[1]], {"a": names[2], "b": names[2]}, None]
+    right = [names[0], names[2], 2, names[0]]
+    scores = module.compute(predictions=votes, references=right)
+    # medians 1, .75 and .5; the last instance has no vote
+    assert scores["score"] == scores["relevance"] == pytest.approx((1 + 0.75 + 0.5) / 3)
+    assert (scores["relevance_num_unscored"], scores["relevance_num_votes"]) == (1, 8)
+    assert scores["relevance_accuracy"] == pytest.approx(2 / 3)
+    assert scores["num_of_instances"] == 4
+    for vote, truth in zip(votes[:3], right, strict=False):
+        module.add(prediction=vote, reference=truth)
+    module.add_batch(predictions=votes[3:], references=right[3:])
+    assert module.compute() == scores
+    without = module.compute(predictions=votes)
+    assert without["relevance"] == scores["relevance"]
+    assert "relevance_accuracy" not in without
+
+
+def test_votes_in_an_array_are_votes():
+    module = evaluation_module("metrics.evenhand.votes.binary.majority")
+    votes = [[True, True, False], [False, False, True]]
+    scores = module.compute(predictions=np.array(votes), references=np.array([True, True]))
+    assert scores == module.compute(predictions=votes, references=[True, True])
+    assert (scores["votes"], scores["votes_accuracy"]) == (0.5, 0.5)
+
+
+def test_votes_are_given_and_not_read_from_the_task_data():
+    metric = "metrics.evenhand.votes.binary.majority[prediction_field=votes]"
+    with pytest.raises(InvalidInputError, match=r"prediction_field is 'votes'.*given the votes as predictions="):
+        evaluation_module(metric)
+
+
 @pytest.mark.parametrize(
     ("metric", "message"),
     [

@@ -1,4 +1,4 @@
-"""Judge metrics as modules of Hugging Face's ``evaluate``."""
+"""Judge metrics, and those of recorded votes, as modules of Hugging Face's ``evaluate``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import evaluate
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.judging.instances import REFERENCE_FIELDS, text_of
 from evenhand.metrics.base import JudgeMetric
+from evenhand.metrics.votes import VoteAggregation
 from evenhand.registration import register
 from evenhand.unitxt_bases import EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
 
 USAGE = """
 Args:
     predictions: What is judged, one entry an instance, in the form that the metric takes: a text for direct
-        assessment, a list of responses or a dict of system and response for a comparison.
-    references: Known good answers, a text or a list of texts an instance; may be left out.
+        assessment, a list of responses or a dict of system and response for a comparison, a list of votes or a dict of
+        judge and vote for recorded votes.
+    references: Known good answers, a text or a list of texts an instance, for votes the option that is right; may be
+        left out.
     **columns: The task data, a list with one entry an instance under each name.
 
 Returns:
@@ -27,7 +30,7 @@ Returns:
 
 
 def evaluation_module(metric: object) -> JudgeEvaluation:
-    """A judge metric as an ``evaluate`` module, for ``compute``, ``add``, ``add_batch`` and ``evaluate.combine``.
+    """A metric of judges or votes as an ``evaluate`` module, for ``compute``, ``add`` and ``evaluate.combine``.
 
     Other modules refuse columns that they do not know, so combine judges that need columns with one another, or name
     the criterion's context otherwise.
@@ -37,7 +40,8 @@ def evaluation_module(metric: object) -> JudgeEvaluation:
             metric object.
 
     Raises:
-        ArtifactError: If the id names nothing, or something that is not a judge metric of evenhand.
+        ArtifactError: If the id names nothing, or something that is no judge or vote metric of evenhand.
+        InvalidInputError: If a vote metric reads predictions or references from the task data.
 
     Example:
         >>> module = evaluation_module(
@@ -49,6 +53,9 @@ def evaluation_module(metric: object) -> JudgeEvaluation:
         >>> scores = module.compute(predictions=["It is Paris."], question=["What is the capital of France?"])
         >>> scores["score_name"], scores["num_of_instances"]
         ('clarity', 1)
+        >>> votes = evaluation_module("metrics.evenhand.votes.binary.majority")
+        >>> votes.compute(predictions=[["yes", "yes", "no"], ["no", "no", "yes"]])["votes"]
+        0.5
     """
     register()
     found = metric
@@ -57,17 +64,29 @@ def evaluation_module(metric: object) -> JudgeEvaluation:
             found = fetch_artifact(metric)[0]
         except UnitxtArtifactNotFoundError as error:
             raise ArtifactError(f"the catalog cannot make the metric {metric!r}: {error}") from error
-    if not isinstance(found, JudgeMetric):
+    if not isinstance(found, JudgeMetric | VoteAggregation):
         raise ArtifactError(
             f"{metric!r} is a {type(found).__name__}; give a judge metric of evenhand, such as "
             "'metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-            "inference_engine=engines.evenhand.baseline]'"
+            "inference_engine=engines.evenhand.baseline]', or one of recorded votes, such as "
+            "'metrics.evenhand.votes.binary.majority'"
         )
+    if isinstance(found, VoteAggregation):
+        _check_votes_are_given(found)
     return JudgeEvaluation(found)
 
 
+def _check_votes_are_given(metric: VoteAggregation) -> None:
+    for name, own in (("prediction_field", "prediction"), ("reference_field", "references")):
+        if getattr(metric, name) != own:
+            raise InvalidInputError(
+                f"{name} is {getattr(metric, name)!r}, but a module of evaluate is given the votes as predictions=[…] "
+                f"and what is right as references=[…]; leave {name} out"
+            )
+
+
 class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no types
-    """An ``evaluate`` metric in which a model judges.
+    """An ``evaluate`` metric in which a model judges, or in which recorded votes are aggregated.
 
     Instances are kept in memory as they are given, because Arrow has no column for a dict that names other systems on
     each data set, nor for a missing response. The columns that the metric's criterion shows to the judge are features;
@@ -77,7 +96,7 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
         metric: The unitxt metric.
     """
 
-    def __init__(self, metric: JudgeMetric) -> None:
+    def __init__(self, metric: JudgeMetric | VoteAggregation) -> None:
         self.metric = metric
         self._inputs: list[EvaluationInput] = []
         self._columns: tuple[str, ...] | None = None
@@ -93,12 +112,13 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
 
     def _info(self) -> evaluate.EvaluationModuleInfo:
         text = datasets.Value("string")
+        given = datasets.Sequence(text) if isinstance(self.metric, VoteAggregation) else text
         shown = dict.fromkeys(needed_columns(self.metric), text)
         return evaluate.EvaluationModuleInfo(
             description=type(self.metric).__doc__ or "",
             citation="",
             inputs_description=USAGE,
-            features=datasets.Features({"predictions": text, "references": datasets.Sequence(text), **shown}),
+            features=datasets.Features({"predictions": given, "references": datasets.Sequence(text), **shown}),
         )
 
     def add(self, *, prediction: object = None, reference: object = None, **columns: object) -> None:
@@ -119,7 +139,10 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
         for place, prediction in enumerate(lists["predictions"]):
             task_data = {name: lists[name][place] for name in columns if name in lists}
             reference = lists["references"][place] if "references" in lists else None
-            self._inputs.append(EvaluationInput(prediction, _references(reference), task_data))
+            known = _listed_references(reference)
+            if not isinstance(self.metric, VoteAggregation):
+                known = [text_of(one) for one in known]
+            self._inputs.append(EvaluationInput(prediction, known, task_data))
 
     def compute(self, *, predictions: object = None, references: object = None, **columns: object) -> dict[str, Any]:
         """Judge the instances given here and added before, and forget them."""
@@ -151,14 +174,16 @@ class JudgeEvaluation(evaluate.Metric):  # type: ignore[misc] # evaluate has no 
         self._columns = columns
 
 
-def needed_columns(metric: JudgeMetric) -> list[str]:
-    """The task data that the judge is shown beside the response, references aside."""
+def needed_columns(metric: JudgeMetric | VoteAggregation) -> list[str]:
+    """The task data that the judge is shown beside the response, references aside; recorded votes need none."""
+    if isinstance(metric, VoteAggregation):
+        return []
     names = metric.shown_fields()
     names += [metric.criteria_field] if metric.criteria is None and metric.criteria_field else []
     return list(dict.fromkeys(name.partition("/")[0] for name in names if name not in REFERENCE_FIELDS))
 
 
-def _name_of(metric: JudgeMetric) -> str:
+def _name_of(metric: JudgeMetric | VoteAggregation) -> str:
     """Such as ``direct_clarity``: two modules of a combination need two names."""
     kind = metric.__type__.removesuffix("_judge")
     judged = metric.judged_name()
@@ -168,11 +193,10 @@ def _name_of(metric: JudgeMetric) -> str:
 def _listed(name: str, column: object) -> list[Any]:
     if isinstance(column, (str, bytes, Mapping)) or not hasattr(column, "__iter__"):
         raise InvalidInputError(f"{name} is {column!r}; give a list with one entry an instance")
-    return list(column)
+    return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
-def _references(reference: object) -> list[str]:
+def _listed_references(reference: object) -> list[Any]:
     if reference is None:
         return []
-    given = reference if isinstance(reference, (list, tuple)) else [reference]
-    return [text_of(one) for one in given]
+    return list(reference) if isinstance(reference, (list, tuple)) else [reference]

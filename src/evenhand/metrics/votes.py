@@ -105,6 +105,10 @@ class VoteAggregation(EvenhandMetric):
             )
         return criterion
 
+    def judged_name(self) -> str:
+        """The name of what was voted on; empty without criteria."""
+        return "" if self.criteria is None else self.criterion().name
+
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
         """Aggregate the votes on all instances."""
         criterion = self.criterion()
