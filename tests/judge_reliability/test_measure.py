@@ -239,7 +239,7 @@ def renamed(question: Asked) -> Asked:
 
 
 @given(QUESTIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_naming_the_responses_otherwise_changes_nothing(drawn):
     questions = [
         comparison(draws, instance, label=label, lengths=(length, 20)) for draws, instance, label, length in drawn
