@@ -4,6 +4,11 @@ import os
 import tempfile
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)  # a change is not refused for an example it did not bring
+settings.register_profile("searching", max_examples=1000, print_blob=True)
+settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS", "repeatable"))
 
 os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
