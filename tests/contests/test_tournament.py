@@ -106,6 +106,8 @@ def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog)
     assert plan_tournament(rows, Design(), run_settings(flow="one_step"), judges=1).calls == 8
     assert plan_tournament(rows, Design(), run_settings(generate_summaries=True), judges=1).calls == 24
     assert plan_tournament(rows, Design(), run_settings(check_positional_bias=False), judges=1).calls == 8
+    short = run_settings(flow="verdict_only", generate_summaries=True)  # no assessment, so none to summarize
+    assert plan_tournament(rows, Design(), short, judges=1).calls == 8
     with caplog.at_level(logging.INFO, "evenhand"):
         hold(rows, progress=True)
     assert "16 calls" in caplog.text

@@ -19,7 +19,6 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.flow import Flow
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.votes import MISSING_RESPONSE
@@ -112,7 +111,7 @@ def plan_tournament(
         contests=len(questions) * design.rounds,
         missing=(sum(map(len, pairs)) - len(questions)) * design.rounds,
         votes=votes,
-        calls=votes * calls_per_vote(settings.flow),
+        calls=votes * settings.flow.expected_calls(),
     )
 
 
@@ -140,11 +139,6 @@ def estimate_tournament(
         completion_tokens=once.completion_tokens * design.rounds,
         cost=None if once.cost is None else once.cost * design.rounds,
     )
-
-
-def calls_per_vote(flow: Flow) -> int:
-    """How many calls a vote takes when its first reply can be read."""
-    return (2 if flow.name == "two_step" else 1) + flow.generate_summaries
 
 
 def hold_tournament(
