@@ -197,7 +197,7 @@ def test_the_field_of_the_verdict_may_come_before_the_reasons(structured):
 
 
 def test_rounding_above_one_is_taken_back():
-    found = option_probabilities([TokenLogprob(token="Yes", logprob=0.3, top=(("Yes", 1e-7),))], YES_NO, 0, text="Yes")
+    found = option_probabilities([TokenLogprob(token="Yes", logprob=1e-7, top=(("Yes", 1e-7),))], YES_NO, 0, text="Yes")
     assert found == pytest.approx((1.0, 0.0))
     scaled = option_probabilities([listed("Yes", 0.9, {"No": 0.5})], YES_NO, 0, text="Yes")
     # servers that report the sampled token after the temperature and the others before it: .9 and .5 of 1.4
@@ -207,6 +207,44 @@ def test_rounding_above_one_is_taken_back():
 @pytest.mark.parametrize("logprob", [nan, inf, 0.5, -inf, -9999.0])
 def test_what_is_no_probability_or_none_is_not_read(logprob):
     assert option_probabilities([TokenLogprob(token="Yes", logprob=logprob)], YES_NO, 0, text="Yes") is None
+
+
+SOUND = (("Yes", log(0.7)), ("No", log(0.2)), ("Maybe", log(0.05)))
+NO_LOGPROBS = {"none": None, "nan": nan, "positive": 0.5, "infinite": inf, "huge": 1e308}
+
+
+@pytest.mark.parametrize("number", NO_LOGPROBS.values(), ids=NO_LOGPROBS)
+@pytest.mark.parametrize("place", ["generated", "Yes", "No", "Maybe"])
+def test_one_number_that_is_no_log_probability_voids_them_all_at_the_verdict(number, place):
+    top = tuple((name, number if name == place else value) for name, value in SOUND)
+    generated = number if place == "generated" else log(0.7)
+    voided = TokenLogprob(token="Yes", logprob=generated, top=top)
+    assert option_probabilities([voided], YES_NO, 0, text="Yes") is None
+    # elsewhere in the reply it says nothing about the verdict
+    behind = [token("Yes", 0.7, Yes=0.7, No=0.2), TokenLogprob(token=".", logprob=number)]
+    assert option_probabilities(behind, YES_NO, 0, text="Yes.") == pytest.approx((0.7, 0.2))
+
+
+def test_probabilities_sent_instead_of_logarithms_are_none():
+    sent = TokenLogprob(token="Yes", logprob=0.9, top=(("Yes", 0.9), ("No", 0.1)))
+    assert option_probabilities([sent], YES_NO, 0, text="Yes") is None
+    zeros = TokenLogprob(token="Yes", logprob=0.0, top=(("Yes", 0.0), ("No", 0.0)))  # e^0 + e^0 = 2 of at most 1
+    assert option_probabilities([zeros], YES_NO, 0, text="Yes") is None
+
+
+@pytest.mark.parametrize("impossible", [-9999.0, -inf])
+def test_a_generated_token_without_probability_was_not_drawn_from_this_list(impossible):
+    odd = TokenLogprob(token="Yes", logprob=impossible, top=(("No", log(0.9)),))
+    assert option_probabilities([odd], YES_NO, 0, text="Yes") is None
+    alternative = TokenLogprob(token="Yes", logprob=log(0.9), top=(("Yes", log(0.9)), ("No", impossible)))
+    assert option_probabilities([alternative], YES_NO, 0, text="Yes") == pytest.approx((0.9, 0.0))
+
+
+def test_tokens_that_end_before_the_reply_does_are_no_evidence_of_its_verdict():
+    tokens = [token("Some say"), listed(" Yes", 0.6, {" Yes": 0.6, " No": 0.4}), token(". Verdict:"), token(" Yes")]
+    whole = "Some say Yes. Verdict: Yes"
+    assert option_probabilities(tokens, YES_NO, 0, text=whole) == pytest.approx((1.0, 0.0))
+    assert option_probabilities(tokens[:-1], YES_NO, 0, text=whole) is None
 
 
 def test_no_tokens():

@@ -106,11 +106,14 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 class TokenLogprob(FrozenModel):
-    """One generated token with its log-probability, and the likeliest tokens at its place."""
+    """One generated token with its log-probability, and the likeliest tokens at its place.
+
+    A log-probability is None where the server sent none, or what is no number.
+    """
 
     token: SoundText
-    logprob: float
-    top: tuple[tuple[SoundText, float], ...] = ()
+    logprob: float | None
+    top: tuple[tuple[SoundText, float | None], ...] = ()
 
 
 class Completion(FrozenModel):

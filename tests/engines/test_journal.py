@@ -248,7 +248,7 @@ def test_a_file_damaged_later_is_a_journal_error(path):
 
 UNREADABLE = {
     "another form": '{"txt": 1}',
-    "NaN as null": '{"text": "Good", "logprobs": [{"token": "Good", "logprob": null}]}',
+    "a word for a number": '{"text": "Good", "logprobs": [{"token": "Good", "logprob": "low"}]}',
     "cut off": '{"text": "Go',
     "no UTF-8": b'{"text": "\xff"}',
 }

@@ -94,6 +94,7 @@ PASSING = {
     "no_choices": Fault("no_choices", on=[1, 2, 3]),
     "brackets": Fault("garbage", body="[" * 100_000, on=[1]),
     "digits": Fault("garbage", body="9" * 5_000, on=[1]),
+    "choices twice": Fault("garbage", body='{"choices": [], "choices": [{"message": {"content": "Bad"}}]}', on=[1, 2]),
     "hang": Fault("hang", on=[1]),
 }
 

@@ -60,16 +60,19 @@ def test_logprobs_in_columns_are_read():
         "token_logprobs": [-0.5, None, -1],
         "top_logprobs": [{"Yes": -0.5, "No": -1, "odd": "x"}, None, {}],
     }
-    [token] = read_completion(reply({"content": "Yes."}, logprobs=columns)).logprobs
-    assert (token.token, token.logprob, token.top) == ("Yes", -0.5, (("Yes", -0.5), ("No", -1.0)))
+    token, end = read_completion(reply({"content": "Yes."}, logprobs=columns)).logprobs
+    assert (token.token, token.logprob, token.top) == ("Yes", -0.5, (("Yes", -0.5), ("No", -1.0), ("odd", None)))
+    assert (end.token, end.logprob, end.top) == (".", None, ())
     without = {"tokens": ["Yes"], "token_logprobs": [-0.5], "top_logprobs": None}
     [token] = read_completion(reply({"content": "Yes"}, logprobs=without)).logprobs
     assert token.top == ()
     uneven = {"tokens": ["Yes"], "token_logprobs": []}
     assert read_completion(reply({"content": "Yes"}, logprobs=uneven)).logprobs is None
+    short = {"tokens": ["Yes", "."], "token_logprobs": [-0.5, -1], "top_logprobs": [{"Yes": -0.5}]}
+    assert read_completion(reply({"content": "Yes."}, logprobs=short)).logprobs is None
 
 
-def test_logprobs_are_read_and_broken_entries_left_out():
+def test_logprobs_are_read_and_broken_numbers_are_none():
     content = [
         {"token": "Yes", "logprob": -0.5, "top_logprobs": [{"token": "Yes", "logprob": -0.5}, {"token": "No"}]},
         {"token": None, "logprob": -1.0},
@@ -77,7 +80,7 @@ def test_logprobs_are_read_and_broken_entries_left_out():
     ]
     tokens = read_completion(reply({"content": "Yes!"}, logprobs={"content": content})).logprobs
     assert [(token.token, token.logprob, token.top) for token in tokens] == [
-        ("Yes", -0.5, (("Yes", -0.5),)),
+        ("Yes", -0.5, (("Yes", -0.5), ("No", None))),
         ("!", -2.0, ()),
     ]
     assert read_completion(reply({"content": "Yes"}, logprobs=None)).logprobs is None
@@ -87,7 +90,7 @@ NOT_FINITE = [math.nan, math.inf, -math.inf, 10**400, True, "-1", None]
 
 
 @pytest.mark.parametrize("number", NOT_FINITE)
-def test_what_is_no_finite_number_is_left_out_of_logprobs_cost_and_counts(number):
+def test_what_is_no_finite_number_is_none_in_logprobs_cost_and_counts(number):
     content = [
         {"token": "Yes", "logprob": number},
         {
@@ -100,7 +103,11 @@ def test_what_is_no_finite_number_is_left_out_of_logprobs_cost_and_counts(number
         "usage": {"prompt_tokens": number, "cost": number}
     }
     completion = read_completion(whole)
-    assert [(token.token, token.logprob, token.top) for token in completion.logprobs] == [("No", -2.0, (("b", -3.0),))]
+    kept = -9999.0 if number == -math.inf else None  # the logarithm of 0 is one
+    assert [(token.token, token.logprob, token.top) for token in completion.logprobs] == [
+        ("Yes", kept, ()),
+        ("No", -2.0, (("a", kept), ("b", -3.0))),
+    ]
     assert (completion.cost, completion.prompt_tokens) == (None, None)
     assert Completion.model_validate_json(completion.model_dump_json()) == completion
 
@@ -110,6 +117,30 @@ def test_a_body_that_cannot_be_decoded_may_pass(body):
     with pytest.raises(TransientEngineError) as caught:
         decode_reply(body)
     assert caught.value.cause == "garbage"
+
+
+MESSAGE = '{"content": "Good"}'
+TWICE = {
+    "choices": f'{{"choices": [{{"message": {MESSAGE}}}], "choices": [{{"message": {MESSAGE}}}]}}',
+    "message": f'{{"choices": [{{"message": {MESSAGE}, "message": {{"content": "Bad"}}}}]}}',
+    "content": '{"choices": [{"message": {"content": "Good", "content": "Bad"}}]}',
+    "finish_reason": f'{{"choices": [{{"message": {MESSAGE}, "finish_reason": "length", "finish_reason": "stop"}}]}}',
+    "logprob": '{"choices": [{"logprobs": {"content": [{"token": "a", "logprob": -1, "logprob": 0}]}}]}',
+    "cost": f'{{"choices": [{{"message": {MESSAGE}}}], "usage": {{"cost": 1, "cost": 0}}}}',
+}
+
+
+@pytest.mark.parametrize(("name", "body"), TWICE.items(), ids=TWICE)
+def test_a_body_that_says_twice_what_is_read_is_refused_with_the_name(name, body):
+    with pytest.raises(TransientEngineError, match=f"'{name}' twice") as caught:
+        decode_reply(body.encode())
+    assert caught.value.cause == "garbage"
+
+
+def test_what_is_not_read_may_stand_twice():
+    tokens = '{"tokens": ["?"], "token_logprobs": [-1], "top_logprobs": [{"\ufffd": -1, "\ufffd": -2}]}'
+    body = f'{{"id": 1, "id": 2, "choices": [{{"message": {MESSAGE}, "logprobs": {tokens}}}]}}'
+    assert read_completion(decode_reply(body.encode())).text == "Good"
 
 
 @pytest.mark.parametrize("secret", ["zq7-plain-4711", 'with"quote\\4711', "schlüssel-4711"])

@@ -20,6 +20,16 @@ SHOWN_CHARACTERS: Final = 300
 
 
 MOST_TOKENS: Final = 10**12
+READ_NAMES: Final = frozenset(
+    {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
+    | {"usage", "prompt_tokens", "completion_tokens", "cost"}
+    | {"logprobs", "tokens", "token_logprobs", "token", "logprob", "top_logprobs"}
+)
+"""The keys of a body that :func:`read_completion` reads."""
+
+IMPOSSIBLE_LOGPROB: Final = -9999.0
+"""How servers write the logarithm of 0, which JSON has no number for."""
+
 MODERATION_WORDS: Final = ("moderation", "content policy", "content_policy", "content filter", "content_filter")
 
 
@@ -27,13 +37,25 @@ def decode_reply(body: bytes) -> object:
     """The JSON of a reply's body.
 
     Raises:
-        TransientEngineError: If it is none, or such that no reader could hold it: thousands of brackets or digits.
+        TransientEngineError: If it is none, or such that no reader could hold it (thousands of brackets or digits), or
+            gives something that is read twice: which of two ``choices`` or ``content`` is meant, nobody can tell
+            (RFC 8259, section 4). What is not read may stand twice, as tokens that print alike do.
     """
     try:
-        reply: object = json.loads(body)
+        reply: object = json.loads(body, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         raise TransientEngineError("the server's reply is not JSON", cause="garbage") from None
     return reply
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next((name for name in found if name in READ_NAMES and names.count(name) > 1), None)
+        if twice is not None:
+            raise TransientEngineError(f"the server's reply has {twice!r} twice in one object", cause="garbage")
+    return found
 
 
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
@@ -110,10 +132,8 @@ def _logprobs(logprobs: object) -> tuple[TokenLogprob, ...] | None:
     for entry in content:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("token"), str):
             continue
-        logprob = _finite(entry.get("logprob"))
-        if logprob is not None:
-            top = tuple(_pairs(entry.get("top_logprobs")))
-            tokens.append(TokenLogprob(token=entry["token"], logprob=logprob, top=top))
+        top = tuple(_pairs(entry.get("top_logprobs")))
+        tokens.append(TokenLogprob(token=entry["token"], logprob=_logprob(entry.get("logprob")), top=top))
     return tuple(tokens)
 
 
@@ -123,24 +143,26 @@ def _columns(logprobs: Mapping[str, object]) -> tuple[TokenLogprob, ...] | None:
     if not isinstance(tokens, list) or not isinstance(numbers, list) or len(tokens) != len(numbers):
         return None
     likeliest = logprobs.get("top_logprobs")
-    tops = likeliest if isinstance(likeliest, list) and len(likeliest) == len(tokens) else [None] * len(tokens)
+    tops = likeliest if isinstance(likeliest, list) else [None] * len(tokens)
+    if len(tops) != len(tokens):
+        return None
     read = []
     for token, number, top in zip(tokens, numbers, tops, strict=True):
-        logprob = _finite(number)
-        if isinstance(token, str) and logprob is not None:
+        if isinstance(token, str):
             alternatives = top.items() if isinstance(top, Mapping) else ()
-            pairs = ((name, _finite(value)) for name, value in alternatives if isinstance(name, str))
-            finite = tuple((name, value) for name, value in pairs if value is not None)
-            read.append(TokenLogprob(token=token, logprob=logprob, top=finite))
+            pairs = tuple((name, _logprob(value)) for name, value in alternatives if isinstance(name, str))
+            read.append(TokenLogprob(token=token, logprob=_logprob(number), top=pairs))
     return tuple(read)
 
 
-def _pairs(likeliest: object) -> Iterable[tuple[str, float]]:
+def _pairs(likeliest: object) -> Iterable[tuple[str, float | None]]:
     for entry in likeliest if isinstance(likeliest, list) else ():
-        if isinstance(entry, Mapping):
-            token, logprob = entry.get("token"), _finite(entry.get("logprob"))
-            if isinstance(token, str) and logprob is not None:
-                yield token, logprob
+        if isinstance(entry, Mapping) and isinstance(token := entry.get("token"), str):
+            yield token, _logprob(entry.get("logprob"))
+
+
+def _logprob(value: object) -> float | None:
+    return IMPOSSIBLE_LOGPROB if value == -math.inf else _finite(value)
 
 
 def read_error(

@@ -24,6 +24,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _ABOVE_ONE = 1e-6
+_MOST_LISTED = 1.02  # servers round to two or three digits
 _TRUTH = {"true": "yes", "false": "no"}
 
 
@@ -59,7 +60,10 @@ def option_probabilities(
 
     Returns:
         One mass an answer, not normalised: their sum is the covered mass, at most 1. None where no such token can be
-        found, or two answers cannot be told apart by one word.
+        found, or two answers cannot be told apart by one word. None too where a number there is no log-probability
+        (none at all, NaN, above 0 by more than rounding, alternatives that sum to more than 1), where the generated
+        token has no probability, and where the tokens end before the reply does: what is left of such a list says
+        nothing about the answers that it lost.
 
     >>> from math import log
     >>> top = (("Yes", log(0.5)), (" yes", log(0.25)), ("No", log(0.125)))
@@ -75,7 +79,9 @@ def option_probabilities(
     span = span or _opening_span(text, answers, chosen)
     places = range(len(logprobs)) if span is None else _tokens_at(logprobs, text, span)
     place = _verdict_token(logprobs, places, words, chosen, last=span is None)
-    return None if place is None else _masses(logprobs[place], words, len(answers))
+    if place is None or (span is None and _end_early(logprobs, text)):
+        return None
+    return _masses(logprobs[place], words, len(answers))
 
 
 def verdict_span(text: str) -> Span | None:
@@ -132,7 +138,14 @@ def _is_article(token: str) -> bool:
     return len(word) == 1 and word.isalpha() and word in token
 
 
-def _candidates(entry: TokenLogprob) -> Iterator[tuple[str, float]]:
+def _end_early(logprobs: Sequence[TokenLogprob], text: str) -> bool:
+    """Whether words of the reply come after the last token, so that the verdict may be among them."""
+    extents = _extents([entry.token for entry in logprobs], text)
+    covered = max((extent[1] for extent in extents if extent is not None), default=0)
+    return any(character.isalnum() for character in text[covered:])
+
+
+def _candidates(entry: TokenLogprob) -> Iterator[tuple[str, float | None]]:
     """The likeliest tokens at a place, each once, the generated one among them."""
     yield from dict.fromkeys(entry.top)
     if entry.token not in {token for token, _ in entry.top}:
@@ -140,12 +153,20 @@ def _candidates(entry: TokenLogprob) -> Iterator[tuple[str, float]]:
 
 
 def _masses(entry: TokenLogprob, words: Mapping[str, int], count: int) -> tuple[float, ...] | None:
+    listed = [logprob for _, logprob in dict.fromkeys(entry.top)]
+    if any(number is None or not number <= _ABOVE_ONE for number in (entry.logprob, *listed)):
+        return None
+    if math.fsum(math.exp(number) for number in listed if number is not None) > _MOST_LISTED:
+        return None
     terms: list[list[float]] = [[] for _ in range(count)]
     for token, logprob in _candidates(entry):
         index = words.get(spoken_word(token))
-        if index is not None and logprob <= _ABOVE_ONE:  # what is no log-probability (NaN, 0.5) counts for nothing
+        if index is not None and logprob is not None:
             terms[index].append(math.exp(min(0.0, logprob)))
     masses = [math.fsum(parts) for parts in terms]
+    generated = words.get(spoken_word(entry.token))
+    if generated is not None and masses[generated] <= 0:
+        return None
     covered = math.fsum(masses)
     if covered <= 0:
         return None
