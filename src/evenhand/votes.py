@@ -6,9 +6,12 @@ label, never a guess. An NA vote is not unscored: the judge answered, and said t
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import AfterValidator
 
 from evenhand.criteria import FrozenModel
@@ -25,11 +28,14 @@ UnscoredReason = Literal[
     "inconsistent",
     "no_value",
     "missing_response",
+    "abstained",
+    "not_asked",
 ]
 """Why nothing was selected. The first six are read off the reply; ``engine_error`` and ``budget`` mean that there
 was no reply; ``inconsistent`` is a verdict whose orders disagree under ``on_position_bias="abstain"``; ``no_value``
 is a selection whose option has no value, so that no score is defined; ``missing_response`` is a contest that was not
-judged, because a system gave no response."""
+judged, because a system gave no response. Of votes that were recorded elsewhere, ``abstained`` is one that somebody who
+was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
 
 MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
 
@@ -48,6 +54,19 @@ def without_lone_surrogates(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def is_missing(value: object) -> bool:
+    """Whether a cell holds nothing: None, the NaN of Python or numpy, or what pandas has for nothing (NA, NaT).
+
+    >>> import numpy, pandas
+    >>> [is_missing(cell) for cell in (None, float("nan"), numpy.float32("nan"), pandas.NA, "nan", 0.0, [])]
+    [True, True, True, True, False, False, False]
+    """
+    if isinstance(value, (float, np.floating)):
+        return math.isnan(value)
+    pandas = sys.modules.get("pandas")  # where it was not imported, nothing is of its kinds
+    return value is None or (pandas is not None and (value is pandas.NA or value is pandas.NaT))
 
 
 SoundText = Annotated[str, AfterValidator(without_lone_surrogates)]
@@ -196,6 +215,11 @@ class Vote(FrozenModel):
     prompts: dict[str, list[Message]] | None = None
 
     @property
+    def asked(self) -> bool:
+        """Whether the judge was asked; what the budget held back was not, and says nothing about agreement."""
+        return self.unscored_reason not in {"budget", "not_asked"}
+
+    @property
     def scored(self) -> bool:
         """Whether an option that is not NA was selected."""
         return self.selected_index is not None and not self.na
@@ -211,7 +235,8 @@ class Verdict(FrozenModel):
         value: Its value, where it has one.
         aggregated_value: The number before it was snapped to an option; equals ``value`` for rules that select.
         na: Every judge that answered said that the question does not apply.
-        agreement: The share of all votes that equal the final choice, unscored votes included in the base.
+        agreement: The share of all votes that equal the final choice. Votes that failed and abstentions are in the
+            base; who was not asked has no vote, and what the budget held back is none.
         spread: The mean over judges and orders of the population standard deviation of the values drawn; None without
             repeated draws.
         position_consistent: Whether every judge selected the same option in all orders; None where no judge answered in
@@ -235,6 +260,11 @@ class Verdict(FrozenModel):
     unscored_reason: UnscoredReason | None = None
     assessment: str | None = None
     votes: tuple[Vote, ...] = ()
+
+    @property
+    def asked(self) -> bool:
+        """Whether the judge was asked; what the budget held back was not, and says nothing about agreement."""
+        return self.unscored_reason not in {"budget", "not_asked"}
 
     @property
     def scored(self) -> bool:

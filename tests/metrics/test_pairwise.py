@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas
 import pytest
 import unitxt
 from unitxt import create_dataset, evaluate
@@ -542,3 +544,34 @@ def test_the_catalog_entry_is_the_metric():
     )
     assert scores["score_name"] == "gpt-4.1_winrate"
     assert scores["gpt-4.1_winrate"] + scores["tie_winrate"] == 1
+
+
+@pytest.mark.parametrize("missing", [float("nan"), np.float32("nan"), pandas.NA], ids=repr)
+@pytest.mark.parametrize("postprocessors", [None, []], ids=["texts", "as given"])
+@pytest.mark.parametrize(
+    ("metric", "form"),
+    [("pairwise", list), ("pairwise", dict), ("best_of", list), ("direct", str), ("checklist.item", str)],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_every_kind_of_nothing_is_a_missing_response_in_every_recipe(metric, form, postprocessors, missing):
+    """unitxt's default postprocessors make texts of predictions: "['a', nan]" is no list that can be read back."""
+    judged = {
+        "direct": "criteria=criteria.evenhand.direct.coherence",
+        "checklist.item": "checklist=checklists.evenhand.essay",
+    }.get(metric, "criteria=criteria.evenhand.pairwise.overall_quality")
+    wrap = {list: list, dict: lambda texts: dict(zip("mn", texts, strict=True)), str: lambda texts: texts[1]}[form]
+    row = {"question": "q", "essay": "e", "task": "t", "prompt": "p"}
+    task = Task(
+        input_fields=dict.fromkeys(row, Any),
+        reference_fields={},
+        prediction_type=Any,
+        metrics=[f"metrics.evenhand.{metric}[{judged},inference_engine=engines.evenhand.baseline,progress=False]"],
+        default_template="templates.empty",
+    )
+    recipe = {} if postprocessors is None else {"postprocessors": postprocessors}
+    data = create_dataset(task=task, test_set=[row] * 2, split="test", data_classification_policy=["public"], **recipe)
+    found = evaluate(predictions=[wrap(["a b", "b c"]), wrap(["a b", missing])], data=data).instance_scores
+    told = [[str(value) for name, value in scores.items() if "unscored_reason" in name] for scores in found]
+    assert told[0] == []
+    assert told[1]
+    assert all("missing_response" in reason for reason in told[1])

@@ -80,7 +80,7 @@ def test_every_entry_aggregates_as_aggregate_does(scale, rule):
     assert [row.get(f"{name}_selected_option") for row in instances] == [verdict.selected_label for verdict in expected]
     values = [math.nan if verdict.aggregated_value is None else verdict.aggregated_value for verdict in expected]
     assert [row["score"] for row in instances] == pytest.approx(values, nan_ok=True)
-    assert instances[2][f"{name}_unscored_reason"] == "empty"
+    assert instances[2][f"{name}_unscored_reason"] == "abstained"
     (mean,) = mean_intervals(values)
     if mean is None:  # nominal options have no values here: an option is selected, and no score is defined
         assert math.isnan(together["score"])

@@ -97,7 +97,7 @@ def test_hand_worked():
     assert evenhand.aggregate([True, False, True], SAFE).selected_label == "Safe"
     assert evenhand.aggregate([True, False], SAFE).selected_label == "Unsafe"  # a tie is not met
     assert evenhand.aggregate(["N/A", None], SAFE).na
-    assert evenhand.aggregate([None, ""], SAFE).unscored_reason == "empty"
+    assert evenhand.aggregate([None, ""], SAFE).unscored_reason == "abstained"
 
 
 def test_votes_of_judges_pass_through_unchanged():

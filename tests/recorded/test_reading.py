@@ -88,7 +88,7 @@ def test_an_option_of_na_and_an_abstention_are_not_the_same():
     assert said_na.na
     assert said_na.unscored_reason is None
     assert not said_nothing.na
-    assert said_nothing.unscored_reason == "empty"
+    assert said_nothing.unscored_reason == "abstained"
     assert said_nothing.selected_index is None
 
 

@@ -6,7 +6,7 @@ import datasets
 import pytest
 
 from evenhand import aggregate, aggregate_votes, agreement
-from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
 from evenhand.tables import AgreementTable, VoteTable
 from tests.recorded.criteria import KINDS, LEVELS, SAFE
@@ -104,7 +104,7 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
     header, *rows = [json.loads(line) for line in (tmp_path / "votes.jsonl").read_text().splitlines()]
     assert (header["evenhand"], header["rows"]) == ("aggregated_votes", 4)
     assert header["summary"]["comparison"]["num_compared"] == 3
-    assert rows[3]["unscored_reason"] == "empty"
+    assert rows[3]["unscored_reason"] == "abstained"
     assert rows[1]["votes"] == {"gpt": "Good", "llama": "Good", "qwen": "Poor"}
     with pytest.raises(AttributeError):
         table.verdicts = ()
@@ -150,3 +150,37 @@ def test_another_saved_table_is_refused_by_name(tmp_path):
 def test_one_judge_has_no_alpha_and_the_table_says_so():
     table = aggregate_votes([{"a": True}, {"a": False}], "a", SAFE)
     assert "no unit has the ratings of two judges" in str(table)
+
+
+UNEQUAL = [["Yes", "Yes"], ["No", "No", "No"], [None, "Yes"], []]
+"""Two and three judges; one who abstains beside one who votes; nobody asked."""
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_who_was_not_asked_neither_dissents_nor_abstains(named):
+    """Lists of unequal length: an empty cell is no vote. Agreement 1, 1 and 1/2, of three instances with a verdict."""
+    cells = [{f"judge {place}": vote for place, vote in enumerate(row)} if named else row for row in UNEQUAL]
+    table = aggregate_votes([{"votes": cell} for cell in cells], "votes")
+    assert [len(verdict.votes) for verdict in table.verdicts] == [2, 3, 2, 0]
+    assert [verdict.agreement for verdict in table.verdicts] == [1, 1, 0.5, None]
+    assert [verdict.unscored_reason for verdict in table.verdicts] == [None, None, None, "not_asked"]
+    assert (table.summary.num_votes, table.summary.num_abstentions) == (7, 1)
+    assert table.summary.scores.agreement.estimate == pytest.approx(2.5 / 3)
+    shown = {row[0]: row[1] for row in table.text_table().rows}
+    assert (shown["votes"], shown["abstentions"]) == ("7", "1")
+
+
+def test_a_row_without_the_column_was_not_asked():
+    rows = [{"a": "Yes", "b": "Yes"}, {"a": "No"}, {"a": "No", "b": None}, {"a": "No", "b": "Yes"}]
+    votes = aggregate_votes(rows, ["a", "b"])
+    assert [verdict.agreement for verdict in votes.verdicts] == [1, 1, 0.5, 0.5]
+    compared = agreement(rows, ["a", "b"])
+    assert (dict(compared.missing), dict(compared.not_asked)) == ({"a": 0, "b": 2}, {"a": 0, "b": 1})
+    assert "b 2 (1 of them not asked)" in str(compared)
+
+
+@pytest.mark.parametrize("ask", [aggregate_votes, agreement])
+def test_a_comparison_is_refused_for_what_it_is(ask):
+    """Its options are not denied while the message lists them."""
+    with pytest.raises(ArtifactError, match=r"two responses: its options \['Response A', 'Tie', 'Response B'\]"):
+        ask([{"a": "Tie", "b": "Tie"}], ["a", "b"], criteria=comparison_criterion("better", "Which?", allow_ties=True))

@@ -9,12 +9,14 @@ from evenhand.votes import UnscoredReason
 
 REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "missing_response",
+    "not_asked",
     "engine_error",
     "budget",
     "content_filter",
     "refusal",
     "truncated",
     "empty",
+    "abstained",
     "no_match",
     "ambiguous",
     "inconsistent",

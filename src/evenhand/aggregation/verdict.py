@@ -290,14 +290,15 @@ def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: _Reliability
         selected_index=index,
         selected_label=None if index is None else levels.criterion.options[index].label,
         na=True,
-        agreement=len(agreeing) / len(votes),
+        agreement=len(agreeing) / sum([vote.asked for vote in votes]),
         assessment=_first_assessment(agreeing),
         **reliability,
     )
 
 
 def _share(votes: Sequence[Vote], index: int) -> float:
-    return sum([vote.selected_index == index for vote in votes]) / len(votes)
+    """The share of those asked who chose the option; what the budget held back dissents from nothing."""
+    return sum([vote.selected_index == index for vote in votes]) / sum([vote.asked for vote in votes])
 
 
 def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float | None) -> str | None:

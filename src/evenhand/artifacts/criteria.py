@@ -127,10 +127,17 @@ def load_criterion(reference: object) -> Criterion:
     found = _resolve(reference)
     if isinstance(found, CriteriaWithOptions):
         return criterion_from_artifact(found)
-    if isinstance(found, Criteria) or found.scale == "pairwise":
+    if isinstance(found, Criteria):
         raise ArtifactError(
             f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
             "assessment needs one with options, such as 'criteria.evenhand.direct.relevance'"
+        )
+    if found.scale == "pairwise":
+        raise ArtifactError(
+            f"the criterion {found.name!r} compares two responses: its options {list(found.labels)!r} say which one is "
+            "better. It fits a comparison; direct assessment and recorded votes need a criterion on one response, such "
+            "as 'criteria.evenhand.direct.relevance', or for recorded choices one of the scale nominal with these "
+            "options"
         )
     warn_without_values(found)
     return found

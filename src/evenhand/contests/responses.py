@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import is_missing, text_of
+from evenhand.judging.instances import text_of
+from evenhand.votes import is_missing
 
 
 def read_responses(prediction: object, instance: int) -> dict[str, str | None]:

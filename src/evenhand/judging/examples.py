@@ -12,8 +12,9 @@ from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.instances import context_of, field_of, is_missing, text_of, texts_of
+from evenhand.judging.instances import context_of, field_of, text_of, texts_of
 from evenhand.question import Example, Question
+from evenhand.votes import is_missing
 
 
 @dataclass(frozen=True, slots=True)

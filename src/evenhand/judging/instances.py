@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import without_lone_surrogates
+from evenhand.votes import is_missing, without_lone_surrogates
 
 
 class LeftOutContextWarning(UserWarning):
@@ -40,11 +39,6 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
             )
         value = value[part]
     return value
-
-
-def is_missing(value: object) -> bool:
-    """Whether a cell holds nothing: None, or the NaN that pandas writes for it."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def text_of(value: object) -> str:

@@ -11,7 +11,7 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import context_of, field_of, is_missing, texts_of
+from evenhand.judging.instances import context_of, field_of, texts_of
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.metric import EvenhandMetric
 from evenhand.question import Question
@@ -263,8 +263,6 @@ class JudgeMetric(EvenhandMetric):
 
     def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
         prediction, references, task_data = super()._instance_to_evaluation_input(instance)
-        if is_missing(instance.get("raw_prediction", prediction)):
-            prediction = None  # a recipe's postprocessors make the text "None" of it
         classified = ClassifiedInput(prediction, references, task_data)
         policy = instance.get("data_classification_policy")
         classified.data_classification = tuple(policy) if policy else None

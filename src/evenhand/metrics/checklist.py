@@ -15,12 +15,13 @@ from evenhand.checklists import (
 )
 from evenhand.criteria import Checklist, Scale
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import context_of, field_of, is_missing, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import context_of, field_of, text_of, texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
 from evenhand.metrics.scores import score_name_of
 from evenhand.unitxt_bases import EvaluationInput, Maybe
+from evenhand.votes import is_missing
 
 
 @dataclass(frozen=True, slots=True)

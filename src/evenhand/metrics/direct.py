@@ -8,14 +8,14 @@ from evenhand.aggregation import mean_covered_mass
 from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
-from evenhand.judging.instances import is_missing, warn_of_left_out_context
+from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.metrics.assessing import AssessingJudge
 from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
 from evenhand.panel import report_of_run
 from evenhand.scoring import summarize
 from evenhand.statistics import mean_intervals
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
-from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, is_missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from evenhand.artifacts import load_criteria_artifact
 from evenhand.catalogs import local_entry, read_object
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.unitxt_bases import Artifact, Criteria, MapReduceMetric, Maybe
+from evenhand.unitxt_bases import Artifact, Criteria, EvaluationInput, MapReduceMetric, Maybe
+from evenhand.votes import is_missing
 
 
 class EvenhandMetric(MapReduceMetric):
@@ -37,6 +38,15 @@ class EvenhandMetric(MapReduceMetric):
         if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
             return {**data, "criteria": self.criteria.to_dict()}
         return data
+
+    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
+        prediction, references, task_data = super()._instance_to_evaluation_input(instance)
+        raw = instance.get("raw_prediction", prediction)
+        if is_missing(raw):
+            prediction = None  # a recipe's postprocessors make the text "None" or "nan" of it
+        elif isinstance(raw, (list, tuple, dict)) and prediction == str(raw).strip():
+            prediction = raw  # and a text of these, from which what is missing cannot always be read back
+        return EvaluationInput(prediction, references, task_data)
 
     def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
         """The global scores; they bring their own intervals."""

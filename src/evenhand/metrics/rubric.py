@@ -8,7 +8,7 @@ from evenhand.artifacts import load_rubric, rubric_artifact
 from evenhand.criteria import Rubric, Scale
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.instances import is_missing, warn_of_left_out_context
+from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
 from evenhand.metrics.assessing import AssessingJudge
@@ -24,7 +24,7 @@ from evenhand.rubric_scoring import (
     summarize_rubric,
 )
 from evenhand.unitxt_bases import EvaluationInput, Maybe
-from evenhand.votes import MISSING_RESPONSE, Vote
+from evenhand.votes import MISSING_RESPONSE, Vote, is_missing
 
 NO_RUBRIC = (
     "the metric has no rubric: give a catalog id such as rubrics.evenhand.summarization, the path of a YAML or JSON "

@@ -136,7 +136,7 @@ class VoteAggregation(EvenhandMetric):
             "na": verdict.na,
             "unscored_reason": verdict.unscored_reason,
             "num_votes": len(verdict.votes),
-            "num_abstentions": sum(vote.selected_index is None for vote in verdict.votes),
+            "num_abstentions": sum(vote.unscored_reason == "abstained" for vote in verdict.votes),
             "reference": None if right is None else intermidate.criterion.options[right].label,
             "match": None if right is None or judged is None else judged == right,
         }

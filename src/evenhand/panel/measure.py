@@ -26,7 +26,6 @@ from evenhand.panel.table import (
     draws_of,
     is_ordered,
     panel_table,
-    was_made,
 )
 from evenhand.statistics import (
     Agreement,
@@ -123,8 +122,8 @@ def panel_report(
     judges = _judges(verdicts, table, criterion, level, undefined)
     right = None if reference is None else [np.nan if value is None else value for value in reference]
     effective = _effective(table, right, draws, undefined)
-    made = sum(was_made(vote) for verdict in verdicts for vote in verdict.votes)
-    several = [verdict.agreement if len(verdict.votes) > 1 else None for verdict in verdicts]
+    made = sum(vote.asked for verdict in verdicts for vote in verdict.votes)
+    several = [verdict.agreement if sum(vote.asked for vote in verdict.votes) > 1 else None for verdict in verdicts]
     agreement = _mean(
         [np.nan if each is None else each for each in several],
         level,
@@ -173,7 +172,7 @@ def _judges(
 ) -> tuple[JudgeReport, ...]:
     reports = []
     for column, judge in enumerate(table.judges):
-        votes = [vote for verdict in verdicts for vote in verdict.votes if vote.judge_id == judge and was_made(vote)]
+        votes = [vote for verdict in verdicts for vote in verdict.votes if vote.judge_id == judge and vote.asked]
         without = table.without[:, column]
         alone = "the panel has one judge" if len(table.judges) == 1 else "no instance has a score without this judge"
         no_score = "the options have no values" if not criterion.has_values else "no instance has a score of this judge"
@@ -275,10 +274,7 @@ def _pairs(table: PanelTable, criterion: Criterion, draws: _Draws, undefined: di
 
 def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared_truth: bool) -> tuple[str, ...]:
     cells = Counter(
-        (row, vote.judge_id, vote.order)
-        for row, verdict in enumerate(verdicts)
-        for vote in verdict.votes
-        if was_made(vote)
+        (row, vote.judge_id, vote.order) for row, verdict in enumerate(verdicts) for vote in verdict.votes if vote.asked
     )
     caution = spread_caution(max(cells.values())) if cells else None
     uneven = [judge.judge_id for judge in judges if judge.stability.first_two]

@@ -137,7 +137,7 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
     for verdict in verdicts:
         cells: dict[tuple[int, ...], list[int]] = {}
         for vote in sorted(verdict.votes, key=lambda vote: (vote.order, vote.sample)):
-            if vote.judge_id == judge and was_made(vote):
+            if vote.judge_id == judge and vote.asked:
                 cells.setdefault(vote.order, []).append(_drawn(vote, criterion))
         rows.append(cells)
     n_orders = max((len(cells) for cells in rows), default=0)
@@ -147,11 +147,6 @@ def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> I
         for place, draws in enumerate(cells.values()):
             table[row, place, : len(draws)] = draws
     return table
-
-
-def was_made(vote: Vote) -> bool:
-    """Whether the draw was made; what the budget held back was not."""
-    return vote.unscored_reason != "budget"
 
 
 def _drawn(vote: Vote, criterion: Criterion) -> int:

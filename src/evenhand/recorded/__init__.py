@@ -8,6 +8,7 @@ from evenhand.recorded.agreeing import PanelAgreement, Rater, RaterPair, all_pai
 from evenhand.recorded.columns import Column, categories_of, columns_of, read_column
 from evenhand.recorded.levels import Drawing, Scale, Undefined, defined
 from evenhand.recorded.reading import (
+    NOT_ASKED,
     YES_OR_NO,
     RecordedVote,
     RecordedVotes,
@@ -26,6 +27,7 @@ from evenhand.recorded.summary import (
 )
 
 __all__ = [
+    "NOT_ASKED",
     "NO_VERDICT",
     "YES_OR_NO",
     "Column",

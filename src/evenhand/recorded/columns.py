@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.recorded.reading import VoteReader, is_abstention, named_votes
+from evenhand.recorded.reading import NOT_ASKED, VoteReader, is_abstention, named_votes
 
 Row = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ class Column:
 
     Attributes:
         name: Of the judge or person.
-        cells: One an instance, as recorded; None where nothing was.
+        cells: One an instance, as recorded; `NOT_ASKED` where the row has no entry for this judge or person.
     """
 
     name: str
@@ -47,7 +47,7 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
         if not any(name in row for row in rows):
             known = list(dict.fromkeys(key for row in rows for key in row))
             raise InvalidInputError(f"{what} names the column {name!r}, which no row has. {did_you_mean(name, known)}")
-    columns = [Column(name, tuple(_cell(row.get(name)) for row in rows)) for name in listed]
+    columns = [Column(name, tuple(_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
     if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
         return _spread(columns[0])
     return tuple(columns)
@@ -62,7 +62,7 @@ def categories_of(columns: Sequence[Column]) -> Criterion:
     labels: dict[str, str] = {}
     for column in columns:
         for cell in column.cells:
-            if not is_abstention(cell):
+            if cell is not NOT_ASKED and not is_abstention(cell):
                 label = _label(cell)
                 labels.setdefault(fold_label(label), label)
     if len(labels) < 2:
@@ -75,7 +75,7 @@ def categories_of(columns: Sequence[Column]) -> Criterion:
 
 
 def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
-    """The option that a judge or person chose, an instance; None where nothing was recorded.
+    """The option that a judge or person chose, an instance; None where there was no vote.
 
     Args:
         column: What was recorded.
@@ -110,8 +110,8 @@ def _holds_several(cell: object) -> bool:
 def _spread(column: Column) -> tuple[Column, ...]:
     """One column an entry of the lists or mappings that the cells hold, named ``votes_0`` or as in the mapping."""
     rows = [
-        {} if is_abstention(cell) else named_votes(cell, f"instance {row}", prefix=column.name)
+        {} if cell is NOT_ASKED or is_abstention(cell) else named_votes(cell, f"instance {row}", prefix=column.name)
         for row, cell in enumerate(column.cells)
     ]
     judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
-    return tuple(Column(judge, tuple(votes.get(judge) for votes in rows)) for judge in judges)
+    return tuple(Column(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)

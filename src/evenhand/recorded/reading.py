@@ -4,7 +4,8 @@ A vote is a label, an index, or nothing. Labels are compared without regard to c
 own labels are numbers, a number is a label and never an index, so that a grade of 1 to 5 is not read as the place of
 another one. On a binary criterion a boolean says whether it is met. ``None``, NaN and an empty text are an abstention:
 missing, and neither the lowest nor the highest level. So are the texts ``None``, ``nan`` and ``null``, unless they are
-labels: unitxt writes a missing reference or prediction of a recipe so.
+labels: unitxt writes a missing reference or prediction of a recipe so. Who is not named at all (a list that is shorter
+than others, a mapping without the judge, a row without the column) was not asked: that is no vote, and no abstention.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import SupportsIndex, TypeAlias
 from evenhand.aggregation import worst_option
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import Vote
+from evenhand.votes import Vote, is_missing
 
 RecordedVote: TypeAlias = str | bool | float | SupportsIndex | None
 """A label, an index, whether a binary criterion is met, or None for an abstention."""
@@ -36,6 +37,10 @@ YES_OR_NO = Criterion(
 )
 """What binary votes are about when nothing else is said; here the index of an answer is its truth value."""
 
+NOT_ASKED = object()
+"""The cell of who was not asked about an instance: a row without the column, a list that is shorter than others, a
+mapping that does not name the judge. It is no vote and no abstention, and counts nowhere."""
+
 _TRUTH = {"true": True, "false": False}
 _WRITTEN_NOTHING = frozenset({"none", "nan", "null"})
 
@@ -48,7 +53,7 @@ def is_abstention(vote: object) -> bool:
     """
     if isinstance(vote, str):
         return not vote.strip()
-    return vote is None or (isinstance(vote, float) and math.isnan(vote))
+    return is_missing(vote)
 
 
 def is_written_nothing(vote: object) -> bool:
@@ -109,7 +114,7 @@ class VoteReader:
         Raises:
             InvalidInputError: If the vote is no label, no index and no abstention.
         """
-        if is_abstention(vote):
+        if vote is NOT_ASKED or is_abstention(vote):
             return None
         found = self._of_truth(vote) if isinstance(vote, bool) else self._of_text(vote)
         if found is None:
@@ -128,13 +133,17 @@ class VoteReader:
         Raises:
             InvalidInputError: If it is something else, or a vote cannot be read.
         """
-        return tuple(self._vote(judge, vote, where) for judge, vote in named_votes(recorded, where).items())
+        return tuple(
+            self._vote(judge, vote, where)
+            for judge, vote in named_votes(recorded, where).items()
+            if vote is not NOT_ASKED
+        )
 
     def _vote(self, judge: str, recorded: object, where: str) -> Vote:
         order = tuple(range(len(self.criterion.options)))
         index = self.index_of(recorded, f"{where}: the judge {judge!r} voted")
         if index is None:
-            return Vote(judge_id=judge, order=order, unscored_reason="empty")
+            return Vote(judge_id=judge, order=order, unscored_reason="abstained")
         option = self.criterion.options[index]
         return Vote(
             judge_id=judge,

@@ -23,8 +23,8 @@ from evenhand.statistics import (
 )
 from evenhand.votes import Verdict
 
-NO_VERDICT = Verdict(unscored_reason="empty")
-"""The verdict on an instance on which nobody voted."""
+NO_VERDICT = Verdict(unscored_reason="not_asked")
+"""The verdict on an instance for which no vote and no abstention is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,9 @@ class VoteSummary:
     Attributes:
         scores: The aggregated score and what it rests on.
         krippendorff_alpha: Of the judges, at the criterion's level of measurement; abstentions and NA are missing.
-        num_votes: Votes and abstentions.
-        num_abstentions: Votes of None.
+        num_votes: Votes and abstentions of those who were asked.
+        num_abstentions: Votes of None: asked, and nothing said. Who was not asked has no vote, and a call that failed
+            is neither.
         num_na_votes: Votes for an NA option.
         selections: Label -> on how many instances it was selected.
         comparison: Against the references; None where no instance has one.
@@ -111,7 +112,7 @@ def summarize_votes(
         scores=summarize(verdicts, level=level),
         krippendorff_alpha=panel_alpha(verdicts, scale, **drawn),
         num_votes=len(votes),
-        num_abstentions=sum(vote.selected_index is None for vote in votes),
+        num_abstentions=sum(vote.unscored_reason == "abstained" for vote in votes),
         num_na_votes=sum(vote.na for vote in votes),
         selections=tuple((label, selected.count(place)) for place, label in enumerate(scale.labels)),
         comparison=compare(verdicts, scale, references, **drawn) if references is not None and known else None,

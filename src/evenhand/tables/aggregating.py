@@ -11,7 +11,7 @@ import evenhand
 from evenhand.aggregation import aggregate, check_rule
 from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion
-from evenhand.errors import InvalidCriterionError, InvalidInputError
+from evenhand.errors import InvalidInputError
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -23,7 +23,7 @@ from evenhand.recorded import (
     read_column,
     summarize_votes,
 )
-from evenhand.recorded.reading import is_abstention
+from evenhand.recorded.reading import NOT_ASKED, is_abstention
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
@@ -191,10 +191,6 @@ def aggregate_votes(
     rows = read_rows(dataset, split)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
-    if criterion.scale == "pairwise":
-        raise InvalidCriterionError(
-            f"the criterion {criterion.name!r} compares two responses; recorded votes are on a criterion with options"
-        )
     judges = columns_of(rows, votes, "votes")
     references = columns_of(rows, gold, "gold") if gold is not None else ()
     if len(references) > 1:
@@ -254,7 +250,7 @@ def _verdict(
 
 def _notes(columns: Sequence[Column], reader: VoteReader) -> tuple[str, ...]:
     """How numbers were read, where the options have names of their own."""
-    cells = [cell for column in columns for cell in column.cells if not is_abstention(cell)]
+    cells = [cell for column in columns for cell in column.cells if cell is not NOT_ASKED and not is_abstention(cell)]
     by_index = not reader.numerals and any(
         (isinstance(cell, int | float) and not isinstance(cell, bool)) or (isinstance(cell, str) and cell.isdigit())
         for cell in cells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +14,7 @@ from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.recorded import (
+    NOT_ASKED,
     Drawing,
     PanelAgreement,
     Rater,
@@ -51,7 +52,8 @@ class AgreementTable(PrintedTables):
         pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
         panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
         criterion: Whose options were chosen; made of the labels that occur where none was given.
-        missing: Rater -> instances on which nothing was recorded.
+        missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
+        not_asked: Rater -> those of them on which the rater was not asked.
         parameters: What made the table: columns, n, level, resamples, seed, version.
     """
 
@@ -60,9 +62,11 @@ class AgreementTable(PrintedTables):
     criterion: Criterion
     missing: Mapping[str, int]
     parameters: Mapping[str, Any]
+    not_asked: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", read_only(self.missing))
+        object.__setattr__(self, "not_asked", read_only(self.not_asked))
         object.__setattr__(self, "parameters", read_only(self.parameters))
 
     def pair(self, first: str, second: str) -> RaterPair:
@@ -81,7 +85,7 @@ class AgreementTable(PrintedTables):
     def text_table(self) -> TextTable:
         """The table as texts."""
         instances = self.parameters["n"]
-        silent = [f"{name} {count}" for name, count in self.missing.items() if count]
+        silent = [self._silence(name, count) for name, count in self.missing.items() if count]
         notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
@@ -92,6 +96,10 @@ class AgreementTable(PrintedTables):
             notes,
             level=self.parameters["level"],
         )
+
+    def _silence(self, name: str, missing: int) -> str:
+        not_asked = self.not_asked.get(name, 0)
+        return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """That table, as other results have several."""
@@ -111,6 +119,7 @@ class AgreementTable(PrintedTables):
         header = {
             "parameters": dict(self.parameters),
             "missing": dict(self.missing),
+            "not_asked": dict(self.not_asked),
             "criterion": self.criterion.model_dump(mode="json"),
             "panels": [asdict(panel) for panel in self.panels],
         }
@@ -133,6 +142,7 @@ class AgreementTable(PrintedTables):
             criterion=Criterion.model_validate(header["criterion"]),
             missing=header["missing"],
             parameters=header["parameters"],
+            not_asked=header.get("not_asked", {}),
         )
 
     def __repr__(self) -> str:
@@ -194,6 +204,7 @@ def agreement(
             "criteria_given": criteria is not None,
             **drawn,
         },
+        not_asked={column.name: sum(cell is NOT_ASKED for cell in column.cells) for column in (*judges, *humans)},
     )
 
 

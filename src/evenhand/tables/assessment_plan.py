@@ -14,7 +14,6 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import (
     context_of,
     field_of,
-    is_missing,
     text_of,
     warn_of_left_out_context,
 )
@@ -25,7 +24,7 @@ from evenhand.tables.arguments import references_of
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.rows import Row
-from evenhand.votes import MISSING_RESPONSE
+from evenhand.votes import MISSING_RESPONSE, is_missing
 
 Cell = tuple[int, str, Criterion]
 

@@ -17,7 +17,6 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import (
     context_of,
     field_of,
-    is_missing,
     text_of,
     warn_of_left_out_context,
 )
@@ -26,6 +25,7 @@ from evenhand.question import Question
 from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of, response_columns
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.rows import Row, read_rows
+from evenhand.votes import is_missing
 
 _ANSWERS: Mapping[str, Answer] = {
     "yes": "yes", "true": "yes", "1": "yes", "1.0": "yes",

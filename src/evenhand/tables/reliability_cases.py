@@ -21,12 +21,12 @@ from evenhand.judge_reliability import (
     choice_reliability,
     criterion_reliability,
 )
-from evenhand.judging.instances import field_of, is_missing, text_of
+from evenhand.judging.instances import field_of, text_of
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.rows import Row
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
-from evenhand.votes import Verdict
+from evenhand.votes import Verdict, is_missing
 
 
 @dataclass(frozen=True, slots=True)
