@@ -225,9 +225,7 @@ def test_a_pairwise_criterion_becomes_unitxts_kind_without_options():
     ],
 )
 def test_direct_assessment_needs_options(reference):
-    with pytest.raises(
-        ArtifactError, match="fits a comparison; direct assessment (and recorded votes need|needs one with options)"
-    ):
+    with pytest.raises(ArtifactError, match="fits a comparison; direct assessment "):
         load_criterion(reference)
 
 

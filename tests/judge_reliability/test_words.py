@@ -18,7 +18,7 @@ from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.judge_reliability.words import WIDE
 from evenhand.judging.grading import grade, unrelated_effect
 from evenhand.question import comparison_criterion
-from evenhand.votes import Vote
+from evenhand.votes import Verdict, Vote
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report
 
 
@@ -260,9 +260,13 @@ def test_choices_among_candidates():
     assert "of the answers and changes the corrected score by -" in lured.text
 
 
+def _verdicts(selected):
+    return {judge: [Verdict(selected_index=index) for index in each] for judge, each in selected.items()}
+
+
 def test_two_judges():
     raters = {"one": [0] * 50 + [1] * 50, "two": [0] * 45 + [1] * 55}
-    agreement = agreement_of_judges(raters, "cites", Categories(CITES), level=0.95, resamples=50, seed=0)
+    agreement = agreement_of_judges(_verdicts(raters), Categories(CITES), level=0.95, resamples=50, seed=0)
     pair, everyone = findings_on_judges(agreement)
     assert pair.measure == "one and two"
     # 95 of 100; chance is .5 * .45 + .5 * .55 = .5, so kappa is .9.
@@ -270,7 +274,7 @@ def test_two_judges():
     assert "of 100 questions; Cohen's kappa is 0.90 [" in pair.text
     assert everyone.text.startswith("Krippendorff's alpha is 0.90 [")
     same = agreement_of_judges(
-        {"one": [0] * 5, "two": [0] * 5}, "cites", Categories(CITES), level=0.95, resamples=50, seed=0
+        _verdicts({"one": [0] * 5, "two": [0] * 5}), Categories(CITES), level=0.95, resamples=50, seed=0
     )
     assert "Cohen's kappa is undefined (" in findings_on_judges(same)[0].text
 

@@ -5,6 +5,7 @@ import json
 import math
 import random
 
+import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,10 @@ from sklearn.metrics import cohen_kappa_score
 from evenhand.aggregation import Scoring, VoteRules, aggregate
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import Categories, agreement_of_judges
 from evenhand.panel import panel_report
 from evenhand.question import comparison_criterion
+from evenhand.recorded import Scale, summary
 from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
 
@@ -260,6 +263,39 @@ class TestRules:
             cohen_kappa_score([2, 0, 2], [1, 0, 2], labels=[0, 1, 2], weights="quadratic")
         )
         assert report.alpha.weighting == "interval"
+
+    @pytest.mark.parametrize(("ties", "graded"), [(False, False), (True, False), (True, True)])
+    def test_the_alpha_of_the_same_comparisons_is_one_number_everywhere(self, ties, graded):
+        """The panel's report, the report on judges, recorded votes, and the package krippendorff on the values."""
+        criterion = comparison_criterion("better", "Which is better?", allow_ties=ties, graded=graded)
+        generator = np.random.default_rng(7)
+        size = len(criterion.options)
+        truth = generator.integers(size, size=60)
+        chosen = np.where(generator.random((60, 3)) < 0.6, truth[:, None], generator.integers(size, size=(60, 3)))
+        single = {
+            judge: verdicts_of(criterion, *(orders(*[index] * 2, judge=judge) for index in chosen[:, place]))
+            for place, judge in enumerate("abc")
+        }
+        together = [
+            aggregate([vote for each in votes for vote in each.votes], criterion)
+            for votes in zip(*single.values(), strict=True)
+        ]
+        values = np.array([option.value for option in criterion.options])[chosen]
+        expected = krippendorff.alpha(
+            reliability_data=values.T,
+            value_domain=sorted({*(option.value for option in criterion.options), 0.5}),
+            level_of_measurement="interval",
+        )
+        drawn = {"level": 0.95, "resamples": 20, "seed": 0}
+        found = (
+            panel_report(together, criterion, resamples=20).alpha,
+            agreement_of_judges(single, Categories(criterion), **drawn).all_judges.krippendorff_alpha,
+            summary.panel_alpha(
+                verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), Scale.of(criterion), **drawn
+            ),
+        )
+        assert [alpha.estimate for alpha in found] == pytest.approx([expected] * 3, abs=1e-12)
+        assert {alpha.interval for alpha in found} == {found[0].interval}
 
 
 class TestForms:

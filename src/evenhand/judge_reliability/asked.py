@@ -89,7 +89,7 @@ class Categories:
         na = self.criterion.na_index
         named = (*self.sides, TIE_LABEL)
         return Scale(
-            ordinal=True,
+            kind="pairwise",
             labels=named if na is None else (*named, self.criterion.labels[na]),
             levels=(2, 0, 1) if na is None else (2, 0, 1, None),
             values=SIDE_VALUES if na is None else (*SIDE_VALUES, None),

@@ -8,9 +8,9 @@ from typing import Unpack
 from evenhand.judge_reliability.asked import Asked, Categories
 from evenhand.judge_reliability.report import AgreementWithPeople, Confidences, JudgesAgreement
 from evenhand.judge_reliability.shares import share_of
-from evenhand.recorded import Drawing, Rater, Undefined, all_pairs, panels
+from evenhand.recorded import Drawing, Rater, Scale, Undefined, all_pairs, panels
 from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix
-from evenhand.votes import Vote
+from evenhand.votes import Verdict, Vote
 
 MISSING = "unscored"
 NO_LABELS = Undefined("no labels of people were given")
@@ -113,16 +113,22 @@ def _confidence(vote: Vote, categories: Categories) -> float:
 
 
 def agreement_of_judges(
-    verdicts: Mapping[str, Sequence[int | None]], criterion: str, categories: Categories, **drawing: Unpack[Drawing]
+    verdicts: Mapping[str, Sequence[Verdict]], categories: Categories, **drawing: Unpack[Drawing]
 ) -> JudgesAgreement:
     """How far judges agree that were asked the same questions.
 
+    Two judges of a comparison agree if they prefer the same side; the alpha of all of them is that of what they
+    selected, grades and all, as in the report of a panel (`evenhand.panel.panel_report`).
+
     Args:
-        verdicts: Judge -> category a question, by its own votes alone; two judges or more.
-        criterion: The criterion's name.
+        verdicts: Judge -> verdict a question, by its own votes alone; two judges or more.
         categories: Of the criterion.
         **drawing: Level, resamples and seed of the intervals.
     """
-    raters = [Rater(judge, "judge", tuple(selected)) for judge, selected in verdicts.items()]
-    (everyone,) = panels(raters, categories.scale, **drawing)
-    return JudgesAgreement(criterion, all_pairs(raters, categories.scale, **drawing), everyone)
+    scale = Scale.of(categories.criterion)
+    sides, selected = (
+        [Rater(judge, "judge", tuple(map(read, given))) for judge, given in verdicts.items()]
+        for read in (categories.of_verdict, scale.place_of)
+    )
+    (everyone,) = panels(selected, scale, **drawing)
+    return JudgesAgreement(categories.criterion.name, all_pairs(sides, categories.scale, **drawing), everyone)

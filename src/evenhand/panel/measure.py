@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.aggregation import VoteRules
-from evenhand.criteria import Criterion, Scale
+from evenhand.criteria import Criterion
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.panel.caution import spread_caution
 from evenhand.panel.report import JudgeReport, JudgeStability, PairReport, PanelReport
@@ -28,6 +28,7 @@ from evenhand.panel.table import (
     panel_table,
 )
 from evenhand.statistics import (
+    ALPHA_METRICS,
     Agreement,
     EffectiveJudges,
     Interval,
@@ -38,13 +39,7 @@ from evenhand.statistics import (
     mean_intervals,
     percent_agreement,
 )
-from evenhand.statistics.agreement import Metric
 from evenhand.votes import Verdict
-
-ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
-    {"binary": "nominal", "nominal": "nominal", "ordinal": "ordinal", "pairwise": "interval"}
-)
-"""How far apart two selections are, by scale; a comparison's values are equally spaced around the tie."""
 
 Found = TypeVar("Found")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.recorded.levels import Drawing, Scale, Undefined, defined
 from evenhand.recorded.summary import adjacent_accuracy
-from evenhand.statistics import Agreement, Interval, accuracy, cohen_kappa, krippendorff_alpha
+from evenhand.statistics import Agreement, Interval, accuracy, cohen_kappa
 
 Kind = Literal["judge", "human"]
 
@@ -118,7 +118,5 @@ def _panel(name: str, members: Sequence[Rater], scale: Scale, **drawn: Unpack[Dr
     return PanelAgreement(
         name=name,
         raters=tuple(member.name for member in members),
-        krippendorff_alpha=defined(
-            lambda: krippendorff_alpha(ratings, metric=scale.metric, categories=scale.ratings, **drawn)
-        ),
+        krippendorff_alpha=scale.alpha(ratings, **drawn),
     )

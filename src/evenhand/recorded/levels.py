@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.criteria import Criterion
+from evenhand.criteria import Scale as Kind
 from evenhand.errors import EstimationError
+from evenhand.statistics import ALPHA_METRICS, Agreement, krippendorff_alpha
+from evenhand.votes import Verdict
 
 FloatArray = NDArray[np.float64]
 Result = TypeVar("Result")
+TIE = 0.5
 
 
 class Drawing(TypedDict):
@@ -35,14 +39,15 @@ class Scale:
     """The options of a criterion, as numbers.
 
     Attributes:
-        ordinal: Whether the options have an order.
-        labels: Of the options, in the criterion's order.
+        kind: The scale of the criterion.
+        labels: Of the options, in the criterion's order; of a comparison with the tie, whether an option names it or
+            not.
         levels: Per option its level from 0 for the lowest; None for an NA option. Options of equal value are one level;
             without values the options count in the order in which they are listed.
         values: Per option its value, None where it has none.
     """
 
-    ordinal: bool
+    kind: Kind
     labels: tuple[str, ...]
     levels: tuple[int | None, ...]
     values: tuple[float | None, ...]
@@ -50,18 +55,25 @@ class Scale:
     @classmethod
     def of(cls, criterion: Criterion) -> Scale:
         """The scale of a criterion."""
-        options = criterion.options
+        labels, values = criterion.labels, [option.value for option in criterion.options]
         order = [
             None if option.na else option.value if criterion.has_values else float(place)
-            for place, option in enumerate(options)
+            for place, option in enumerate(criterion.options)
         ]
+        if criterion.scale == "pairwise" and criterion.has_values and TIE not in order:
+            labels, values, order = (*labels, "tie"), [*values, TIE], [*order, TIE]
         ranked = sorted({value for value in order if value is not None})
         return cls(
-            ordinal=criterion.scale == "ordinal",
-            labels=criterion.labels,
+            kind=criterion.scale,
+            labels=labels,
             levels=tuple(None if value is None else ranked.index(value) for value in order),
-            values=tuple(option.value for option in options),
+            values=tuple(values),
         )
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether the options have an order, so that levels can be near to each other."""
+        return self.kind in {"ordinal", "pairwise"}
 
     @property
     def places(self) -> range:
@@ -74,14 +86,22 @@ class Scale:
         return range(1 + max(level for level in self.levels if level is not None))
 
     @property
-    def metric(self) -> Literal["nominal", "ordinal"]:
-        """Krippendorff's name of the level of measurement."""
-        return "ordinal" if self.ordinal else "nominal"
+    def ratings(self) -> Sequence[float]:
+        """All ratings that :meth:`as_ratings` can give."""
+        if self._has_distances:
+            return sorted({value for value in self.values if value is not None})
+        return self.ranks if self.ordinal else self.places
 
     @property
-    def ratings(self) -> range:
-        """All ratings that :meth:`as_ratings` can give."""
-        return self.ranks if self.ordinal else self.places
+    def _has_distances(self) -> bool:
+        valued = [value is not None for value, level in zip(self.values, self.levels, strict=True) if level is not None]
+        return ALPHA_METRICS[self.kind] == "interval" and all(valued)
+
+    def place_of(self, verdict: Verdict) -> int | None:
+        """The place of what a verdict selects; None for nothing. A tie that no option names has the last place."""
+        if verdict.selected_index is None and verdict.selected_label is not None:
+            return len(self.labels) - 1
+        return verdict.selected_index
 
     def as_places(self, indices: Iterable[int | None]) -> FloatArray:
         """Places of options, NaN where nothing was selected."""
@@ -96,11 +116,19 @@ class Scale:
         return _numbers(None if index is None else self.values[index] for index in indices)
 
     def as_ratings(self, indices: Iterable[int | None]) -> FloatArray:
-        """What the agreement of a panel is computed from: levels if there is an order, else places; NaN for NA."""
+        """What the agreement of a panel is computed from: NaN for NA; values for comparisons, levels, or places."""
         given = list(indices)
+        if self._has_distances:
+            return self.as_values(given)
         if self.ordinal:
             return self.as_levels(given)
         return _numbers(None if index is None or self.levels[index] is None else index for index in given)
+
+    def alpha(self, ratings: FloatArray, **drawn: Unpack[Drawing]) -> Agreement | Undefined:
+        """Krippendorff's alpha of ratings, (n_instances, n_raters), by the metric that belongs to the scale."""
+        return defined(
+            lambda: krippendorff_alpha(ratings, metric=ALPHA_METRICS[self.kind], categories=self.ratings, **drawn)
+        )
 
 
 def _numbers(values: Iterable[float | None]) -> FloatArray:

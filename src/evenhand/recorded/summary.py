@@ -18,7 +18,6 @@ from evenhand.statistics import (
     accuracy,
     cohen_kappa,
     confusion_matrix,
-    krippendorff_alpha,
     value_errors,
 )
 from evenhand.votes import Verdict
@@ -126,7 +125,7 @@ def panel_alpha(verdicts: Sequence[Verdict], scale: Scale, **drawn: Unpack[Drawi
     ratings = np.full((len(verdicts), width), np.nan)
     for row, verdict in enumerate(verdicts):
         ratings[row, : len(verdict.votes)] = scale.as_ratings(vote.selected_index for vote in verdict.votes)
-    return defined(lambda: krippendorff_alpha(ratings, metric=scale.metric, categories=scale.ratings, **drawn))
+    return scale.alpha(ratings, **drawn)
 
 
 def compare(

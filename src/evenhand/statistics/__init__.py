@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from evenhand.statistics.agreement import cohen_kappa, fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement
+from evenhand.statistics.agreement import (
+    ALPHA_METRICS,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    percent_agreement,
+)
 from evenhand.statistics.brier import BrierScore, brier_score
 from evenhand.statistics.calibration import Calibration, ReliabilityBin, calibration
 from evenhand.statistics.classification import ValueErrors, accuracy, confusion_matrix, value_errors
@@ -47,6 +54,7 @@ from evenhand.statistics.verbosity import VerbositySlope, verbosity_slope
 from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [
+    "ALPHA_METRICS",
     "NOT_ASKED",
     "UNSCORED",
     "Agreement",

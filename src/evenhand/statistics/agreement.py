@@ -16,12 +16,14 @@ reaches below 1, and a rare category that the sample nearly missed is allowed fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.statistics.disagreement import Agreement, Parts, Units, agreement_from
 from evenhand.statistics.intervals import mean_intervals
@@ -29,6 +31,16 @@ from evenhand.statistics.intervals import mean_intervals
 FloatArray = NDArray[np.float64]
 Weighting = Literal["linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
+
+ALPHA_METRICS: Mapping[Scale, Metric] = MappingProxyType(
+    {"binary": "nominal", "nominal": "nominal", "ordinal": "ordinal", "pairwise": "interval"}
+)
+"""Scale of a criterion -> how far apart two selections are for `krippendorff_alpha`, wherever it is reported.
+
+A comparison has a natural distance: its values are equally spaced around the tie (0, ½, 1; graded 0, ¼, ½, ¾, 1), so
+that a win against a loss is twice as far as a win against a tie, whatever the data. Levels of an ordinal criterion are
+ordered and no more: their distance is that of the mid-ranks, which does not depend on the values given to them.
+"""
 
 
 def percent_agreement(ratings: ArrayLike, *, level: float = 0.95) -> Agreement:

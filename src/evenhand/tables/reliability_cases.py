@@ -160,13 +160,6 @@ def reports_on(
             for judge, questions in asked.items()
         ]
         if len(judges) > 1:
-            verdicts = {
-                judge: [categories.of_verdict(question.verdict) for question in questions]
-                for judge, questions in asked.items()
-            }
-            agreements.append(
-                agreement_of_judges(
-                    verdicts, each.criterion.name, categories, level=level, resamples=resamples, seed=seed
-                )
-            )
+            verdicts = {judge: [question.verdict for question in questions] for judge, questions in asked.items()}
+            agreements.append(agreement_of_judges(verdicts, categories, level=level, resamples=resamples, seed=seed))
     return tuple(results), tuple(agreements)
