@@ -67,7 +67,7 @@ def test_aggregate_yes_and_no_from_one_column_of_lists(tmp_path, capsys):
     assert main(["aggregate", str(path), "--votes", "votes", "--gold", "right"]) == 0
     printed = capsys.readouterr().out
     assert "votes: majority of votes_0, votes_1, votes_2" in printed
-    assert "50% [" in printed
+    assert "50 % [" in printed
     assert "References (rows) and verdicts (columns)" in printed
 
 

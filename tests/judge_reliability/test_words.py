@@ -65,7 +65,7 @@ def test_what_is_too_few_to_tell_is_said():
     # Three of three: p = 2 / 8, and no three pairs have a smaller one.
     assert said["preference for a place"] == (
         "too few to tell: first-shown responses win in 100 % [29, 100] of the 3 inconsistent pairs (p = 0.250, exact "
-        "test), and with 3 the test cannot fall below p = 0.25"
+        "test), and with 3 the test cannot fall below p = 0.250"
     )
     assert said["position consistency"].endswith("too few to tell (n = 3)")
     ten = said_of(report([comparison([("A", "B")], place) for place in range(5)] + [comparison([("B", "A")], 9)]))

@@ -10,7 +10,7 @@ def test_few_draws_say_what_they_cannot_exclude(samples, share):
     sentence = spread_caution(samples)
     assert f"{samples} draws" in sentence
     assert share in sentence
-    assert "95 % confidence" in sentence
+    assert "95% confidence" in sentence
 
 
 def test_the_level_may_be_another():

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from evenhand.reports import TextTable, format_interval, format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.numbers import format_interval
+from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.statistics import Interval
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems
@@ -58,7 +59,7 @@ def test_systems_that_differ_are_told_apart_and_circles_counted():
     )
     notes = " ".join(ranking_notes(rank_systems(contests, resamples=20)))
     assert "All systems can be told apart at the 95% level (Holm)." in notes
-    assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0%" in notes
+    assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0 %" in notes
     assert "of 20." in notes
     assert "opponents of unequal strength" not in notes
 
@@ -68,7 +69,7 @@ def test_limits_that_are_open_are_infinite():
     assert format_interval(interval) == "0.25 [-∞, ∞]"
     assert format_interval(interval, signed=True) == "+0.25 [-∞, +∞]"
     assert format_interval(None) == "–"
-    assert format_interval(Interval(-0.001, -0.001, 0.5, 0.95, "cluster_t", 9)) == "0.00 [0.00, 0.50]"
+    assert format_interval(Interval(-0.001, -0.001, 0.5, 0.95, "cluster_t", 9)) == "-0.001 [-0.001, 0.50]"
 
 
 def test_a_system_that_no_test_places_has_no_rank():

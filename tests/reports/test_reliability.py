@@ -18,8 +18,8 @@ def test_judges_stand_side_by_side():
     assert measures.headers == ("measure [95%]", "judge", "stuck | <judge>")
     rows = rows_of(measures)
     # Twenty clusters without, and with nothing but, a change of mind.
-    assert rows["position consistency"][0].startswith("100% [")
-    assert rows["position consistency"][1].startswith("0% [0%")
+    assert rows["position consistency"][0].startswith("100 % [")
+    assert rows["position consistency"][1].startswith("0 % [0,")
     assert rows["preference fairness (− first, + second)"][1].startswith("-1.00 [-1.00")
     assert rows["p of no preference"] == ("–", "< 0.001")
     assert [cell[:6] for cell in rows["Grade Score"]] == ["1.00 [", "0.00 ["]

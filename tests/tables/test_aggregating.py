@@ -97,7 +97,7 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
     for text in (str(table), table.to_markdown(), table._repr_html_()):
         for part in ("clear: median of gpt, llama, qwen", "abstentions", "quadratic-weighted kappa", "unscored"):
             assert part in text
-    assert "Accuracy if every instance without a verdict were wrong or right: 25% to 50%." in str(table)
+    assert "Accuracy if every instance without a verdict were wrong or right: 25 % to 50 %." in str(table)
     assert repr(table).startswith("<VoteTable of 3 judges and 4 instances>")
     assert list(table.to_pandas()["match"]) == [False, True, False, None]
     table.save(tmp_path / "votes.jsonl")

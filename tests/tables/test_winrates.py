@@ -100,7 +100,7 @@ class TestByHand:
         rows[2]["pref_a_b"] = "a"
         table = compare(rows, ["b", "a"], gold_field="pref_{first}_{second}")  # the column stands for either order
         assert table.gold_agreement().estimate == pytest.approx(1 / 3)
-        assert "Agrees with the gold preferences in 33%" in flat(table)
+        assert "Agrees with the gold preferences in 33 %" in flat(table)
         assert compare().gold_agreement() is None
 
     def test_a_graded_scale_weighs_wins(self):
@@ -293,7 +293,7 @@ class TestPosition:
         text = flat(table)
         assert "position decides every contest" in text
         assert "No strength for a, b, c: the data leave its interval open." in text
-        assert "of 9 in which it keeps to one place, that is the first in 100%" in text
+        assert "of 9 in which it keeps to one place, that is the first in 100 %" in text
         assert "(exact p = 0.004)" in text
 
     def test_an_interval_that_says_nothing_is_withheld_with_the_reason(self):

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from evenhand.cli.options import add_verb, check_out, counted
+from evenhand.cli.options import add_verb, check_out
 from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_count
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
@@ -70,5 +71,5 @@ def _run(options: argparse.Namespace) -> int:
     print(table)
     if options.out is not None:
         table.save(options.out)
-        print(f"{counted(len(table.verdicts), 'verdict')} written to {options.out}")
+        print(f"{format_count(len(table.verdicts), 'verdict')} written to {options.out}")
     return 0

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from evenhand.cli.aggregate import add_vote_options, check_vote_options, vote_options
-from evenhand.cli.options import add_verb, counted
+from evenhand.cli.options import add_verb
+from evenhand.numbers import format_count
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
@@ -26,5 +27,5 @@ def _run(options: argparse.Namespace) -> int:
     print(table)
     if options.out is not None:
         table.save(options.out)
-        print(f"{counted(len(table.pairs), 'pair')} written to {options.out}")
+        print(f"{format_count(len(table.pairs), 'pair')} written to {options.out}")
     return 0

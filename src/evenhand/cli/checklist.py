@@ -12,12 +12,12 @@ from evenhand.cli.options import (
     add_verb,
     check_out,
     column_pairs,
-    counted,
     print_estimate,
     run_options,
     system_names,
     text_or_file,
 )
+from evenhand.numbers import format_count
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
     print(table)
     if options.out is not None:
         table.save(options.out)
-        print(f"{counted(len(table.responses), 'checked response')} written to {options.out}")
+        print(f"{format_count(len(table.responses), 'checked response')} written to {options.out}")
     return 0
 
 

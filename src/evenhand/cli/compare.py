@@ -11,11 +11,11 @@ from evenhand.cli.options import (
     add_verb,
     check_out,
     column_pairs,
-    counted,
     print_estimate,
     run_options,
     system_names,
 )
+from evenhand.numbers import format_count
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
@@ -78,5 +78,5 @@ def _run(options: argparse.Namespace) -> int:
     print(table)
     if options.out is not None:
         table.save(options.out)
-        print(f"{counted(len(table.contests), 'contest')} written to {options.out}")
+        print(f"{format_count(len(table.contests), 'contest')} written to {options.out}")
     return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_cost
 
 if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
@@ -176,20 +177,11 @@ def text_or_file(given: str | None) -> str | None:
 
 def print_estimate(estimate: RunEstimate) -> None:
     """What ``--dry-run`` prints."""
-    cost = "unknown (no price for this engine)" if estimate.cost is None else f"${estimate.cost:.4f}"
+    cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
     print(f"votes: {estimate.votes}")
     print(f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted")
     print(f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out")
     print(f"cost: {cost}")
-
-
-def counted(number: int, thing: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "verdict"), counted(2, "verdict")
-    ('1 verdict', '2 verdicts')
-    """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def system_names(words: Sequence[str] | None, known: Collection[str]) -> list[str] | None:

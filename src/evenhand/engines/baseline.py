@@ -44,6 +44,7 @@ from evenhand.engines.phrasing import (
 )
 from evenhand.engines.text_statistics import TextStatistics, text_statistics
 from evenhand.errors import RejectedRequestError
+from evenhand.numbers import format_percent
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion
 
@@ -192,7 +193,7 @@ def _describe(statistics: TextStatistics) -> str:
         f"repetition {statistics.repetition:.2f}",
     ]
     if statistics.script < 1:
-        findings.append(f"{1 - statistics.script:.0%} of the letters are in another script")
+        findings.append(f"{format_percent(1 - statistics.script)} of the letters are in another script")
     if statistics.copied:
         findings.append("it copies the context")
     if statistics.refused:

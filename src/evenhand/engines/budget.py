@@ -6,6 +6,7 @@ import asyncio
 from heapq import heappop, heappush
 
 from evenhand.errors import BudgetExhaustedError, InvalidInputError
+from evenhand.numbers import format_cost
 from evenhand.votes import Completion
 
 
@@ -132,7 +133,8 @@ class Budget:
                 "(0 for a server of your own)"
             )
         return BudgetExhaustedError(
-            f"max_cost={self.max_cost!r} was reached ({self.cost:.6g} spent, {self.in_flight} calls in flight): {again}"
+            f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent, {self.in_flight} calls in "
+            f"flight): {again}"
         )
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Asked, Categories
-from evenhand.judge_reliability.phrases import count
+from evenhand.numbers import format_count
 from evenhand.recorded import Undefined
 from evenhand.statistics import VerbositySlope, verbosity_slope
 
@@ -90,7 +90,11 @@ def _decided_by_length(meetings: Sequence[Meeting]) -> str:
         for meeting in meetings
         if meeting.score in {0.0, 1.0} and meeting.lengths[0] != meeting.lengths[1]
     ]
-    return f"; the longer response wins {sum(decided):,} of {count(len(decided), 'time')}" if decided else ""
+    return (
+        f"; the longer response wins {format_count(sum(decided))} of {format_count(len(decided), 'time')}"
+        if decided
+        else ""
+    )
 
 
 def _votes(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:

@@ -20,6 +20,7 @@ from evenhand.judge_reliability.lengths import verbosity
 from evenhand.judge_reliability.people import agreement_with_people, confidences_of
 from evenhand.judge_reliability.report import CriterionReliability, OptionFlipRate, Replies, UnscoredShare
 from evenhand.judge_reliability.shares import share_of
+from evenhand.numbers import format_count
 from evenhand.recorded import Drawing, Undefined, defined
 from evenhand.scoring import NO_REPLY
 from evenhand.statistics import (
@@ -113,7 +114,7 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
     parse_rate = share_of(
         [read for read, _ in replied], [all_ for _, all_ in replied], [each.instance for each in asked], level
     )
-    listed = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items()))
+    listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(reasons.items()))
     return Replies(
         num_votes=len(votes),
         num_scored=sum(vote.selected_index is not None for vote in votes),

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TypeVar
 
 from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen
-from evenhand.judge_reliability.phrases import count, number_interval, p_value, percent, percent_interval, points
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,
     Confidences,
@@ -22,6 +21,16 @@ from evenhand.judge_reliability.report import (
     Mode,
     OptionFlipRate,
     Replies,
+)
+from evenhand.numbers import (
+    format_cost,
+    format_count,
+    format_interval,
+    format_number,
+    format_percent,
+    format_points,
+    format_share,
+    state_p_value,
 )
 from evenhand.recorded import RaterPair, Undefined
 from evenhand.statistics import Agreement, GradeScore, Interval, PreferenceFairness, RepetitionStability, VerbositySlope
@@ -88,19 +97,19 @@ def finding_on_choices(found: ChoiceReliability) -> Finding:
 def choices_in_words(found: ChoiceReliability) -> str:
     """The Grade Score beside what a random judge reaches, and what an unrelated candidate does."""
     if isinstance(found.grade_score, Undefined) or isinstance(found.chance_corrected, Undefined):
-        return _or_why(found.grade_score, number_interval)
+        return _or_why(found.grade_score, format_interval)
     text = (
-        f"{number_interval(found.grade_score)}, where a random judge reaches {found.chance or 0.0:.2f}; "
+        f"{format_interval(found.grade_score)}, where a random judge reaches {format_number(found.chance or 0.0)}; "
         f"{_beyond_chance(found.chance_corrected)}"
     )
     if isinstance(found.answered, Interval):
-        text += f"; {percent_interval(found.answered)} of the rotations were answered"
+        text += f"; {format_share(found.answered)} of the rotations were answered"
     text += "".join(_place_in_words(each, found.level) for each in found.places)
     if isinstance(found.unrelated_chosen, Interval):
-        text += f"; the unrelated candidate was chosen in {percent_interval(found.unrelated_chosen)} of the answers"
+        text += f"; the unrelated candidate was chosen in {format_share(found.unrelated_chosen)} of the answers"
     if isinstance(found.unrelated_corrected_difference, Interval):
         difference = found.unrelated_corrected_difference
-        text += f" and changes the corrected score by {number_interval(difference, signed=True)}"
+        text += f" and changes the corrected score by {format_interval(difference, signed=True)}"
     return text + _too_few(found.grade_score)
 
 
@@ -111,8 +120,8 @@ def _place_in_words(places: PlacesChosen, level: float) -> str:
     most = max(places.counts)
     return (
         f"; of {places.n_options} places number {places.counts.index(most) + 1} is chosen most, in "
-        f"{percent(most / sum(places.counts))} of {count(sum(places.counts), 'answer')} ({p_value(places.p_value)} if "
-        "all are chosen alike)"
+        f"{format_percent(most / sum(places.counts))} of {format_count(sum(places.counts), 'answer')} "
+        f"({state_p_value(places.p_value)} if all are chosen alike)"
     )
 
 
@@ -124,19 +133,19 @@ def replies_in_words(replies: Replies) -> str:
     """
     if isinstance(replies.parse_rate, Undefined):
         return f"{NO_NUMBER}{replies.parse_rate.reason}"
-    text = f"{percent_interval(replies.parse_rate)} of the replies name an option"
+    text = f"{format_share(replies.parse_rate)} of the replies name an option"
     if replies.unscored:
         listed = ", ".join(
-            f"{each.count:,} {each.reason} ({percent_interval(each.share)})" for each in replies.unscored
+            f"{format_count(each.count)} {each.reason} ({format_share(each.share)})" for each in replies.unscored
         )
         lost = sum(each.count for each in replies.unscored)
-        text += f"; {lost:,} of {count(replies.num_votes, 'vote')} select nothing: {listed}"
+        text += f"; {format_count(lost)} of {format_count(replies.num_votes, 'vote')} select nothing: {listed}"
     else:
-        text += f"; all {count(replies.num_votes, 'vote')} select one"
+        text += f"; all {format_count(replies.num_votes, 'vote')} select one"
     if replies.num_na:
-        text += f"; {count(replies.num_na, 'vote')} say that the criterion does not apply"
+        text += f"; {format_count(replies.num_na, 'vote')} say that the criterion does not apply"
     if replies.num_reasks:
-        text += f"; {count(replies.num_reasks, 're-ask')}"
+        text += f"; {format_count(replies.num_reasks, 're-ask')}"
     return text + _too_few(replies.parse_rate)
 
 
@@ -146,9 +155,9 @@ def consistency_in_words(position: PreferenceFairness, mode: Mode = "compare") -
     if rate is None:
         return NO_NUMBER + "nothing was selected in both orders"
     what = "the same response wins" if mode == "compare" else "the same option is selected"
-    text = f"{what} in both orders in {percent_interval(rate)} of {count(position.n_checked, 'pair')} of votes"
+    text = f"{what} in both orders in {format_share(rate)} of {format_count(position.n_checked, 'pair')} of votes"
     if position.n_lone:
-        text += f"; {count(position.n_lone, 'pair')} more have a selection in one order only"
+        text += f"; {format_count(position.n_lone, 'pair')} more have a selection in one order only"
     return text + _too_few(rate)
 
 
@@ -157,9 +166,9 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
     share, p = position.first_shown_share, position.p_value
     n = position.n_primacy + position.n_recency
     if share is None or p is None:
-        return f"no number: none of {count(position.n_checked, 'pair')} of votes changes with the order"
-    test = f"{p_value(p)}, {_TESTS[position.p_value_method or 'exact']}"
-    inconsistent = f"the {count(n, 'inconsistent pair')}"
+        return f"no number: none of {format_count(position.n_checked, 'pair')} of votes changes with the order"
+    test = f"{state_p_value(p)}, {_TESTS[position.p_value_method or 'exact']}"
+    inconsistent = f"the {format_count(n, 'inconsistent pair')}"
     alpha = 1 - position.level
     includes_a_half = share.low <= 0.5 <= share.high
     if p < alpha:
@@ -175,13 +184,13 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
         )
         shown = share if first else _complement(share)
         aside = "; by the test alone, as the interval does not exclude 50 %" if includes_a_half else ""
-        return f"{gaining} in {percent_interval(shown)} of {inconsistent} ({test}){aside}"
+        return f"{gaining} in {format_share(shown)} of {inconsistent} ({test}){aside}"
     gains = "first-shown responses win" if mode == "compare" else "the selection moves to an option shown earlier"
-    stated = f"{gains} in {percent_interval(share)} of {inconsistent} ({test})"
+    stated = f"{gains} in {format_share(share)} of {inconsistent} ({test})"
     least = 2 / 2**share.n
     if least > alpha:
-        of = f"{n}" if share.n == n else f"pairs from {count(share.n, 'instance')}"
-        return f"too few to tell: {stated}, and with {of} the test cannot fall below p = {least:.2g}"
+        of = f"{n}" if share.n == n else f"pairs from {format_count(share.n, 'instance')}"
+        return f"too few to tell: {stated}, and with {of} the test cannot fall below {state_p_value(least)}"
     if not includes_a_half:
         return f"unclear: {stated}; the interval excludes 50 %, and the test does not{_too_few(share)}"
     return f"no evidence of a preference for a place: {stated}; the data leave open {_range(share)}" + _too_few(share)
@@ -196,15 +205,15 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
     unused = [each.label for each in flips if each.flips.flip_rate is None]
     if rate.estimate == 0:
         rate, least = max(known, key=lambda found: found[0].high)
-        selected = count(least.flips.n_selected, "time")
+        selected = format_count(least.flips.n_selected, "time")
         return (
             f"no option is abandoned in another order; of {least.label!r}, selected {selected}, the data leave open up "
-            f"to {percent(rate.high)}"
+            f"to {format_percent(rate.high)}"
         )
     alone = sum(each.estimate == rate.estimate for each, _ in known) == 1
     text = (
         f"{worst.label!r} is abandoned {'most' if alone else 'as often as any'}: another order selects something else "
-        f"in {percent_interval(rate)} of the {count(worst.flips.n_selected, 'time')} that some order selects it"
+        f"in {format_share(rate)} of the {format_count(worst.flips.n_selected, 'time')} that some order selects it"
     )
     if unused:
         text += f"; never selected where two orders answer: {', '.join(map(repr, unused))}"
@@ -217,18 +226,18 @@ def repetition_in_words(repetition: RepetitionStability, samples: int) -> str:
     if agreement is None:
         return NO_NUMBER + "no prompt has a selection in two draws"
     text = (
-        f"repeated draws agree in {percent_interval(agreement)} of the pairs of draws "
-        f"({count(repetition.n_repeated, 'prompt')} of up to {count(samples, 'draw')})"
+        f"repeated draws agree in {format_share(agreement)} of the pairs of draws "
+        f"({format_count(repetition.n_repeated, 'prompt')} of up to {format_count(samples, 'draw')})"
     )
     if repetition.n_unscored:
-        text += f"; {count(repetition.n_unscored, 'draw')} select nothing"
+        text += f"; {format_count(repetition.n_unscored, 'draw')} select nothing"
     return text + _too_few(agreement)
 
 
 def spread_in_words(spread: Interval) -> str:
     """How far the values of a prompt's draws lie apart."""
     return (
-        f"the values drawn for one prompt have a standard deviation of {number_interval(spread, digits=3)} on average "
+        f"the values drawn for one prompt have a standard deviation of {format_interval(spread, digits=3)} on average "
         "(0 for one answer throughout, 0.5 at most)"
     )
 
@@ -236,10 +245,14 @@ def spread_in_words(spread: Interval) -> str:
 def grade_score_in_words(score: GradeScore) -> str:
     """The Grade Score of two beside what a random judge reaches; a tie chooses neither."""
     chances = {chance.expected for chance in score.chances}
-    chance = f"a random judge reaches {min(chances):.2f}" if len(chances) == 1 else "chance depends on the question"
+    chance = (
+        f"a random judge reaches {format_number(min(chances))}"
+        if len(chances) == 1
+        else "chance depends on the question"
+    )
     return (
-        f"the Grade Score is {number_interval(score.grade_score)}, where {chance}; "
-        f"{_beyond_chance(score.chance_corrected)}; {percent_interval(score.answered)} of the votes chose one"
+        f"the Grade Score is {format_interval(score.grade_score)}, where {chance}; "
+        f"{_beyond_chance(score.chance_corrected)}; {format_share(score.answered)} of the votes chose one"
     ) + _too_few(score.grade_score)
 
 
@@ -248,7 +261,7 @@ def verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") -> str
     chance = verbosity.win_probability_at_double.interval
     if chance is None:
         return f"{NO_NUMBER}{verbosity.reason}"
-    text = percent_interval(chance)
+    text = format_share(chance)
     winning = "winning" if mode == "compare" else "the higher score"
     ties = "" if verbosity.ties == "half" else ", ties aside,"
     effect = f"the chance of {winning}{ties} from 50 % to {text}"
@@ -272,16 +285,15 @@ def people_in_words(people: AgreementWithPeople) -> str:
     accuracy = people.verdict_accuracy
     if isinstance(accuracy, Undefined):
         return f"{NO_NUMBER}{accuracy.reason}"
-    text = (
-        f"the verdict is what people chose in {percent_interval(accuracy)} of {count(people.num_compared, 'question')}"
-    )
+    text = f"the verdict is what people chose in {format_share(accuracy)} of "
+    text += format_count(people.num_compared, "question")
     if isinstance(people.vote_accuracy, Interval):
-        text += f", a single vote in {percent_interval(people.vote_accuracy)}"
+        text += f", a single vote in {format_share(people.vote_accuracy)}"
     text += f"; Cohen's kappa is {_coefficient(people.cohen_kappa)}"
     if people.quadratic_weighted_kappa is not None:
         text += f", quadratic-weighted {_coefficient(people.quadratic_weighted_kappa)}"
     if people.num_compared < people.num_labels:
-        text += f"; {count(people.num_labels - people.num_compared, 'labelled question')} without a verdict"
+        text += f"; {format_count(people.num_labels - people.num_compared, 'labelled question')} without a verdict"
     return text + _too_few(accuracy)
 
 
@@ -289,7 +301,7 @@ def confidences_in_words(confidences: Confidences) -> str:
     """Whether stated probabilities are higher or lower than the share that is right."""
     calibration, brier = confidences.calibration, confidences.brier
     gap, error = calibration.overconfidence, calibration.debiased_error
-    estimate, low, high = (points(value) for value in (gap.estimate, gap.low, gap.high))
+    estimate, low, high = (format_points(value) for value in (gap.estimate, gap.low, gap.high))
     gap_in_points = f"{estimate} points [{low}, {high}]"
     if gap.low > 0:
         text = f"the judge is overconfident: mean confidence less share right is {gap_in_points}"
@@ -298,19 +310,19 @@ def confidences_in_words(confidences: Confidences) -> str:
     else:
         text = f"no evidence of over- or underconfidence: mean confidence less share right is {gap_in_points}"
     return (
-        f"{text} over {count(confidences.num_votes, 'vote')}; expected calibration error "
-        f"{calibration.expected_calibration_error:.2f}, less what noise brings {number_interval(error)} "
-        f"({p_value(calibration.p_value)} if calibrated); Brier score {number_interval(brier.score)}"
+        f"{text} over {format_count(confidences.num_votes, 'vote')}; expected calibration error "
+        f"{format_number(calibration.expected_calibration_error)}, less what noise brings {format_interval(error)} "
+        f"({state_p_value(calibration.p_value)} if calibrated); Brier score {format_interval(brier.score)}"
     )
 
 
 def calls_in_words(replies: Replies) -> str:
     """What was spent."""
-    cost = "at an unknown price" if replies.cost is None else f"for ${replies.cost:,.4f}"
+    cost = "at an unknown price" if replies.cost is None else f"for {format_cost(replies.cost)}"
     tokens = replies.prompt_tokens + replies.completion_tokens
     return (
-        f"{count(replies.calls, 'call')} and {count(replies.cached, 'reply')} from the journal, "
-        f"{count(tokens, 'token')}, {cost}"
+        f"{format_count(replies.calls, 'call')} and {format_count(replies.cached, 'reply')} from the journal, "
+        f"{format_count(tokens, 'token')}, {cost}"
     )
 
 
@@ -318,7 +330,7 @@ def pair_in_words(pair: RaterPair) -> str:
     """How often two judges select the same, and how much of that is beyond chance."""
     if isinstance(pair.accuracy, Undefined):
         return f"{NO_NUMBER}{pair.accuracy.reason}"
-    text = f"the same selection in {percent_interval(pair.accuracy)} of {count(pair.num_compared, 'question')}"
+    text = f"the same selection in {format_share(pair.accuracy)} of {format_count(pair.num_compared, 'question')}"
     text += f"; Cohen's kappa is {_coefficient(pair.cohen_kappa)}"
     if pair.quadratic_weighted_kappa is not None:
         text += f", quadratic-weighted {_coefficient(pair.quadratic_weighted_kappa)}"
@@ -337,12 +349,12 @@ def _or_why(found: Measured | Undefined, in_words: Callable[[Measured], str]) ->
 
 
 def _coefficient(found: Agreement | Undefined) -> str:
-    return f"undefined ({found.reason})" if isinstance(found, Undefined) else number_interval(found.interval)
+    return f"undefined ({found.reason})" if isinstance(found, Undefined) else format_interval(found.interval)
 
 
 def _beyond_chance(corrected: Interval) -> str:
     """The score corrected for chance, and whether that tells the judge from a random one."""
-    text = f"corrected for chance {number_interval(corrected)}"
+    text = f"corrected for chance {format_interval(corrected)}"
     if corrected.low > 0:
         return text
     return text + (
@@ -353,13 +365,13 @@ def _beyond_chance(corrected: Interval) -> str:
 
 
 def _range(interval: Interval) -> str:
-    return f"{percent(interval.low)} to {percent(interval.high)}"
+    return f"{format_percent(interval.low)} to {format_percent(interval.high)}"
 
 
 def _too_few(interval: Interval) -> str:
     if interval.high - interval.low <= WIDE:
         return ""
-    return f"; too few to tell (n = {interval.n:,})"
+    return f"; too few to tell (n = {format_count(interval.n)})"
 
 
 def _complement(share: Interval) -> Interval:

@@ -27,6 +27,7 @@ from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.tasks import Task, checked_weights, sheets_of, tasks_of
+from evenhand.numbers import format_cost
 from evenhand.question import Question
 from evenhand.votes import Usage, Vote
 
@@ -96,7 +97,7 @@ class _Progress:
             self.unscored += vote.unscored_reason is not None
         if self.bar.disable:
             return
-        cost = "" if self.usage.cost is None else f", ${self.usage.cost:.4f}"
+        cost = "" if self.usage.cost is None else f", {format_cost(self.usage.cost)}"
         tokens = self.usage.prompt_tokens + self.usage.completion_tokens
         self.bar.set_postfix_str(
             f"{self.unscored} unscored, {self.usage.calls} calls, {tokens} tokens{cost}", refresh=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.numbers import format_level, format_percent
 from evenhand.statistics import greatest_unseen_share
 
 ENOUGH_DRAWS = 5
@@ -23,7 +24,7 @@ def spread_caution(samples: int, *, level: float = 0.95) -> str | None:
 
     Example:
         >>> print(spread_caution(3))
-        A spread of 0 from 3 draws proves little: 3 equal draws are compatible (95 % confidence) with a probability \
+        A spread of 0 from 3 draws proves little: 3 equal draws are compatible (95% confidence) with a probability \
 of 63 % for other answers. Where a threshold decides, draw at least 5 times.
     """
     share = greatest_unseen_share(samples, level=level)
@@ -31,6 +32,6 @@ of 63 % for other answers. Where a threshold decides, draw at least 5 times.
         return None
     return (
         f"A spread of 0 from {samples} draws proves little: {samples} equal draws are compatible "
-        f"({100 * level:.3g} % confidence) with a probability of {100 * share:.0f} % for other answers. "
+        f"({format_level(level)} confidence) with a probability of {format_percent(share)} for other answers. "
         f"Where a threshold decides, draw at least {ENOUGH_DRAWS} times."
     )

@@ -1,6 +1,6 @@
 """Result tables as text: Markdown, HTML, a terminal. Formats, and computes nothing."""
 
-from evenhand.reports.ranking import format_p_value, format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.reports.ranking import format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.reports.recorded_votes import (
     confusion_table,
     format_measure,
@@ -8,30 +8,15 @@ from evenhand.reports.recorded_votes import (
     vote_summary_table,
 )
 from evenhand.reports.reliability import choices_table, criterion_tables, judges_table
-from evenhand.reports.text_table import (
-    MISSING,
-    TextTable,
-    format_count,
-    format_estimate,
-    format_interval,
-    format_level,
-    format_share,
-)
+from evenhand.reports.text_table import TextTable
 
 __all__ = [
-    "MISSING",
     "TextTable",
     "choices_table",
     "confusion_table",
     "criterion_tables",
-    "format_count",
-    "format_estimate",
-    "format_interval",
-    "format_level",
     "format_measure",
-    "format_p_value",
     "format_rank",
-    "format_share",
     "judges_table",
     "matrix_table",
     "pairs_of_raters_table",

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_level, format_share
+from evenhand.numbers import (
+    MISSING,
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_share,
+)
+from evenhand.reports.text_table import TextTable
 from evenhand.statistics.paired_comparisons import Parameter
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.ranks import Rank
@@ -15,8 +26,8 @@ def matrix_table(ranking: Ranking) -> TextTable:
     rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
     cells = {}
     for (first, second), rate in rates.items():
-        cells[first, second] = MISSING if rate is None else f"{rate.estimate:.2f}"
-        cells[second, first] = MISSING if rate is None else f"{1 - rate.estimate:.2f}"
+        cells[first, second] = format_estimate(rate)
+        cells[second, first] = format_number(None if rate is None else 1 - rate.estimate)
     return TextTable(
         title="Winrate of the row's system against the column's",
         headers=("", *systems),
@@ -65,7 +76,8 @@ def _position_note(position: Parameter) -> str:
     if position.interval.low <= 0 and position.interval.high >= 1:
         return (
             f"Position advantage: the estimate is that between equals the response shown first wins "
-            f"{position.interval.estimate:.0%} of the decided contests, but the data are compatible with any share."
+            f"{format_percent(position.interval.estimate)} of the decided contests, but the data are compatible with "
+            "any share."
         )
     return (
         f"Position advantage: between equals the response shown first wins {share} of the decided contests (Davidson "
@@ -87,8 +99,9 @@ def _cycles_note(ranking: Ranking) -> list[str]:
         return []
     within = ""
     if cycles.prompt_rate is not None:
-        within = f"; within prompts {format_share(cycles.prompt_rate)} of {cycles.prompt_triples:,}"
-    return [f"Preferences in a circle: {cycles.cyclic:,} of {cycles.triples:,} triples of systems{within}."]
+        within = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
+    found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)}"
+    return [f"Preferences in a circle: {found} triples of systems{within}."]
 
 
 def _strength_notes(ranking: Ranking) -> list[str]:
@@ -107,12 +120,3 @@ def format_rank(rank: Rank) -> str:
 def format_adjusted(test: SignFlipTest | None) -> str:
     """The corrected p-value, or a dash where there was no test."""
     return MISSING if test is None else format_p_value(test.adjusted_p_value)
-
-
-def format_p_value(p_value: float) -> str:
-    """A p-value, never as zero.
-
-    >>> format_p_value(0.0421), format_p_value(1e-9)
-    ('0.042', '< 0.001')
-    """
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

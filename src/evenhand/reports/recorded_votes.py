@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from evenhand.numbers import (
+    MISSING,
+    format_count,
+    format_interval,
+    format_level,
+    format_percent,
+    format_range,
+    format_share,
+)
 from evenhand.recorded import Comparison, PanelAgreement, RaterPair, Undefined, VoteSummary
-from evenhand.reports.text_table import MISSING, TextTable, format_count, format_interval, format_level, format_share
+from evenhand.reports.text_table import TextTable
 from evenhand.statistics import Agreement, Interval
 
 
@@ -115,13 +124,14 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
         yield "The options selected have no values, so there is no score."
     elif summary.num_abstentions and scores.score_if_unscored_0 is not None:
         yield (
-            f"Score if every abstention were the lowest or the highest level: {scores.score_if_unscored_0:.3f} to "
-            f"{format_count(scores.score_if_unscored_1, digits=3)}."
+            f"Score if every abstention were the lowest or the highest level: "
+            f"{format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)}."
         )
     if comparison is not None and comparison.num_compared < comparison.num_references:
         yield (
             f"Accuracy if every instance without a verdict were wrong or right: "
-            f"{comparison.accuracy_if_unscored_0:.0%} to {comparison.accuracy_if_unscored_1:.0%}."
+            f"{format_percent(comparison.accuracy_if_unscored_0)} to "
+            f"{format_percent(comparison.accuracy_if_unscored_1)}."
         )
 
 

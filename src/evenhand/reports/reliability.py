@@ -13,19 +13,20 @@ from evenhand.judge_reliability import (
     findings,
     findings_on_judges,
 )
-from evenhand.judge_reliability.phrases import count
-from evenhand.recorded import Undefined
-from evenhand.reports.ranking import format_p_value
-from evenhand.reports.recorded_votes import format_measure, pairs_of_raters_table
-from evenhand.reports.text_table import (
+from evenhand.numbers import (
     MISSING,
-    TextTable,
+    format_cost,
     format_count,
     format_estimate,
     format_interval,
     format_level,
+    format_p_value,
+    format_percent,
     format_share,
 )
+from evenhand.recorded import Undefined
+from evenhand.reports.recorded_votes import format_measure, pairs_of_raters_table
+from evenhand.reports.text_table import TextTable
 from evenhand.statistics import Interval
 
 Cell = Callable[[CriterionReliability], str]
@@ -100,8 +101,8 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
     shown = tuple(row for row in rows if any(cell != MISSING for cell in row[1:]))
     return TextTable(
         title=(
-            f"{act} on {first.criterion!r}: {count(first.num_questions, 'question')} on "
-            f"{count(first.num_instances, 'instance')}, {count(first.num_samples, 'draw')} of each prompt"
+            f"{act} on {first.criterion!r}: {format_count(first.num_questions, 'question')} on "
+            f"{format_count(first.num_instances, 'instance')}, {format_count(first.num_samples, 'draw')} of each prompt"
         ),
         headers=(f"measure [{format_level(first.level)}]", *(result.judge_id for result in results)),
         rows=shown,
@@ -119,7 +120,7 @@ def _notes(result: CriterionReliability, *, named: bool) -> list[str]:
         notes.append(f"{prefix}Not measured: {'; '.join(unmeasured)}.")
     if result.num_missing:
         put = "was" if result.num_missing == 1 else "were"
-        notes.append(f"{prefix}{count(result.num_missing, 'question')} {put} not put for want of a response.")
+        notes.append(f"{prefix}{format_count(result.num_missing, 'question')} {put} not put for want of a response.")
     if not isinstance(result.people, Undefined) and result.num_questions > result.num_instances:
         notes.append(
             f"{prefix}The intervals of kappa and alpha take the {format_count(result.num_questions)} questions as "
@@ -163,17 +164,17 @@ def _consistency(result: CriterionReliability) -> Interval | None:
 
 def _published_consistency(result: CriterionReliability) -> str:
     found = None if isinstance(result.position, Undefined) else result.position.published_position_consistency
-    return MISSING if found is None else f"{found:.0%}"
+    return format_percent(found)
 
 
 def _published_stability(result: CriterionReliability) -> str:
     found = None if isinstance(result.repetition, Undefined) else result.repetition.published_stability
-    return MISSING if found is None else f"{found:.0%}"
+    return format_percent(found)
 
 
 def _position_p(result: CriterionReliability) -> str:
     p_value = None if isinstance(result.position, Undefined) else result.position.p_value
-    return MISSING if p_value is None else format_p_value(p_value)
+    return format_p_value(p_value)
 
 
 def _checked(result: CriterionReliability) -> str:
@@ -243,7 +244,7 @@ def _brier(result: CriterionReliability) -> str:
 
 
 def _unscored(result: CriterionReliability) -> str:
-    listed = ", ".join(f"{each.count:,} {each.reason}" for each in result.replies.unscored)
+    listed = ", ".join(f"{format_count(each.count)} {each.reason}" for each in result.replies.unscored)
     return f"{format_count(result.replies.num_votes)} ({listed or 'all scored'})"
 
 
@@ -256,7 +257,7 @@ def _tokens(result: CriterionReliability) -> str:
 
 
 def _cost(result: CriterionReliability) -> str:
-    return MISSING if result.replies.cost is None else f"${result.replies.cost:,.4f}"
+    return format_cost(result.replies.cost)
 
 
 _MEASURES: dict[str, Cell] = {

@@ -12,9 +12,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evenhand.statistics import Interval
-
-MISSING = "–"
 UNBOUND_WIDTH = 120
 _TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 
@@ -76,53 +73,3 @@ def _pipe_row(cells: Iterable[str]) -> str:
 def _as_text(text: str) -> str:
     """Markdown that shows what would be an HTML tag, such as a name in angle brackets, instead of obeying it."""
     return _TAG_OPENS.sub("&lt;", text)
-
-
-def format_interval(interval: Interval | None, *, digits: int = 2, signed: bool = False) -> str:
-    """An estimate with its interval, or a dash where there is none; a limit that the data leave open is infinite.
-
-    Args:
-        interval: What to format.
-        digits: After the point.
-        signed: Write a plus before what is not negative.
-    """
-    if interval is None:
-        return MISSING
-    form = f"{'+' if signed else ''}z.{digits}f"
-    estimate, low, high = (
-        f"{number:{form}}".replace("inf", "∞") for number in (interval.estimate, interval.low, interval.high)
-    )
-    return f"{estimate} [{low}, {high}]"
-
-
-def format_share(interval: Interval | None) -> str:
-    """A share as a percentage with its interval, or a dash where there is none."""
-    if interval is None:
-        return MISSING
-    return f"{interval.estimate:.0%} [{interval.low:.0%}, {interval.high:.0%}]"
-
-
-def format_estimate(interval: Interval | None, *, share: bool = False) -> str:
-    """An estimate without its interval, or a dash where there is none.
-
-    Args:
-        interval: What to format.
-        share: Write it as a percentage.
-    """
-    if interval is None:
-        return MISSING
-    return f"{interval.estimate:.0%}" if share else f"{interval.estimate:.2f}"
-
-
-def format_level(level: float) -> str:
-    """The level of an interval, as precise as it was given.
-
-    >>> format_level(0.95), format_level(0.999)
-    ('95%', '99.9%')
-    """
-    return f"{100 * level:g}%"
-
-
-def format_count(value: float | None, *, digits: int = 0) -> str:
-    """A number with thousands separators, or a dash where there is none."""
-    return MISSING if value is None else f"{value:,.{digits}f}"

@@ -13,6 +13,7 @@ import evenhand
 from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_count
 from evenhand.recorded import (
     NOT_ASKED,
     Drawing,
@@ -90,7 +91,7 @@ class AgreementTable(PrintedTables):
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         return pairs_of_raters_table(
-            f"Agreement on {instances:,} instance{'' if instances == 1 else 's'}",
+            f"Agreement on {format_count(instances, 'instance')}",
             self.pairs,
             self.panels,
             notes,

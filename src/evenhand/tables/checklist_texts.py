@@ -8,7 +8,8 @@ from typing import Any
 
 from evenhand.checklists import ChecklistReport, ItemReport
 from evenhand.criteria import Checklist
-from evenhand.reports import TextTable, format_count, format_estimate, format_interval, format_level, format_share
+from evenhand.numbers import format_count, format_estimate, format_interval, format_level, format_range, format_share
+from evenhand.reports import TextTable
 from evenhand.statistics import Interval
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 
@@ -197,8 +198,7 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
     if unanswered:
         listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
         bounds = "; ".join(
-            f"{system}: {format_count(report.score_if_unscored_0, digits=3)} to "
-            f"{format_count(report.score_if_unscored_1, digits=3)}"
+            f"{system}: {format_range(report.score_if_unscored_0, report.score_if_unscored_1, digits=3)}"
             for system, report in reports.items()
             if report.unanswered
         )

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.criteria import Criterion
 from evenhand.judging.grading import Grading, UnrelatedEffect, grade, unrelated_effect
-from evenhand.reports import (
-    TextTable,
+from evenhand.numbers import (
     format_count,
     format_estimate,
     format_interval,
     format_level,
     format_p_value,
+    format_percent,
+    format_range,
     format_share,
 )
-from evenhand.reports.text_table import MISSING
+from evenhand.reports import TextTable
 from evenhand.statistics import Uniformity
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 from evenhand.tables.printed import PrintedTables
@@ -269,8 +270,7 @@ class GradeTable(PrintedTables):
         gradings = list(self.gradings.values())
         chances = [grading.chance for grading in gradings if grading.chance is not None]
         if chances:
-            low, high = f"{min(chances):.2f}", f"{max(chances):.2f}"
-            reached = low if low == high else f"{low} to {high}"
+            reached = format_range(min(chances), max(chances))
             yield f"A judge that chooses at random would reach a Grade Score of {reached}; corrected for chance, 0."
         if any(grading.num_missing_response for grading in gradings):
             missing = max(grading.num_missing_response for grading in gradings)
@@ -315,9 +315,9 @@ def _bars(histogram: Uniformity | None, width: int) -> tuple[str, ...]:
     if histogram is None:
         return ("",) * width
     total = sum(histogram.counts)
-    shares = [f"{count / total:.0%}" for count in histogram.counts]
+    shares = [format_percent(count / total) for count in histogram.counts]
     return (*shares, *("",) * (width - len(shares)))
 
 
 def _p_value(histogram: Uniformity | None) -> str:
-    return MISSING if histogram is None else format_p_value(histogram.shift_p_value)
+    return format_p_value(None if histogram is None else histogram.shift_p_value)

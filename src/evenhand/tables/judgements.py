@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
 from evenhand.panel import PanelReport, report_of_run
-from evenhand.reports import TextTable, format_count, format_interval, format_level, format_share
+from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
@@ -379,8 +380,8 @@ class JudgementTable(PrintedTables):
         unscored = sum(summary.num_unscored for summary in self.summaries.values())
         if unscored:
             bounds = "; ".join(
-                f"{system}, {criterion}: {format_count(summary.score_if_unscored_0, digits=3)} to "
-                f"{format_count(summary.score_if_unscored_1, digits=3)}"
+                f"{system}, {criterion}: "
+                f"{format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
                 for (system, criterion), summary in self.summaries.items()
                 if summary.num_unscored
             )

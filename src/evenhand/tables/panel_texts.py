@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.numbers import MISSING, format_count, format_interval, format_level, format_range, format_share
 from evenhand.panel import PanelReport
-from evenhand.reports import MISSING, TextTable, format_count, format_interval, format_level, format_share
+from evenhand.reports import TextTable
 
 MOST_BY_JUDGE = 4
 """Cells up to which the judges are listed one by one."""
@@ -63,8 +64,7 @@ def _together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextT
 def _range(kappas: Sequence[float]) -> str:
     if not kappas:
         return MISSING
-    low, high = f"{min(kappas):.2f}", f"{max(kappas):.2f}"
-    return low if low == high else f"{low} to {high}"
+    return format_range(min(kappas), max(kappas))
 
 
 def _by_judge(reports: Cells) -> TextTable:

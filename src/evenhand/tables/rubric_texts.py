@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evenhand.criteria import Rubric
-from evenhand.reports import TextTable, format_count, format_interval, format_level, format_share
+from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
+from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricSummary
 
 
@@ -46,8 +47,7 @@ def _notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
     if not lacking:
         return ()
     bounds = "; ".join(
-        f"{system}: {format_count(summary.score_if_unscored_0, digits=3)} to "
-        f"{format_count(summary.score_if_unscored_1, digits=3)}"
+        f"{system}: {format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
         for system, summary in lacking.items()
     )
     return (f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",)

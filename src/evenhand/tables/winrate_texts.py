@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.judge_reliability.phrases import count
-from evenhand.reports import (
-    TextTable,
-    format_count,
-    format_interval,
-    format_level,
-    format_p_value,
-    format_rank,
-    format_share,
-    matrix_table,
-    pairs_table,
-    ranking_notes,
-)
+from evenhand.numbers import format_count, format_interval, format_level, format_p_value, format_range, format_share
+from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 
 if TYPE_CHECKING:
@@ -68,7 +57,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     return TextTable(
         title=(
             f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-            f"{count(table.parameters['n'], 'prompt')}, {count(len(table.contests), 'contest')}"
+            f"{format_count(table.parameters['n'], 'prompt')}, {format_count(len(table.contests), 'contest')}"
         ),
         headers=(
             "system",
@@ -142,8 +131,7 @@ def _unscored_notes(table: WinrateTable) -> list[str]:
         return []
     reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
     bounds = "; ".join(
-        f"{one.system} {format_count(one.winrate_if_unscored_0, digits=2)} to "
-        f"{format_count(one.winrate_if_unscored_1, digits=2)}"
+        f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
         for one in table.summary.systems
         if one.unscored
     )

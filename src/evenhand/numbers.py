@@ -1,0 +1,224 @@
+"""The one writer of numbers: every table, sentence and summary writes its numbers by these functions.
+
+What is written is never more certain than the number: a share that is not 0, ½ or 1 is not written as 0 %, 50 % or
+100 %, a number that is not 0 or 1 not as 0.00 or 1.00; there is no -0.00; what is missing is a dash, with its reason
+where there is room for it; a limit that the data leave open is ∞.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+MISSING = "–"
+"""What stands where there is no number."""
+
+_NOISE = 1e-12
+"""Closer to 0 or 1 than this is floating-point noise: the mean of equal numbers may be a last digit off."""
+
+_PERCENT_PLACES = 2
+_PLACES = 4
+
+
+class HasLimits(Protocol):
+    """An estimate with its limits, such as `evenhand.statistics.Interval`."""
+
+    @property
+    def estimate(self) -> float:
+        """The number."""
+
+    @property
+    def low(self) -> float:
+        """The lower limit; ``-inf`` when the data say nothing about it."""
+
+    @property
+    def high(self) -> float:
+        """The upper limit; ``inf`` when the data say nothing about it."""
+
+
+def format_number(value: float | None, *, digits: int = 2, signed: bool = False) -> str:
+    """A number with thousands separators; a dash where there is none.
+
+    A number that would be written as 0 or 1 and is neither gets up to four digits, and beyond them a sign: the sign of
+    a limit, or whether a share is whole, is what a reader looks for.
+
+    Args:
+        value: What to write. NaN is missing.
+        digits: After the point.
+        signed: Write a plus before what is positive.
+
+    >>> format_number(0.456), format_number(-0.0), format_number(0.9975), format_number(1 - 1e-7), format_number(-1e-6)
+    ('0.46', '0.00', '0.998', '>0.9999', '>-0.0001')
+    >>> format_number(12345.6, digits=1), format_number(float("-inf")), format_number(None)
+    ('12,345.6', '-∞', '–')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    sign = "+" if signed else ""
+    if math.isinf(value):
+        return f"{value:{sign}f}".replace("inf", "∞")
+    landmark = next((mark for mark in (0.0, 1.0, -1.0) if abs(value - mark) < _NOISE), None)
+    if landmark is not None:
+        return f"{landmark:{sign if landmark else ''}z.{digits}f}"
+    for places in range(digits, max(digits, _PLACES) + 1):
+        text = f"{value:{sign}z,.{places}f}"
+        if float(text.replace(",", "")) not in {0.0, 1.0, -1.0}:
+            return text
+    return _beyond(value, 1.0, max(digits, _PLACES), sign)
+
+
+def format_percent(share: float | None) -> str:
+    """A share as a percentage; 0 %, 50 % or 100 % only if the share is that: next to these a rounding would mislead.
+
+    >>> format_percent(0.612), format_percent(797 / 800), format_percent(1.0), format_percent(0.502)
+    ('61 %', '99.6 %', '100 %', '50.2 %')
+    >>> format_percent(1 - 1e-6), format_percent(1e-6), format_percent(float("nan")), format_percent(-0.001)
+    ('>99.99 %', '<0.01 %', '–', '-0.1 %')
+    """
+    digits = _percentage(share)
+    return digits if digits == MISSING else f"{digits} %"
+
+
+def format_points(difference: float | None) -> str:
+    """A difference of shares in percentage points, 0 only if the difference is.
+
+    >>> format_points(0.112), format_points(-0.004), format_points(0.0)
+    ('11', '-0.4', '0')
+    """
+    return _percentage(difference)
+
+
+def format_interval(interval: HasLimits | None, *, digits: int = 2, signed: bool = False) -> str:
+    """An estimate with its limits, or a dash where there is none.
+
+    >>> from evenhand.statistics import Interval
+    >>> format_interval(Interval(0.456, -0.004, float("inf"), 0.95, "cluster_t", 3))
+    '0.46 [-0.004, ∞]'
+    >>> format_interval(None)
+    '–'
+    """
+    if interval is None or math.isnan(interval.estimate):
+        return MISSING
+    estimate, low, high = (
+        format_number(number, digits=digits, signed=signed)
+        for number in (interval.estimate, interval.low, interval.high)
+    )
+    return f"{estimate} [{low}, {high}]"
+
+
+def format_share(interval: HasLimits | None) -> str:
+    """A share as a percentage with its limits, or a dash where there is none.
+
+    >>> from evenhand.statistics import Interval
+    >>> format_share(Interval(0.97, 0.951, 0.9999, 0.95, "exact", 100))
+    '97 % [95, 99.99]'
+    """
+    if interval is None or math.isnan(interval.estimate):
+        return MISSING
+    return f"{format_percent(interval.estimate)} [{_percentage(interval.low)}, {_percentage(interval.high)}]"
+
+
+def format_estimate(interval: HasLimits | None, *, share: bool = False) -> str:
+    """An estimate without its limits, or a dash where there is none.
+
+    Args:
+        interval: What to write.
+        share: Write it as a percentage.
+    """
+    value = None if interval is None else interval.estimate
+    return format_percent(value) if share else format_number(value)
+
+
+def format_range(low: float | None, high: float | None, *, digits: int = 2) -> str:
+    """The least and the greatest of some numbers; one number where both read the same.
+
+    >>> format_range(0.667, 0.986, digits=3), format_range(0.5, 0.5), format_range(None, None)
+    ('0.667 to 0.986', '0.50', '–')
+    """
+    least, most = format_number(low, digits=digits), format_number(high, digits=digits)
+    return least if least == most else f"{least} to {most}"
+
+
+def format_level(level: float) -> str:
+    """The level of an interval, as precise as it was given; without a space, so that no column head breaks there.
+
+    >>> format_level(0.95), format_level(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:g}%"
+
+
+def format_p_value(p_value: float | None) -> str:
+    """A p-value, never as 0, and as 1 only if it is that.
+
+    >>> format_p_value(0.0421), format_p_value(1e-9), format_p_value(0.9997), format_p_value(1.0)
+    ('0.042', '< 0.001', '> 0.999', '1.000')
+    """
+    if p_value is None or math.isnan(p_value):
+        return MISSING
+    if p_value < 0.001:
+        return "< 0.001"
+    return "> 0.999" if 0.9995 <= p_value < 1 - _NOISE else f"{p_value:.3f}"
+
+
+def state_p_value(p_value: float) -> str:
+    """A p-value as it stands in a sentence.
+
+    >>> state_p_value(0.0421), state_p_value(1e-9)
+    ('p = 0.042', 'p < 0.001')
+    """
+    text = format_p_value(p_value)
+    return f"p {text}" if text[0] in "<>" else f"p = {text}"
+
+
+def format_count(count: float | None, noun: str = "") -> str:
+    """A whole number, or the mean of some, with its noun where one is given; a dash where there is none.
+
+    >>> format_count(1200), format_count(1, "pair"), format_count(1200, "reply"), format_count(None)
+    ('1,200', '1 pair', '1,200 replies', '–')
+    """
+    if count is None or math.isnan(count):
+        return MISSING
+    number = f"{count:,.0f}"
+    if not noun or number == "1":
+        return f"{number} {noun}".rstrip()
+    return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def format_cost(cost: float | None) -> str:
+    """US dollars, never $0.0000 for what cost something; a dash where the price is not known.
+
+    >>> format_cost(1234.5), format_cost(0.0), format_cost(1e-6), format_cost(None)
+    ('$1,234.5000', '$0.0000', '<$0.0001', '–')
+    """
+    if cost is None or math.isnan(cost):
+        return MISSING
+    return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"
+
+
+def _percentage(share: float | None) -> str:
+    """The percentage without its sign: whole, unless that would be 0, 50 or 100 for what is not."""
+    if share is None or math.isnan(share):
+        return MISSING
+    if math.isinf(share):
+        return f"{share:f}".replace("inf", "∞")
+    marks = (0.0, 0.5, 1.0, -0.5, -1.0)
+    mark = next((mark for mark in marks if abs(share - mark) < _NOISE), None)
+    if mark is not None:
+        return f"{100 * mark:.0f}"
+    for places in range(_PERCENT_PLACES + 1):
+        text = f"{100 * share:z.{places}f}"
+        if float(text) / 100 not in marks:
+            return text
+    return _beyond(100 * share, 100.0, _PERCENT_PLACES, "")
+
+
+def _beyond(value: float, one: float, places: int, sign: str) -> str:
+    """What lies within rounding of 0, one or -one (or a half), written as the side on which it lies."""
+    step = 10.0**-places
+    nearest = next((mark for mark in (0.0, one, -one) if abs(value - mark) < step), None)
+    if nearest is None:  # next to a half: a half it is, to so many places
+        return f"{value:{sign}z.{places}f}"
+    above = value > nearest
+    limit = nearest + step if above else nearest - step
+    return f"{'<' if above else '>'}{limit:{sign}z.{places}f}"
