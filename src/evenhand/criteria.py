@@ -1,12 +1,13 @@
 """What is judged: options, criteria, rubrics and checklists, as frozen values.
 
-A label is compared without regard to case and to white space around or inside it, here and everywhere else
-in evenhand: ``"Very  good"`` and ``"very good"`` are one label.
+A label is compared without regard to case, to white space around or inside it and to the form of Unicode that it is
+written in, here and everywhere else in evenhand: ``"Very  good"`` and ``"very good"`` are one label.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import count
@@ -24,12 +25,17 @@ NA_LABELS = ("N/A", "Not applicable", "Does not apply")
 
 
 def fold_label(label: str) -> str:
-    r"""A label as it is compared: lower case, single spaces.
+    r"""A label as it is compared: case folded, single spaces, one form for canonically equal texts.
+
+    This is canonical caseless matching (The Unicode Standard, section 3.13, D145), with the result composed.
 
     >>> fold_label("  Very\n Good ")
     'very good'
+    >>> fold_label("Cafe\u0301") == fold_label("CAF\u00c9")
+    True
     """
-    return " ".join(label.casefold().split())
+    folded = unicodedata.normalize("NFD", label).casefold()
+    return " ".join(unicodedata.normalize("NFC", folded).split())
 
 
 class FrozenModel(BaseModel):

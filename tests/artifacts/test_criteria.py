@@ -225,7 +225,7 @@ def test_a_pairwise_criterion_becomes_unitxts_kind_without_options():
     ],
 )
 def test_direct_assessment_needs_options(reference):
-    with pytest.raises(ArtifactError, match="fits a comparison; direct assessment "):
+    with pytest.raises(ArtifactError, match=r"fits a comparison; direct assessment "):
         load_criterion(reference)
 
 

@@ -70,12 +70,12 @@ def test_every_entry_aggregates_as_aggregate_does(scale, rule):
     entry = fetch_artifact(f"metrics.evenhand.votes.{scale}.{rule}")[0]
     assert (entry.scale, entry.rule) == (scale, rule)
     weights = [3.0, 1.0, 1.0] if "weighted" in rule else None
-    metric = VoteAggregation(scale=scale, rule=rule, criteria=criterion, judge_weights=weights)
+    metric = VoteAggregation(scale=scale, rule=rule, criteria=criterion, judge_weights=weights, as_index=True)
     votes = [[0, 1, 1], [1, None, 0], [None, None, None], [0, 0, 0]]
     if rule == "unanimous" and scale == "nominal":
         assert criterion.na_index is not None  # so that disagreement needs no other rule
     instances, together = scores(metric, votes)
-    expected = [aggregate(row, criterion, rule, weights) for row in votes]
+    expected = [aggregate(row, criterion, rule, weights, as_index=True) for row in votes]
     name = criterion.name
     assert [row.get(f"{name}_selected_option") for row in instances] == [verdict.selected_label for verdict in expected]
     values = [math.nan if verdict.aggregated_value is None else verdict.aggregated_value for verdict in expected]
@@ -96,7 +96,7 @@ def test_against_the_truth_beside_other_libraries():
     truth = generator.integers(5, size=80)
     votes = np.clip(truth[:, None] + generator.integers(-1, 3, size=(80, 3)), 0, 3)  # the option 4 is never voted
     instances, together = scores(
-        VoteAggregation(scale="ordinal", rule="median", criteria=LEVELS),
+        VoteAggregation(scale="ordinal", rule="median", criteria=LEVELS, as_index=True),
         [[int(vote) for vote in row] for row in votes],
         [[int(right)] for right in truth],
     )

@@ -26,7 +26,7 @@ def panels(criterion, *, abstentions=True):
 def chosen(votes, criterion, rule, weights=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AggregationWarning)
-        verdict = evenhand.aggregate(votes, criterion, rule, weights)
+        verdict = evenhand.aggregate(votes, criterion, rule, weights, as_index=True)
     return verdict.selected_index, verdict.aggregated_value, verdict.na, verdict.unscored_reason
 
 

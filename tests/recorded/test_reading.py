@@ -1,6 +1,7 @@
 """What may stand for a vote, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evenhand.errors import InvalidInputError
@@ -17,19 +18,26 @@ def read(criterion, vote):
     [
         (LEVELS, "Good", 1),
         (LEVELS, "  gOOd ", 1),
-        (LEVELS, 4, 4),
-        (LEVELS, 4.0, 4),  # a pandas column with a gap holds floats
-        (LEVELS, np.int64(2), 2),
-        (LEVELS, "3", 3),  # a CSV file holds texts
+        (LEVELS, 1, 0),  # the value of Excellent, not the place of Good
+        (LEVELS, np.int64(0), 4),
+        (LEVELS, np.float32(0.25), 3),
+        (LEVELS, "0.75", 1),  # a CSV file holds texts
+        (LEVELS, "1.0", 0),
         (GRADES, "5", 4),
         (GRADES, 5, 4),  # the labels are numbers: the grade 5, not the place 5
         (GRADES, 1, 0),
+        (GRADES, "1", 0),
+        (GRADES, 4.0, 3),  # a pandas column with a gap holds floats
+        (GRADES, 0.25, 1),  # no label, so that it can only be a value
         (GRADES, "5.0", 4),
         (SAFE, True, 0),  # met is the option of the higher value, wherever it is listed
         (SAFE, False, 1),
         (SAFE, "True", 0),
+        (SAFE, np.bool_(False), 1),
         (SAFE, "n/a", 2),
-        (SAFE, 0, 0),
+        (SAFE, "NA", 2),
+        (SAFE, 1, 0),
+        (SAFE, 0, 1),
         (YES_OR_NO, "yes", 1),
         (YES_OR_NO, "No", 0),
         (YES_OR_NO, True, 1),
@@ -39,6 +47,8 @@ def read(criterion, vote):
         (KINDS, None, None),
         (LEVELS, None, None),
         (LEVELS, float("nan"), None),
+        (LEVELS, pd.NA, None),
+        (LEVELS, pd.NaT, None),
         (LEVELS, np.float64("nan"), None),
         (LEVELS, "", None),
         (LEVELS, " ", None),
@@ -55,14 +65,15 @@ def test_a_vote_is_read(criterion, vote, index):
     ("criterion", "vote"),
     [
         (LEVELS, "Goood"),
-        (LEVELS, 5),
+        (LEVELS, 2),  # as a place it would be Fair
         (LEVELS, -1),
         (LEVELS, 1.5),
         (LEVELS, True),
         (LEVELS, "yes"),
         (LEVELS, float("inf")),
         (LEVELS, ["Good"]),
-        (GRADES, 0),  # as a place it would be the grade 1
+        (GRADES, 6),
+        (KINDS, 1),  # no values that a number could be
         (GRADES, "six"),
         (SAFE, "yes"),
         (KINDS, True),
@@ -77,10 +88,21 @@ def test_the_message_names_instance_judge_vote_and_what_is_accepted():
     with pytest.raises(InvalidInputError) as refused:
         VoteReader.of(LEVELS).votes({"ann": "Good", "bob": "Goood"}, "instance 7")
     message = str(refused.value)
-    for part in ("instance 7", "'bob'", "'Goood'", "'clear'", "Did you mean 'Good'?", "'Excellent'", "0 … 4", "None"):
+    for part in (
+        "instance 7",
+        "'bob'",
+        "'Goood'",
+        "'clear'",
+        "Did you mean 'Good'?",
+        "'Excellent'",
+        "0.75 = Good",
+        "None",
+    ):
         assert part in message
-    with pytest.raises(InvalidInputError, match="a number is a label, not an index"):
-        read(GRADES, 0)
+    with pytest.raises(InvalidInputError, match="a number is a label here; as_index=True reads numbers as places"):
+        read(GRADES, 6)
+    with pytest.raises(InvalidInputError, match="a number is the value of an option, and these have none; as_index"):
+        read(KINDS, 1)
 
 
 def test_an_option_of_na_and_an_abstention_are_not_the_same():
@@ -122,8 +144,8 @@ def test_a_criterion_must_be_one():
 
 
 def test_weights_belong_to_judges():
-    votes = VoteReader.of(LEVELS).votes([0, 1], "instance 0")
-    named = VoteReader.of(LEVELS).votes({"ann": 0, "bob": None}, "instance 0")
+    votes = VoteReader.of(LEVELS).votes(["Good", "Bad"], "instance 0")
+    named = VoteReader.of(LEVELS).votes({"ann": "Good", "bob": None}, "instance 0")
     assert judge_weights(None, votes, "instance 0") is None
     assert judge_weights([2, 1], votes, "instance 0") == {"judge_0": 2, "judge_1": 1}
     assert judge_weights({"bob": 2, "ann": 1, "eve": 5}, named, "instance 0") == {"ann": 1, "bob": 2}

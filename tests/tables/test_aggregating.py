@@ -71,8 +71,8 @@ def test_yes_or_no_without_criteria():
     table = aggregate_votes(rows, ["a", "b", "c"])
     assert [verdict.selected_label for verdict in table.verdicts] == ["Yes", "No"]
     assert table.parameters["rule"] == "majority"
-    assert "places of options: 0 = No, 1 = Yes" in str(table)
-    assert "places of options" not in str(aggregate_votes([{"a": "yes", "b": "no"}], ["a", "b"]))
+    assert "values of options: 0 = No, 1 = Yes" in str(table)
+    assert "values of options" not in str(aggregate_votes([{"a": "yes", "b": "no"}], ["a", "b"]))
 
 
 def test_what_cannot_be_aggregated_is_refused():
@@ -123,7 +123,7 @@ def test_a_saved_table_comes_back_whole(tmp_path):
         aggregate_votes(ROWS, JUDGES, LEVELS, "median", gold="human", resamples=50, seed=3),
         aggregate_votes(ROWS, JUDGES, LEVELS, "weighted_mean", [2, 1, 1], level=0.9),
         aggregate_votes([{"a": True, "b": None}, {"a": False, "b": True}], ["a", "b"]),
-        aggregate_votes(numbered, JUDGES, LEVELS, gold="human", resamples=50),
+        aggregate_votes(numbered, JUDGES, LEVELS, gold="human", as_index=True, resamples=50),
     ):
         table.save(path)
         loaded = VoteTable.load(path)

@@ -81,7 +81,7 @@ def test_every_number_beside_other_libraries():
     rows = [
         {"gold": int(truth[row]), **{name: int(votes[row]) for name, votes in columns.items()}} for row in range(60)
     ]
-    table = agreement(rows, ["a", "b", "c"], "gold", LEVELS)
+    table = agreement(rows, ["a", "b", "c"], "gold", LEVELS, as_index=True)
     assert [(pair.first, pair.second) for pair in table.pairs] == [
         ("gold", "a"),
         ("gold", "b"),

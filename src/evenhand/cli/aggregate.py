@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from evenhand.cli.options import add_verb, check_out
+from evenhand.cli.options import add_as_index, add_verb, check_out
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_count
 
@@ -31,6 +31,7 @@ def add_vote_options(verb: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="the columns with the votes, one a judge; or one column with a list, or judge -> vote, in each cell",
     )
+    add_as_index(verb)
     verb.add_argument("--split", help="which split of a saved Hugging Face data set")
     verb.add_argument("--out", type=Path, metavar="FILE", help="write the result there as JSONL")
     verb.add_argument("--level", type=float, default=0.95, help="of the intervals (default: 0.95)")
@@ -45,6 +46,7 @@ def vote_options(options: argparse.Namespace) -> dict[str, Any]:
         "votes": options.votes,
         "criteria": options.criteria,
         "gold": options.gold,
+        "as_index": options.as_index,
         "level": options.level,
         "resamples": options.resamples,
         "seed": options.seed,

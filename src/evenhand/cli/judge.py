@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.cli.options import (
+    add_as_index,
     add_data_options,
     add_run_options,
     add_verb,
@@ -30,6 +31,7 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
     judged.add_argument("--rubric", metavar="ID", help="the catalog id or JSON or YAML file of a rubric")
     verb.add_argument("--response", required=True, nargs="+", metavar="COLUMN", help="response columns, one a system")
     verb.add_argument("--gold", nargs="+", metavar="CRITERION=COLUMN", help="columns with labels that people gave")
+    add_as_index(verb)
     _add_assessing_options(verb)
     _add_rubric_options(verb)
     add_run_options(verb)
@@ -99,6 +101,7 @@ def _assessing_options(options: argparse.Namespace) -> dict[str, Any]:
         "examples": options.examples,
         "num_examples": options.num_examples,
         "label_fields": column_pairs(options.label, "--label", bare=False),
+        "as_index": options.as_index,
         "shuffle_options": options.shuffle_options,
         "auto_na_option": options.auto_na_option,
         "calls": options.calls,

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from evenhand.cli.options import (
+    add_as_index,
     add_data_options,
     add_run_options,
     add_verb,
@@ -34,6 +35,7 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
         metavar="CRITERION=COLUMN",
         help="what people said: a label, or the preferred system or 'tie'; with one criterion the column alone",
     )
+    add_as_index(verb)
     group = verb.add_argument_group("what to ask")
     group.add_argument("--allow-ties", action="store_true", help="offer a tie in comparisons")
     group.add_argument("--scale", default="choice", help="of comparisons: choice (default) or graded (five levels)")
@@ -66,6 +68,7 @@ def _run(options: argparse.Namespace) -> int:
         "context_fields": column_pairs(options.context, "--context", bare=True),
         "reference_field": options.reference,
         **_gold(options),
+        "as_index": options.as_index,
         "allow_ties": options.allow_ties,
         "scale": options.scale,
         "confidences": options.confidences,

@@ -35,6 +35,15 @@ def add_data_options(
     verb.add_argument("--dry-run", action="store_true", help="print calls, tokens and cost without a call")
 
 
+def add_as_index(verb: argparse.ArgumentParser) -> None:
+    """How numbers among labels are read."""
+    verb.add_argument(
+        "--as-index",
+        action="store_true",
+        help="labels that are numbers are places of options, 0 for the first (default: values of options)",
+    )
+
+
 def check_out(options: argparse.Namespace) -> None:
     """Check before the first call that the result can be written, and over nothing that the user gave.
 

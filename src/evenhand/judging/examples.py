@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evenhand.criteria import Criterion, fold_label
+from evenhand.cells import LabelReader
+from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.instances import context_of, field_of, text_of, texts_of
 from evenhand.question import Example, Question
@@ -90,12 +91,14 @@ class ExampleFields:
         responses: The fields with responses.
         context: Name shown -> field; None for the criterion's own context fields.
         reference: The field with a known good answer.
+        as_index: Labels that are numbers are places of options.
     """
 
     label: str
     responses: tuple[str, ...] = ("response",)
     context: Mapping[str, str] | None = None
     reference: str | None = None
+    as_index: bool = False
 
 
 def check_number_of_examples(number: object, *, examples: object) -> None:
@@ -149,9 +152,10 @@ def example_pool(
         InvalidInputError: If a label is no option, a field is missing, or no case is left.
     """
     cases: dict[_Case, set[int]] = {}
-    for row, given in enumerate(rows):
-        for response_field in fields.responses:
-            case = _case(row, given, response_field, criterion, fields)
+    for response_field in fields.responses:
+        labels = _labels(rows, response_field, criterion, fields)
+        for row, given in enumerate(rows):
+            case = _case(row, given, response_field, criterion, fields, label=labels[row])
             if case is not None:
                 cases.setdefault(case, set()).add(row)
     if not cases:
@@ -160,11 +164,11 @@ def example_pool(
             f"{' or '.join(map(repr, fields.responses))} and a label in {fields.label!r}"
         )
     found = tuple(_example(*case) for case in cases)
-    labels = len({case.label for case in found})
+    different = len({case.label for case in found})
     return ExamplePool(
         cases=found,
         rows=tuple(frozenset(holding) for holding in cases.values()),
-        number=labels if number is None else number,
+        number=different if number is None else number,
         seed=seed,
     )
 
@@ -177,18 +181,34 @@ def _example(response: str, label: str, context: tuple[tuple[str, str], ...]) ->
 
 
 def _case(
-    row: int, given: Mapping[str, Any], response_field: str, criterion: Criterion, fields: ExampleFields
+    row: int,
+    given: Mapping[str, Any],
+    response_field: str,
+    criterion: Criterion,
+    fields: ExampleFields,
+    *,
+    label: str | None,
 ) -> _Case | None:
     try:
         response = field_of(given, response_field, row, "the response of an example")
-        label = _label_cell(row, given, fields.label.replace("{system}", response_field), criterion)
-        if is_missing(response) or is_missing(label):
+        if is_missing(response) or label is None:
             return None
         reference = None if fields.reference is None else given.get(fields.reference)
         context = context_of(given, fields.context, criterion, row, texts_of(reference))
     except InvalidInputError as error:
         raise InvalidInputError(f"row {row} of the examples cannot be shown: {error}") from error
-    return text_of(response), _label(text_of(label), criterion, row), tuple(context.items())
+    return text_of(response), label, tuple(context.items())
+
+
+def _labels(
+    rows: Sequence[Mapping[str, Any]], response_field: str, criterion: Criterion, fields: ExampleFields
+) -> list[str | None]:
+    """The option's own label, a row; None where there is none."""
+    field = fields.label.replace("{system}", response_field)
+    cells = [_label_cell(row, given, field, criterion) for row, given in enumerate(rows)]
+    reader = LabelReader.of(criterion, as_index=fields.as_index)
+    read = reader.read(cells, lambda row: f"row {row} of the examples has the label")
+    return [None if place is None else criterion.labels[place] for place in read]
 
 
 def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Criterion) -> Any:  # noqa: ANN401 - data may be anything
@@ -201,17 +221,6 @@ def _label_cell(row: int, given: Mapping[str, Any], field: str, criterion: Crite
             f"{list(given)!r}. Say which one has it: label_fields={{{criterion.name!r}: column}}, in the shell --label "
             f"{option}; every criterion that is judged needs its own labels"
         ) from error
-
-
-def _label(label: str, criterion: Criterion, row: int) -> str:
-    """The option's own label."""
-    for option in criterion.options:
-        if fold_label(option.label) == fold_label(label):
-            return option.label
-    raise InvalidInputError(
-        f"row {row} of the examples has the label {label!r}, which is no option of {criterion.name!r}. "
-        + did_you_mean(label, criterion.labels)
-    )
 
 
 def _identity(response: str, context: Mapping[str, str]) -> str:

@@ -28,11 +28,13 @@ class AssessingJudge(JudgeMetric):
         num_examples: How many cases each question is shown; one of each label in the rows when None.
         label_fields: Criterion name -> the field of ``examples`` with the label; a criterion that is not named has its
             labels in the field of its own name.
+        as_index: Labels of ``examples`` that are numbers are places of options, 0 for the first, not values.
     """
 
     examples: Maybe[List[Dict[str, Any]]] = None
     num_examples: Maybe[int] = None
     label_fields: Maybe[Dict[str, str]] = None
+    as_index: bool = False
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
@@ -84,5 +86,6 @@ class AssessingJudge(JudgeMetric):
             label=(self.label_fields or {}).get(criterion.name, criterion.name),
             responses=(response,),
             context=self.given_context_fields(),
+            as_index=self.as_index,
         )
         return example_pool(self.examples, criterion, fields, number=self.num_examples, seed=self.seed)

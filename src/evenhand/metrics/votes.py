@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Union, cast
 
 from evenhand.aggregation import RULES, aggregate, check_rule, check_weights
 from evenhand.artifacts import load_criterion
+from evenhand.cells import is_abstention, is_written_nothing
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.metrics.metric import EvenhandMetric
@@ -16,14 +17,13 @@ from evenhand.recorded import (
     Comparison,
     Undefined,
     VoteReader,
-    is_abstention,
-    is_written_nothing,
     judge_weights,
+    named_votes,
     summarize_votes,
 )
 from evenhand.statistics import Agreement, Interval
 from evenhand.unitxt_bases import EmptyPrediction, EvaluationInput, Maybe
-from evenhand.votes import Verdict
+from evenhand.votes import Verdict, Vote
 
 SCALES = ("binary", "ordinal", "nominal")
 
@@ -49,14 +49,16 @@ class VoteAggregation(EvenhandMetric):
     """Reduces recorded votes to a verdict an instance, and the verdicts to scores. It makes no calls.
 
     A prediction is the votes on one instance: a list with one a judge, or a dict judge -> vote; each vote is a label,
-    an index, or None for an abstention, which is missing and no level. References are ground-truth labels or indices,
-    where there are any. ``prediction_field`` and ``reference_field`` read them from the task data instead.
+    the value of an option, True or False, or None for an abstention, which is missing and no level. References are
+    ground-truth labels or values, where there are any (:mod:`evenhand.cells` says how both are read).
+    ``prediction_field`` and ``reference_field`` read them from the task data instead.
 
     Attributes:
         scale: ``binary``, ``ordinal`` or ``nominal``; the criterion's must be the same.
         rule: The panel rule; the scale's default when None.
         criteria: What was voted on: an artifact, its catalog id, or a frozen criterion. Binary votes are yes (or True,
             or 1) and no (False, 0) without it.
+        as_index: Votes and references that are numbers are places of options, 0 for the first.
         judge_weights: For the weighted rules: a list with one weight a judge, or a dict judge -> weight.
         resamples: Draws for the intervals of alpha and kappa.
         seed: Of the draws.
@@ -66,6 +68,7 @@ class VoteAggregation(EvenhandMetric):
 
     scale: str = "binary"
     rule: Maybe[str] = None
+    as_index: bool = False
     judge_weights: Maybe[Union[List[float], Dict[str, float]]] = None
     resamples: int = 1000
     seed: int = 0
@@ -111,17 +114,19 @@ class VoteAggregation(EvenhandMetric):
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
         """Aggregate the votes on all instances."""
-        criterion = self.criterion()
-        reader = VoteReader.of(criterion)
+        inputs, criterion = list(evaluation_inputs_stream), self.criterion()
+        reader = VoteReader.of(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
+        votes = _votes([prediction for prediction, _, _ in inputs], reader)
+        right = _right([references or () for _, references, _ in inputs], reader)
         return [
             AggregatedVotes(
                 score_name=name,
                 criterion=criterion,
-                verdict=self._verdict(prediction, reader, f"instance {row}"),
-                reference=_reference(references, reader, f"instance {row}"),
+                verdict=self._verdict(cast, criterion, f"instance {row}"),
+                reference=reference,
             )
-            for row, (prediction, references, _) in enumerate(evaluation_inputs_stream)
+            for row, (cast, reference) in enumerate(zip(votes, right, strict=True))
         ]
 
     def reduce_one(self, intermidate: AggregatedVotes) -> Dict[str, Any]:  # unitxt spells its parameter so
@@ -167,19 +172,10 @@ class VoteAggregation(EvenhandMetric):
             scores |= self._comparison_scores(main, summary.comparison)
         return {**scores, "score_name": main}
 
-    def _verdict(self, prediction: Any, reader: VoteReader, where: str) -> Verdict:
-        if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):
-            raise InvalidInputError(
-                f"{where} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
-                "data field that holds them: prediction_field=…"
-            )
-        if is_abstention(prediction) or is_written_nothing(prediction):
-            return NO_VERDICT
-        votes = reader.votes(prediction, where)
+    def _verdict(self, votes: Sequence[Vote], criterion: Criterion, where: str) -> Verdict:
         if not votes:
             return NO_VERDICT
-        weights = judge_weights(self.judge_weights, votes, where)
-        return aggregate(votes, reader.criterion, self.rule, weights=weights)
+        return aggregate(votes, criterion, self.rule, weights=judge_weights(self.judge_weights, votes, where))
 
     def _comparison_scores(self, main: str, comparison: Comparison) -> Dict[str, Any]:
         """What is known from the references."""
@@ -208,17 +204,52 @@ class VoteAggregation(EvenhandMetric):
         )
 
 
-def _reference(references: Sequence[Any], reader: VoteReader, where: str) -> Union[int, None]:
+def _votes(predictions: Sequence[Any], reader: VoteReader) -> List[List[Vote]]:
+    """The votes on each instance; the numbers of a judge are read together.
+
+    Raises:
+        InvalidInputError: If there are no votes, or one cannot be read.
+    """
+    named = [_named(prediction, f"instance {row}") for row, prediction in enumerate(predictions)]
+    read: List[Dict[str, Vote]] = [{} for _ in named]
+    for judge in dict.fromkeys(judge for votes in named for judge in votes):
+        rows = [row for row, votes in enumerate(named) if judge in votes]
+        cells = [named[row][judge] for row in rows]
+
+        def who(place: int, judge: str = judge, rows: Sequence[int] = rows) -> str:
+            return f"instance {rows[place]}: the judge {judge!r} voted"
+
+        for row, index in zip(rows, reader.read(cells, who), strict=True):
+            read[row][judge] = reader.vote(judge, index)
+    return [[found[judge] for judge in votes] for found, votes in zip(read, named, strict=True)]
+
+
+def _named(prediction: Any, where: str) -> Dict[str, object]:
+    if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):
+        raise InvalidInputError(
+            f"{where} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
+            "data field that holds them: prediction_field=…"
+        )
+    return {} if is_abstention(prediction) or is_written_nothing(prediction) else named_votes(prediction, where)
+
+
+def _right(references: Sequence[Sequence[Any]], reader: VoteReader) -> List[Union[int, None]]:
     """The option that is right, where one is given.
 
     Raises:
         InvalidInputError: If references contradict each other, or one is no option.
     """
-    given = [reference for reference in references or () if not is_abstention(reference)]
-    found = {reader.index_of(reference, f"{where}: the reference is") for reference in given} - {None}
-    if len(found) > 1:
-        raise InvalidInputError(
-            f"{where} has the references {given!r}, which name different options; give the one that is right "
-            "(evenhand.agreement compares judges with several people)"
-        )
-    return found.pop() if found else None
+    held = [(row, reference) for row, given in enumerate(references) for reference in given]
+    read = reader.read(
+        [reference for _, reference in held], lambda place: f"instance {held[place][0]}: the reference is"
+    )
+    found: List[set[int]] = [set() for _ in references]
+    for (row, _), index in zip(held, read, strict=True):
+        found[row] |= set() if index is None else {index}
+    for row, places in enumerate(found):
+        if len(places) > 1:
+            raise InvalidInputError(
+                f"instance {row} has the references {list(references[row])!r}, which name different options; give the "
+                "one that is right (evenhand.agreement compares judges with several people)"
+            )
+    return [next(iter(places), None) for places in found]

@@ -3,18 +3,16 @@
 Read :func:`aggregate` first; :mod:`evenhand.recorded.reading` says what may stand for a vote.
 """
 
+from evenhand.cells import NOT_ASKED
 from evenhand.recorded.aggregating import aggregate
 from evenhand.recorded.agreeing import PanelAgreement, Rater, RaterPair, all_pairs, panels
 from evenhand.recorded.columns import Column, categories_of, columns_of, read_column
 from evenhand.recorded.levels import Drawing, Scale, Undefined, defined
 from evenhand.recorded.reading import (
-    NOT_ASKED,
     YES_OR_NO,
     RecordedVote,
     RecordedVotes,
     VoteReader,
-    is_abstention,
-    is_written_nothing,
     judge_weights,
     named_votes,
 )
@@ -48,8 +46,6 @@ __all__ = [
     "categories_of",
     "columns_of",
     "defined",
-    "is_abstention",
-    "is_written_nothing",
     "judge_weights",
     "named_votes",
     "panels",

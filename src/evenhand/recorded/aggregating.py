@@ -19,17 +19,20 @@ def aggregate(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
     on_position_bias: str | None = None,
+    as_index: bool = False,
 ) -> Verdict:
     """Collapse all votes on one question to one verdict: :func:`evenhand.aggregation.aggregate`, for plain votes too.
 
     Args:
         votes: Votes that judges of evenhand cast; or recorded ones, a list with one a judge or a mapping judge -> vote,
-            each a label, an index, or None for an abstention (:mod:`evenhand.recorded.reading` says how they are read).
+            each a label, the value of an option, True or False, or None for an abstention (:mod:`evenhand.cells` says
+            how they are read).
         criterion: Whose options were voted on.
         rule: The panel rule; None for the scale's default.
         weights: Judge -> weight, or for recorded votes in a list one weight a vote; None for equal weights (and for the
             votes of evenhand's judges, their own).
         on_position_bias: What to do when the orders of one judge disagree, which recorded votes have not.
+        as_index: Recorded votes that are numbers are places of options, 0 for the first.
 
     Raises:
         InvalidInputError: If there are no votes, a vote or a weight cannot be used, or votes are of both kinds.
@@ -40,7 +43,7 @@ def aggregate(
     >>> criterion = Criterion(name="clear", description="", options=levels)
     >>> aggregate(["Good", "Bad", None, "Good"], criterion, "median").selected_label
     'Good'
-    >>> aggregate({"ann": 2, "bob": 0}, criterion, "weighted_mean", {"ann": 3, "bob": 1}).aggregated_value
+    >>> aggregate({"ann": 1, "bob": 0}, criterion, "weighted_mean", {"ann": 3, "bob": 1}).aggregated_value
     0.75
     """
     if _are_cast(votes):
@@ -49,7 +52,7 @@ def aggregate(
         return aggregate_votes(
             cast("Sequence[Vote]", votes), criterion, rule, weights=weights, on_position_bias=on_position_bias
         )
-    read = VoteReader.of(criterion).votes(votes, "the votes")
+    read = VoteReader.of(criterion, as_index=as_index).votes(votes, "the votes")
     by_judge = judge_weights(weights, read, "the votes")
     return aggregate_votes(read, criterion, rule, weights=by_judge, on_position_bias=on_position_bias)
 

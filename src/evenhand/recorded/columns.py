@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
+from evenhand.cells import NOT_ASKED, is_abstention, is_written_nothing, number_of, plain_cell
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.recorded.reading import NOT_ASKED, VoteReader, is_abstention, named_votes
+from evenhand.recorded.reading import VoteReader, named_votes
 
 Row = Mapping[str, Any]
 
@@ -47,7 +49,7 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
         if not any(name in row for row in rows):
             known = list(dict.fromkeys(key for row in rows for key in row))
             raise InvalidInputError(f"{what} names the column {name!r}, which no row has. {did_you_mean(name, known)}")
-    columns = [Column(name, tuple(_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
+    columns = [Column(name, tuple(plain_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
     if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
         return _spread(columns[0])
     return tuple(columns)
@@ -57,14 +59,12 @@ def categories_of(columns: Sequence[Column]) -> Criterion:
     """The nominal criterion whose options are the labels that occur, for votes without a criterion.
 
     Raises:
-        InvalidInputError: If fewer than two labels occur.
+        InvalidInputError: If fewer than two labels occur, or one column writes its labels as another cannot: numbers
+            beside words, or truth values beside either, with none in common.
     """
-    labels: dict[str, str] = {}
-    for column in columns:
-        for cell in column.cells:
-            if cell is not NOT_ASKED and not is_abstention(cell):
-                label = _label(cell)
-                labels.setdefault(fold_label(label), label)
+    occurring = [_occurring(column) for column in columns]
+    _check_comparable(columns, occurring)
+    labels = {folded: label for found in reversed(occurring) for folded, label in found.items()}
     if len(labels) < 2:
         raise InvalidInputError(
             f"without criteria the options are the labels that occur, and only {list(labels.values())!r} did; give "
@@ -85,20 +85,42 @@ def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | No
     Raises:
         InvalidInputError: If a vote cannot be read.
     """
-    return tuple(
-        reader.index_of(cell, f"instance {row}: the {kind} {column.name!r} voted")
-        for row, cell in enumerate(column.cells)
-    )
+    return reader.read(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
+
+
+def _occurring(column: Column) -> dict[str, str]:
+    """Folded label -> label, of those that occur in a column."""
+    labels: dict[str, str] = {}
+    for cell in column.cells:
+        if cell is not NOT_ASKED and not is_abstention(cell) and not is_written_nothing(cell):
+            label = _label(cell)
+            labels.setdefault(fold_label(label), label)
+    return labels
+
+
+def _check_comparable(columns: Sequence[Column], occurring: Sequence[Mapping[str, str]]) -> None:
+    for first, second in combinations(range(len(columns)), 2):
+        mine, theirs = occurring[first], occurring[second]
+        if not mine.keys() & theirs.keys() and not _kinds(mine) & _kinds(theirs) and mine and theirs:
+            raise InvalidInputError(
+                f"{columns[first].name!r} holds {list(mine.values())!r} and {columns[second].name!r} "
+                f"{list(theirs.values())!r}, which have no label in common: without criteria nothing says which of "
+                "them mean the same; give criteria with these labels and their values, such as "
+                "evenhand.criteria.yes_no_criterion('votes', 'Is it so?')"
+            )
+
+
+def _kinds(labels: Iterable[str]) -> set[str]:
+    return {
+        "truth" if folded in {"true", "false"} else "word" if number_of(folded) is None else "number"
+        for folded in labels
+    }
 
 
 def _label(cell: object) -> str:
     """A cell as a label; 2.0 is 2, since a column of whole numbers with a gap holds floats."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
-
-
-def _cell(value: object) -> object:
-    """A cell; numpy's scalars and arrays as Python's."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    number = number_of(cell)
+    return str(cell).strip() if number is None or not number.is_integer() else str(int(number))
 
 
 def _holds_several(cell: object) -> bool:

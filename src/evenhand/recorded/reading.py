@@ -1,30 +1,25 @@
 """A recorded vote as a person or a file gives it, to the option of the criterion that it stands for.
 
-A vote is a label, an index, or nothing. Labels are compared without regard to case and spaces. Where the criterion's
-own labels are numbers, a number is a label and never an index, so that a grade of 1 to 5 is not read as the place of
-another one. On a binary criterion a boolean says whether it is met. ``None``, NaN and an empty text are an abstention:
-missing, and neither the lowest nor the highest level. So are the texts ``None``, ``nan`` and ``null``, unless they are
-labels: unitxt writes a missing reference or prediction of a recipe so. Who is not named at all (a list that is shorter
-than others, a mapping without the judge, a row without the column) was not asked: that is no vote, and no abstention.
+A vote is a label, a number, a truth value, or nothing: :mod:`evenhand.cells` says which option each of them is, for
+votes, gold labels and the labels of examples alike. Nothing is an abstention. Who is not named at all (a list that is
+shorter than others, a mapping without the judge, a row without the column) was not asked: that is no vote, and no
+abstention.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import math
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import SupportsIndex, TypeAlias
 
-from evenhand.aggregation import worst_option
-from evenhand.criteria import Criterion, Option, fold_label
-from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import Vote, is_missing
+from evenhand.cells import NOT_ASKED, LabelReader
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import InvalidInputError
+from evenhand.votes import Vote
 
 RecordedVote: TypeAlias = str | bool | float | SupportsIndex | None
-"""A label, an index, whether a binary criterion is met, or None for an abstention."""
+"""A label, the value of an option, whether it is so, or None for an abstention."""
 
 RecordedVotes: TypeAlias = Sequence[RecordedVote] | Mapping[str, RecordedVote]
 """The votes of one instance: one a judge in a fixed order, or judge -> vote."""
@@ -35,93 +30,11 @@ YES_OR_NO = Criterion(
     options=(Option(label="No", value=0.0), Option(label="Yes", value=1.0)),
     scale="binary",
 )
-"""What binary votes are about when nothing else is said; here the index of an answer is its truth value."""
-
-NOT_ASKED = object()
-"""The cell of who was not asked about an instance: a row without the column, a list that is shorter than others, a
-mapping that does not name the judge. It is no vote and no abstention, and counts nowhere."""
-
-_TRUTH = {"true": True, "false": False}
-_WRITTEN_NOTHING = frozenset({"none", "nan", "null"})
+"""What binary votes are about when nothing else is said."""
 
 
-def is_abstention(vote: object) -> bool:
-    """Whether nothing was recorded: None, NaN, or a text without content.
-
-    >>> [is_abstention(vote) for vote in (None, float("nan"), " ", 0, False, "no")]
-    [True, True, True, False, False, False]
-    """
-    if isinstance(vote, str):
-        return not vote.strip()
-    return is_missing(vote)
-
-
-def is_written_nothing(vote: object) -> bool:
-    """Whether it is the text that Python or JSON makes of nothing.
-
-    >>> [is_written_nothing(vote) for vote in ("None", "NaN", "null", None, "no")]
-    [True, True, True, False, False]
-    """
-    return isinstance(vote, str) and fold_label(vote) in _WRITTEN_NOTHING
-
-
-@dataclass(frozen=True, slots=True)
-class VoteReader:
-    """Reads the votes on one criterion.
-
-    Attributes:
-        criterion: Whose options are voted on.
-        met: For a binary criterion the index of the option that says that it is met.
-        numerals: Whether one of the labels is a number, so that numbers are labels.
-    """
-
-    criterion: Criterion
-    met: int | None
-    numerals: bool
-    _places: Mapping[str, int]
-
-    @classmethod
-    def of(cls, criterion: Criterion) -> VoteReader:
-        """The reader of a criterion's votes.
-
-        Raises:
-            InvalidInputError: If it is something else.
-        """
-        if not isinstance(criterion, Criterion):
-            raise InvalidInputError(
-                f"the criterion is {criterion!r}; give a Criterion, such as "
-                "evenhand.load('criteria.evenhand.direct.relevance')"
-            )
-        scored = [index for index, option in enumerate(criterion.options) if not option.na]
-        met = None
-        if criterion.scale == "binary":
-            unmet = worst_option(criterion.model_copy(update={"weight": 1.0}), scored)
-            met = next(index for index in scored if index != unmet)
-        return cls(
-            criterion=criterion,
-            met=met,
-            numerals=any(_number(label) is not None for label in criterion.labels),
-            _places={fold_label(label): index for index, label in enumerate(criterion.labels)},
-        )
-
-    def index_of(self, vote: object, who: str) -> int | None:
-        """The option that a vote stands for; None for an abstention.
-
-        Args:
-            vote: As it was recorded.
-            who: The beginning of a message about it: whose vote it is, and a verb.
-
-        Raises:
-            InvalidInputError: If the vote is no label, no index and no abstention.
-        """
-        if vote is NOT_ASKED or is_abstention(vote):
-            return None
-        found = self._of_truth(vote) if isinstance(vote, bool) else self._of_text(vote)
-        if found is None:
-            found = self._of_number(vote)
-        if found is None and not is_written_nothing(vote):
-            raise InvalidInputError(self._refusal(vote, who))
-        return found
+class VoteReader(LabelReader):
+    """Reads the votes on one criterion."""
 
     def votes(self, recorded: object, where: str) -> tuple[Vote, ...]:
         """The votes of one instance.
@@ -133,15 +46,14 @@ class VoteReader:
         Raises:
             InvalidInputError: If it is something else, or a vote cannot be read.
         """
-        return tuple(
-            self._vote(judge, vote, where)
-            for judge, vote in named_votes(recorded, where).items()
-            if vote is not NOT_ASKED
-        )
+        named = {judge: vote for judge, vote in named_votes(recorded, where).items() if vote is not NOT_ASKED}
+        judges = list(named)
+        read = self.read(list(named.values()), lambda place: f"{where}: the judge {judges[place]!r} voted")
+        return tuple(self.vote(judge, index) for judge, index in zip(judges, read, strict=True))
 
-    def _vote(self, judge: str, recorded: object, where: str) -> Vote:
+    def vote(self, judge: str, index: int | None) -> Vote:
+        """The vote of a judge for an option; an abstention where there is none."""
         order = tuple(range(len(self.criterion.options)))
-        index = self.index_of(recorded, f"{where}: the judge {judge!r} voted")
         if index is None:
             return Vote(judge_id=judge, order=order, unscored_reason="abstained")
         option = self.criterion.options[index]
@@ -152,38 +64,6 @@ class VoteReader:
             selected_label=option.label,
             value=option.value,
             na=option.na,
-        )
-
-    def _of_truth(self, vote: bool) -> int | None:
-        """The option that says that a binary criterion is met, or the one that says that it is not."""
-        if self.met is None:
-            return None
-        unmet = next(i for i, option in enumerate(self.criterion.options) if not option.na and i != self.met)
-        return self.met if vote else unmet
-
-    def _of_text(self, vote: object) -> int | None:
-        folded = fold_label(str(vote))
-        if folded in self._places:
-            return self._places[folded]
-        if self.numerals and (number := _number(folded)) is not None:
-            return next((i for label, i in self._places.items() if _number(label) == number), None)
-        return self._of_truth(_TRUTH[folded]) if folded in _TRUTH else None
-
-    def _of_number(self, vote: object) -> int | None:
-        """The option at an index, unless numbers are labels here."""
-        if self.numerals or isinstance(vote, bool):
-            return None
-        number = _number(vote)
-        whole = None if number is None or number != int(number) else int(number)
-        return whole if whole is not None and 0 <= whole < len(self.criterion.options) else None
-
-    def _refusal(self, vote: object, who: str) -> str:
-        last = len(self.criterion.options) - 1
-        index = "(they are numbers, so a number is a label, not an index)" if self.numerals else f"an index 0 … {last}"
-        return (
-            f"{who} {vote!r}, which is no option of {self.criterion.name!r}. "
-            f"{did_you_mean(vote, self.criterion.labels)[:-1]}{' ' if self.numerals else ', '}{index}, or None for an "
-            "abstention"
         )
 
 
@@ -269,14 +149,3 @@ def _literal(text: str) -> object:
 class _WithoutNan(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Constant(None) if node.id == "nan" else node
-
-
-def _number(value: object) -> float | None:
-    """The number that a value is or that a text shows; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, str | float | SupportsIndex):
-        return None
-    try:
-        number = float(value if isinstance(value, str | float) else operator.index(value))
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None

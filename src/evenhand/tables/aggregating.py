@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import evenhand
 from evenhand.aggregation import aggregate, check_rule
 from evenhand.artifacts import load_criterion
+from evenhand.cells import NOT_ASKED
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.recorded import (
@@ -23,13 +24,12 @@ from evenhand.recorded import (
     read_column,
     summarize_votes,
 )
-from evenhand.recorded.reading import NOT_ASKED, is_abstention
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import load_table, plain_fields, save_table
-from evenhand.votes import Verdict
+from evenhand.votes import Verdict, Vote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,6 +163,7 @@ def aggregate_votes(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
     gold: str | None = None,
+    as_index: bool = False,
     split: str | None = None,
     level: float = 0.95,
     resamples: int = 1000,
@@ -173,12 +174,14 @@ def aggregate_votes(
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
         votes: The columns with the votes, one a judge; or one column whose cells are lists or mappings. A vote is a
-            label, an index, or None where there is none (:mod:`evenhand.recorded.reading`).
+            label, the value of an option, True or False, or None where there is none (:mod:`evenhand.cells` says how
+            they are read).
         criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.
         weights: One weight a judge, in the order of the columns, or judge -> weight; for the weighted rules.
         gold: The column with the label that is right.
+        as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
@@ -195,10 +198,16 @@ def aggregate_votes(
     references = columns_of(rows, gold, "gold") if gold is not None else ()
     if len(references) > 1:
         raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
-    reader = VoteReader.of(criterion)
+    reader = VoteReader.of(criterion, as_index=as_index)
     right = read_column(references[0], reader, "reference") if references else None
     named = _named_weights(weights, judges)
-    verdicts = tuple(_verdict(judges, row, reader, rule, named) for row in range(len(rows)))
+    cast = [[reader.vote(judge.name, index) for index in read_column(judge, reader, "judge")] for judge in judges]
+    asked = [
+        [votes[row] for judge, votes in zip(judges, cast, strict=True) if judge.cells[row] is not NOT_ASKED]
+        for row in range(len(rows))
+    ]
+    verdicts = tuple(_verdict(votes, row, criterion, rule, named) for row, votes in enumerate(asked))
+    note = reader.note([column.cells for column in (*judges, *references)])
     return VoteTable(
         verdicts=verdicts,
         references=tuple(None if place is None else criterion.labels[place] for place in right)
@@ -212,13 +221,14 @@ def aggregate_votes(
             "votes": [column.name for column in judges],
             "gold": gold,
             "criteria_given": criteria is not None,
+            "as_index": as_index,
             "rule": rule,
             "weights": named,
             "level": level,
             "resamples": resamples,
             "seed": seed,
         },
-        notes=_notes([*judges, *references], reader),
+        notes=() if note is None else (note,),
     )
 
 
@@ -239,23 +249,8 @@ def _named_weights(
 
 
 def _verdict(
-    judges: Sequence[Column], row: int, reader: VoteReader, rule: str, weights: Mapping[str, float] | None
+    votes: Sequence[Vote], row: int, criterion: Criterion, rule: str, weights: Mapping[str, float] | None
 ) -> Verdict:
-    where = f"instance {row}"
-    votes = reader.votes({column.name: column.cells[row] for column in judges}, where)
     if not votes:
         return NO_VERDICT
-    return aggregate(votes, reader.criterion, rule, weights=judge_weights(weights, votes, where))
-
-
-def _notes(columns: Sequence[Column], reader: VoteReader) -> tuple[str, ...]:
-    """How numbers were read, where the options have names of their own."""
-    cells = [cell for column in columns for cell in column.cells if cell is not NOT_ASKED and not is_abstention(cell)]
-    by_index = not reader.numerals and any(
-        (isinstance(cell, int | float) and not isinstance(cell, bool)) or (isinstance(cell, str) and cell.isdigit())
-        for cell in cells
-    )
-    if not by_index:
-        return ()
-    places = ", ".join(f"{place} = {label}" for place, label in enumerate(reader.criterion.labels))
-    return (f"Votes given as numbers were read as places of options: {places}.",)
+    return aggregate(votes, criterion, rule, weights=judge_weights(weights, votes, f"instance {row}"))

@@ -88,6 +88,8 @@ class AgreementTable(PrintedTables):
         instances = self.parameters["n"]
         silent = [self._silence(name, count) for name, count in self.missing.items() if count]
         notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
+        if (numbers := self.parameters.get("numbers_read_as")) is not None:
+            notes.append(numbers)
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         return pairs_of_raters_table(
@@ -156,6 +158,7 @@ def agreement(
     gold: str | Sequence[str] | None = None,
     criteria: object = None,
     *,
+    as_index: bool = False,
     split: str | None = None,
     level: float = 0.95,
     resamples: int = 1000,
@@ -166,10 +169,12 @@ def agreement(
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
         votes: The columns with the judges' votes, one a judge; or one column whose cells are lists or mappings. A vote
-            is a label, an index, or None where there is none (:mod:`evenhand.recorded.reading`).
+            is a label, the value of an option, True or False, or None where there is none (:mod:`evenhand.cells` says
+            how they are read).
         gold: The column with the labels that a person gave; several are several people.
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
@@ -187,8 +192,10 @@ def agreement(
             f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
             "votes, or people's in gold"
         )
+    if as_index and criteria is None:
+        raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
     criterion = categories_of([*judges, *humans]) if criteria is None else load_criterion(criteria)
-    reader, scale = VoteReader.of(criterion), Scale.of(criterion)
+    reader, scale = VoteReader.of(criterion, as_index=as_index), Scale.of(criterion)
     raters = [Rater(column.name, "judge", read_column(column, reader, "judge")) for column in judges]
     raters += [Rater(column.name, "human", read_column(column, reader, "human")) for column in humans]
     drawn = Drawing(level=level, resamples=resamples, seed=seed)
@@ -203,6 +210,8 @@ def agreement(
             "votes": [column.name for column in judges],
             "gold": [column.name for column in humans],
             "criteria_given": criteria is not None,
+            "as_index": as_index,
+            "numbers_read_as": reader.note([column.cells for column in (*judges, *humans)]),
             **drawn,
         },
         not_asked={column.name: sum(cell is NOT_ASKED for cell in column.cells) for column in (*judges, *humans)},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import evenhand
+from evenhand.cells import LabelReader
 from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import JudgeEngine
 from evenhand.judging.estimate import RunEstimate
@@ -161,14 +162,19 @@ class AssessmentPlan:
 
     def _gold_labels(self) -> list[str | None]:
         """The label that a person gave, a cell."""
-        return [self._gold(instance, system, criterion) for instance, system, criterion in self._cells()]
+        return [
+            label for criterion in self.criteria for system in self.systems for label in self._gold(system, criterion)
+        ]
 
-    def _gold(self, instance: int, system: str, criterion: Criterion) -> str | None:
+    def _gold(self, system: str, criterion: Criterion) -> list[str | None]:
         column = self.gold_fields.get(criterion.name)
         if column is None:
-            return None
-        label = field_of(self.rows[instance], column.replace("{system}", system), instance, "gold_fields")
-        return None if is_missing(label) else criterion.options[criterion.index_of(text_of(label))].label
+            return [None] * len(self.rows)
+        column = column.replace("{system}", system)
+        cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(self.rows)]
+        reader = LabelReader.of(criterion, as_index=self.assessing.as_index)
+        read = reader.read(cells, lambda instance: f"instance {instance}: the gold label in {column!r} is")
+        return [None if place is None else criterion.labels[place] for place in read]
 
     def _penalties(self) -> dict[str, tuple[float | None, ...]]:
         """System -> what the length of each response takes; empty without a length penalty."""

@@ -9,8 +9,9 @@ from typing import Any, Literal, Unpack, overload
 import evenhand
 from evenhand.aggregation import Answer
 from evenhand.artifacts import load_checklist, load_checklist_of_row
+from evenhand.cells import LabelReader
 from evenhand.checklists import CHECKLIST_OPTIONS, Checking, ChecklistOptions, Subject
-from evenhand.criteria import Checklist
+from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
@@ -27,11 +28,8 @@ from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.rows import Row, read_rows
 from evenhand.votes import is_missing
 
-_ANSWERS: Mapping[str, Answer] = {
-    "yes": "yes", "true": "yes", "1": "yes", "1.0": "yes",
-    "no": "no", "false": "no", "0": "no", "0.0": "no",
-    "na": "na", "n/a": "na",
-}  # fmt: skip
+_ANSWERS = LabelReader.of(yes_no_criterion("gold", "The answer that a person gave.", na=True))
+_ANSWERED: tuple[Answer, ...] = ("yes", "no", "na")
 
 
 class CheckOptions(ChecklistOptions, RunOptions, total=False):
@@ -151,15 +149,8 @@ class _Plan:
 
 def _answer(given: object, instance: int) -> Answer | None:
     """The answer that a person gave."""
-    if is_missing(given) or given == "":
-        return None
-    folded = str(given).strip().casefold()
-    if folded not in _ANSWERS:
-        raise InvalidInputError(
-            f"the gold answer {given!r} of instance {instance} is none; accepted: yes, no, true, false, 1, 0, na, "
-            "or None"
-        )
-    return _ANSWERS[folded]
+    place = _ANSWERS.index_of(given, f"instance {instance}: the gold answer is")
+    return None if place is None else _ANSWERED[place]
 
 
 @overload

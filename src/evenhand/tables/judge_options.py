@@ -37,6 +37,8 @@ class JudgeOptions(RunOptions, total=False):
         num_examples: How many cases each question is shown; one of each label in the rows by default.
         label_fields: Criterion name -> column of ``examples`` with the label; ``{system}`` stands for the system.
             Without it the column that ``gold_fields`` names, or else the one that is called like the criterion.
+        as_index: Labels in ``gold_fields`` and ``label_fields`` that are numbers are places of options, 0 for the first
+            (default: values of options; :mod:`evenhand.cells` says how labels are read).
         shuffle_options: Show the options in a seeded random order (the default for a rubric), or as written (the
             default for criteria).
         auto_na_option: Offer an option that says that it does not apply to each criterion that has none (the default
@@ -53,6 +55,7 @@ class JudgeOptions(RunOptions, total=False):
     examples: object
     num_examples: int | None
     label_fields: Mapping[str, str] | None
+    as_index: bool
     shuffle_options: bool
     auto_na_option: bool
     calls: str
@@ -75,6 +78,7 @@ class Assessing:
     examples: tuple[Row, ...] = ()
     num_examples: int | None = None
     label_fields: Mapping[str, str] | None = None
+    as_index: bool = False
     auto_na_option: bool = False
     calls: str = "per_criterion"
     na_strategy: str | None = None
@@ -99,6 +103,7 @@ class Assessing:
             run = {**RUBRIC_DEFAULTS, **run}
         shuffled = options.get("shuffle_options")
         _check_switch("shuffle_options", shuffled)
+        _check_switch("as_index", options.get("as_index"))
         if shuffled is not None:
             run["orders"] = _orders(options.get("orders"), shuffled=shuffled)
         given: dict[str, Any] = {name: value for name, value in options.items() if name in cls.__dataclass_fields__}
@@ -138,6 +143,7 @@ class Assessing:
                     responses=responses or ("response",),
                     context=fields.context,
                     reference=fields.reference,
+                    as_index=self.as_index,
                 ),
                 number=self.num_examples,
                 seed=seed,
@@ -152,6 +158,7 @@ class Assessing:
             "examples": len(self.examples),
             "num_examples": self.num_examples,
             "label_fields": None if self.label_fields is None else dict(self.label_fields),
+            "as_index": self.as_index,
         }
         if not rubric:
             return shared

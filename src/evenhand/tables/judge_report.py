@@ -29,6 +29,7 @@ def reliability(
     reference_field: str | None = ...,
     gold_fields: Mapping[str, str] | None = ...,
     gold_field: str | None = ...,
+    as_index: bool = ...,
     allow_ties: bool = ...,
     scale: str = ...,
     confidences: bool = ...,
@@ -53,6 +54,7 @@ def reliability(
     reference_field: str | None = ...,
     gold_fields: Mapping[str, str] | None = ...,
     gold_field: str | None = ...,
+    as_index: bool = ...,
     allow_ties: bool = ...,
     scale: str = ...,
     confidences: bool = ...,
@@ -76,6 +78,7 @@ def reliability(
     reference_field: str | None = None,
     gold_fields: Mapping[str, str] | None = None,
     gold_field: str | None = None,
+    as_index: bool = False,
     allow_ties: bool = False,
     scale: str = "choice",
     confidences: bool = False,
@@ -105,6 +108,7 @@ def reliability(
         gold_fields: Criterion name -> column with what a person said: a label (``{system}`` stands for the response
             column), or a preferred system or ``tie`` (``{first}`` and ``{second}`` stand for the pair).
         gold_field: That column where there is one criterion.
+        as_index: Labels that are numbers are places of options, 0 for the first (default: values of options).
         allow_ties: Offer a tie in comparisons.
         scale: Of comparisons: ``choice`` or ``graded``.
         confidences: Ask for log-probabilities, and measure whether they are calibrated; needs people's labels.
@@ -145,6 +149,7 @@ def reliability(
         shared={"context_fields": context_fields, "reference_field": reference_field},
         offered={"allow_ties": allow_ties, "scale": scale},
         gold=gold,
+        as_index=as_index,
         options={**options, **({"scoring": "expected"} if confidences else {})},
         settings=settings,
         prompts=_choice_prompts(prompts, systems, unrelated_option=unrelated_option),

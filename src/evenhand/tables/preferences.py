@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from evenhand.cells import is_abstention, is_written_nothing
+from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.instances import field_of
 from evenhand.tables.contestants import Prompt
@@ -36,11 +38,14 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
     columns = [gold_field.replace("{first}", first).replace("{second}", second) for first, second in (pair, pair[::-1])]
     column = next((column for column in columns if column in prompt.fields), columns[0])
     value = field_of(prompt.fields, column, instance, "gold_field")
-    if value is None or value == "" or value != value:  # noqa: PLR0124 - only NaN differs from itself
+    if is_abstention(value) or is_written_nothing(value):
         return None
-    if value not in (*pair, TIE):
+    if value in (*pair, TIE):
+        return str(value)
+    named = [name for name in (*pair, TIE) if fold_label(name) == fold_label(str(value))]
+    if len(named) != 1:
         raise InvalidInputError(
             f"instance {instance} has {value!r} in {column!r}, which gold_field names. "
             + did_you_mean(value, (*pair, TIE))
         )
-    return str(value)
+    return named[0]

@@ -54,6 +54,7 @@ class ReliabilityPlan:
         shared: Context and reference columns, for all runs.
         offered: What comparisons offer: ties, grades.
         gold: Criterion name -> column with what people said.
+        as_index: Labels there that are numbers are places of options.
         options: Of the runs, as they were given; with ``scoring`` where log-probabilities are wanted.
         settings: The options, checked.
         prompts: With which the best of all systems is asked for.
@@ -70,6 +71,7 @@ class ReliabilityPlan:
     shared: Mapping[str, Any]
     offered: Mapping[str, Any]
     gold: Mapping[str, str]
+    as_index: bool
     options: Mapping[str, Any]
     settings: RunSettings
     prompts: tuple[str, ...]
@@ -128,7 +130,7 @@ class ReliabilityPlan:
         own = {criterion.name for criterion in self.assessed}
         gold = {name: column for name, column in self.gold.items() if name in own}
         run: Callable[..., Any] = judge
-        columns = {**self.shared, "response_field": self.response_field, "gold_fields": gold}
+        columns = {**self.shared, "response_field": self.response_field, "gold_fields": gold, "as_index": self.as_index}
         return run(self.rows, list(self.assessed), list(self.judges), **columns, **options, **more)
 
     def _compare(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
@@ -151,6 +153,7 @@ class ReliabilityPlan:
             "criteria": [each.model_dump(mode="json") for each in (*self.assessed, *self.compared)],
             **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
             "gold_fields": dict(self.gold),
+            "as_index": self.as_index,
             **self.offered,
             "confidences": confidences,
             "prompts": list(self.prompts),
