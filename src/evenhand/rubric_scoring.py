@@ -19,6 +19,7 @@ from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import UnscoredReason, Usage, Verdict
 
 
@@ -69,6 +70,7 @@ class RubricSummary:
 
     Attributes:
         num_instances: Responses judged.
+        num_clusters: Clusters that these are of; None where responses do not depend on each other.
         num_unscored: Responses without a score for want of a readable verdict; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
@@ -101,6 +103,7 @@ class RubricSummary:
     usage: Usage
     criteria: Mapping[str, ScoreSummary]
     covered_masses: Mapping[str, Interval]
+    num_clusters: int | None = None
 
 
 def rubric_as_judged(
@@ -176,13 +179,13 @@ def rubric_result(
 def summarize_rubric(
     results: Sequence[RubricResult], rubric: Rubric, *, expected: bool = False, level: float = 0.95
 ) -> RubricSummary:
-    """Scores with intervals over responses; one result a response, each a cluster with all its votes.
+    """Scores with intervals over responses, or the clusters that they are of; one result a response.
 
     Args:
         results: One a response.
         rubric: Whose criteria were judged.
         expected: The verdicts are expected values (``scoring="expected"``).
-        level: Of the intervals.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
     """
     together = summarize(
         [Verdict(votes=tuple(vote for verdict in result.verdicts for vote in verdict.votes)) for result in results],
@@ -214,6 +217,7 @@ def summarize_rubric(
         usage=together.usage,
         criteria=MappingProxyType({name: summarize(column, level=level) for name, column in columns.items()}),
         covered_masses=MappingProxyType({name: mass for name, mass in masses.items() if mass is not None}),
+        num_clusters=IntervalLevel.of(level).n_clusters,
     )
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import Usage, Verdict, total_usage
 
 NO_REPLY = frozenset({"engine_error", "budget"})
@@ -21,6 +22,7 @@ class ScoreSummary:
 
     Attributes:
         num_instances: Instances judged.
+        num_clusters: Clusters that these are of; None where instances do not depend on each other.
         num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
@@ -51,14 +53,15 @@ class ScoreSummary:
     unscored_votes: Mapping[str, int]
     reasks: int
     usage: Usage
+    num_clusters: int | None = None
 
 
 def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSummary:
-    """Scores with intervals over instances; one verdict an instance, each instance a cluster with all its votes.
+    """Scores with intervals over instances, or the clusters that they are of; one verdict an instance.
 
     Args:
-        verdicts: One an instance.
-        level: Of the intervals.
+        verdicts: One an instance, with all its votes.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
     """
     columns = np.array(
         [
@@ -94,6 +97,7 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         unscored_votes=MappingProxyType(dict(sorted(reasons.items()))),
         reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
+        num_clusters=IntervalLevel.of(level).n_clusters,
     )
 
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import cluster_resamples, dirichlet, intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.intervals import Interval, mean_intervals, proportion_interval, ratio_intervals
 
 LEVELS = np.array([0, 0.25, 0.5, 0.75, 1])
@@ -20,12 +21,12 @@ def only(results: tuple[Interval | None, ...]) -> Interval:
 
 
 @pytest.mark.parametrize("n", [5, 10, 30, 100])
-def test_scores_of_0_and_1_have_the_limits_of_a_beta_distribution(n):
+def test_bounded_limits_of_scores_of_0_and_1_are_those_of_a_beta_distribution(n):
     # The weights of k ones and one unseen one, n - k zeros and one unseen zero, sum to two Gamma variables: the
     # ratio is Beta(k + 1/4, n - k + 3/4) below, Beta(k + 3/4, n - k + 1/4) above. The saddlepoint is an approximation.
     tail = stats.norm.cdf(-stats.t.ppf(0.975, n - 1))
     for k in range(n + 1):
-        interval = only(mean_intervals([1.0] * k + [0.0] * (n - k)))
+        interval = only(mean_intervals([1.0] * k + [0.0] * (n - k), level=IntervalLevel(0.95, method="bounded")))
         low = 0.0 if k == 0 else stats.beta(k + 0.25, n - k + 0.75).ppf(tail)
         high = 1.0 if k == n else stats.beta(k + 0.75, n - k + 0.25).ppf(1 - tail)
         assert interval.low == pytest.approx(low, abs=0.03 / n)

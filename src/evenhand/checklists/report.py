@@ -15,6 +15,7 @@ from evenhand.aggregation.checklist_score import UNGROUPED
 from evenhand.checklists.result import ChecklistResult
 from evenhand.scoring import NO_REPLY
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.item_rest_correlation import item_rest_correlations
 from evenhand.votes import Usage, Vote, total_usage
 
@@ -80,6 +81,7 @@ class ChecklistReport:
 
     Attributes:
         num_instances: Responses.
+        num_clusters: Clusters that these are of; None where responses do not depend on each other.
         num_unscored: Responses without a primary score for want of an answer.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
@@ -135,6 +137,7 @@ class ChecklistReport:
     usage: Usage
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
+    num_clusters: int | None = None
 
     @property
     def macro_pass_rate(self) -> Interval | None:
@@ -147,11 +150,11 @@ RATES = ("micro_pass_rate", "answered_share", "parse_rate", "positional_bias", "
 
 
 def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95, seed: int = 0) -> ChecklistReport:
-    """What many responses come to; each response is a cluster with all its items and votes.
+    """What many responses come to, with intervals over responses, or the clusters that they are of.
 
     Args:
-        results: One a response.
-        level: Of the intervals.
+        results: One a response, with all its items and votes.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """
     table = [[_number(getattr(result.score, name)) for name in SCORES] for result in results]
@@ -184,6 +187,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         usage=total_usage(vote.usage for vote in votes),
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
+        num_clusters=IntervalLevel.of(level).n_clusters,
     )
 
 

@@ -104,9 +104,23 @@ def add_run_options(verb: argparse.ArgumentParser) -> None:
     group.add_argument("--max-calls", type=int, help="calls to launch at most")
     group.add_argument("--max-cost", type=float, help="US dollars after which no call is launched")
     group.add_argument("--level", type=float, default=0.95, help="of the intervals (default: 0.95)")
+    add_interval_options(group)
     group.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     group.add_argument("--journal", default="default", help="a file, 'none', or 'default' for the user cache directory")
     group.add_argument("--progress", action=switch, default=True, help="show a progress bar (default: yes)")
+
+
+def add_interval_options(group: argparse._ActionsContainer) -> None:
+    """Which rows belong together, and how intervals are made."""
+    group.add_argument("--cluster", metavar="COLUMN|none", help="rows with equal values there belong together")
+    group.add_argument(
+        "--interval", default="auto", help="auto (default), bounded, t, t_logit, bootstrap, mid_p or exact"
+    )
+
+
+def interval_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The same as the Python functions take it; 'none' says that rows do not depend on each other."""
+    return {"cluster_field": False if options.cluster == "none" else options.cluster, "interval": options.interval}
 
 
 def run_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -132,6 +146,7 @@ def run_options(options: argparse.Namespace) -> dict[str, Any]:
         "max_calls": options.max_calls,
         "max_cost": options.max_cost,
         "level": options.level,
+        **interval_options(options),
         "seed": options.seed,
         "journal": None if options.journal == "none" else options.journal,
         "progress": options.progress,

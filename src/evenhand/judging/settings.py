@@ -16,11 +16,13 @@ from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.clusters import check_cluster_field
 from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import TOP_LOGPROBS, Flow, FlowName
 from evenhand.judging.grid import Grid, Orders
 from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
+from evenhand.statistics.clusters import check_interval_method
 from evenhand.statistics.dirichlet import check_level
 from evenhand.votes import Vote
 
@@ -61,6 +63,11 @@ class RunOptions(TypedDict, total=False):
         max_calls: Calls to launch at most.
         max_cost: US dollars after which no call is launched.
         level: Of the intervals (0.95).
+        interval: How the intervals of means and rates are made: ``auto``, ``bounded``, ``t``, ``t_logit``,
+            ``bootstrap``, ``mid_p`` or ``exact``; :func:`~evenhand.statistics.ratio_intervals` says what each promises.
+        cluster_field: The column whose equal values mark rows that belong together: a document, a conversation, a user.
+            Intervals and tests are over these clusters then. False says that the rows do not depend on each other,
+            and None (the default) too, with a warning where a column of the data plainly repeats.
         seed: Of the sample of instances, shuffles, designs, nonces and resampled ranks (0).
         journal: ``"default"``, the path of a journal file, or None for no journal.
         progress: Show a progress bar.
@@ -86,6 +93,8 @@ class RunOptions(TypedDict, total=False):
     max_calls: int | None
     max_cost: float | None
     level: float
+    interval: str
+    cluster_field: str | bool | None
     seed: int
     journal: str | Path | None
     progress: bool
@@ -112,6 +121,8 @@ DEFAULTS: RunOptions = {
     "max_calls": None,
     "max_cost": None,
     "level": 0.95,
+    "interval": "auto",
+    "cluster_field": None,
     "seed": 0,
     "journal": "default",
     "progress": True,
@@ -156,6 +167,8 @@ class RunSettings:
         rules: How votes become verdicts.
         judge_weights: One a judge, or None for equal weights.
         level: Of the intervals.
+        interval: Their method.
+        cluster_field: The column that says which rows belong together; False and None for none.
         seed: Of everything random.
         journal: ``"default"``, a path, or None.
     """
@@ -166,6 +179,8 @@ class RunSettings:
     rules: VoteRules
     judge_weights: tuple[float, ...] | None
     level: float
+    interval: str
+    cluster_field: str | bool | None
     seed: int
     journal: str | Path | None
 
@@ -199,6 +214,8 @@ class RunSettings:
                 "stop_early does not go with scoring='expected': every further draw changes a mean; drop one of the two"
             )
         check_level(given["level"])
+        check_cluster_field(given["cluster_field"])
+        check_interval_method(given["interval"], clustered=isinstance(given["cluster_field"], str))
         return cls(
             grid=Grid(
                 orders=cast(Orders, given["orders"]),
@@ -228,6 +245,8 @@ class RunSettings:
             rules=rules,
             judge_weights=None if weights is None else tuple(weights),
             level=given["level"],
+            interval=given["interval"],
+            cluster_field=given["cluster_field"],
             seed=given["seed"],
             journal=given["journal"],
         )
@@ -296,6 +315,8 @@ class RunSettings:
             **self.rules.parameters(),
             "judge_weights": None if self.judge_weights is None else list(self.judge_weights),
             "level": self.level,
+            "interval": self.interval,
+            "cluster_field": self.cluster_field,
             "seed": self.seed,
         }
 

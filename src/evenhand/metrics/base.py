@@ -149,6 +149,8 @@ class JudgeMetric(EvenhandMetric):
             "max_calls": self.max_calls,
             "max_cost": self.max_cost,
             "level": self.confidence_level,
+            "interval": self.interval,
+            "cluster_field": self.cluster_field,
             "seed": self.seed,
             "journal": self.journal,
             "progress": self.progress,

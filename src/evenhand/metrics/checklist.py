@@ -32,11 +32,13 @@ class CheckedInstance:
         score_name: The main score's name in this evaluation.
         evaluator: The judge's name in score names.
         result: What the answers come to.
+        cluster: What the instance belongs to; None where instances do not depend on each other.
     """
 
     score_name: str
     evaluator: str
     result: ChecklistResult
+    cluster: Union[str, None] = None
 
 
 class ChecklistJudge(JudgeMetric):
@@ -138,7 +140,7 @@ class ChecklistJudge(JudgeMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[CheckedInstance]:
         """Judge all instances."""
         inputs = list(evaluation_inputs_stream)
-        checking = self.checking()
+        checking, clusters = self.checking(), self.clusters_of(inputs)
         checklists = [checking.offered(checklist) for checklist in self.checklists(inputs)]
         name = score_name_of((checklist.name for checklist in checklists), self.main_score)
         if name in PLAIN or name in {"score", "score_name"}:
@@ -159,8 +161,8 @@ class ChecklistJudge(JudgeMetric):
         votes = self.judge_each(asked, checking.settings)
         evaluator = self.evaluator()
         return [
-            CheckedInstance(name, evaluator, checking.result(checklist, cast or None))
-            for checklist, cast in zip(checklists, votes, strict=True)
+            CheckedInstance(name, evaluator, checking.result(checklist, cast or None), cluster)
+            for checklist, cast, cluster in zip(checklists, votes, clusters, strict=True)
         ]
 
     def checklists(self, inputs: Sequence[EvaluationInput]) -> list[Checklist]:
@@ -196,8 +198,9 @@ class ChecklistJudge(JudgeMetric):
     def reduce(self, intermediates: List[CheckedInstance]) -> Dict[str, Any]:
         """The global scores: those of the instances with intervals, and what each question tells."""
         results = [intermediate.result for intermediate in intermediates]
-        report = report_checklists(results, level=self.confidence_level, seed=self.seed)
-        panels = item_panels(results, self.rules(), samples=self.samples, level=self.confidence_level, seed=self.seed)
+        level = self.level_of(intermediates)
+        report = report_checklists(results, level=level, seed=self.seed)
+        panels = item_panels(results, self.rules(), samples=self.samples, level=level, seed=self.seed)
         scores = global_scores(report, results, panels, with_intervals=self.return_confidence_interval)
         return _named(scores, intermediates[0])
 

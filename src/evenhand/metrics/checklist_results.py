@@ -5,7 +5,7 @@ from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
-from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, usage_scores
 from evenhand.panel import PanelReport
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
@@ -82,6 +82,7 @@ def global_scores(
             scores |= interval_scores(name, interval, with_intervals=with_intervals)
     scores["primary_metric"] = results[0].asked_metric
     scores |= {name: getattr(report, name) for name in _COUNTS}
+    scores |= cluster_scores("num_clusters", report.num_clusters)
     scores |= {f"num_{name}_items": getattr(report, name) for name in ("answered", "na", "unanswered")}
     scores |= {f"unanswered_items_{reason}": count for reason, count in report.unanswered_reasons.items()}
     scores |= {f"unscored_votes_{reason}": count for reason, count in report.unscored_votes.items()}

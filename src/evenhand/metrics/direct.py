@@ -10,7 +10,14 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.metrics.assessing import AssessingJudge
-from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
+from evenhand.metrics.scores import (
+    cluster_scores,
+    interval_scores,
+    number_or_nan,
+    panel_scores,
+    score_name_of,
+    usage_scores,
+)
 from evenhand.panel import report_of_run
 from evenhand.scoring import summarize
 from evenhand.statistics import mean_intervals
@@ -28,6 +35,7 @@ class DirectAssessment:
         criterion: The criterion.
         criteria_json: The criterion's artifact as JSON.
         verdict: The verdict with all votes.
+        cluster: What the instance belongs to; None where instances do not depend on each other.
     """
 
     score_name: str
@@ -35,6 +43,7 @@ class DirectAssessment:
     criterion: Criterion
     criteria_json: str
     verdict: Verdict
+    cluster: Union[str, None] = None
 
 
 class DirectJudge(AssessingJudge):
@@ -65,6 +74,7 @@ class DirectJudge(AssessingJudge):
         artifacts = self.criteria_artifacts(inputs)
         frozen = {id(artifact): self._criterion(artifact) for artifact in artifacts}
         criteria = [frozen[id(artifact)] for artifact in artifacts]
+        clusters = self.clusters_of(inputs)
         name = score_name_of((criterion.name for criterion in criteria), self.main_score)
         evaluator = self.evaluator()
         responses = [
@@ -88,6 +98,7 @@ class DirectJudge(AssessingJudge):
                 criterion=criterion,
                 criteria_json=as_json[id(artifact)],
                 verdict=self._aggregate(votes[row], criterion) if row in votes else MISSING_RESPONSE,
+                cluster=clusters[row],
             )
             for row, (artifact, criterion) in enumerate(zip(artifacts, criteria, strict=True))
         ]
@@ -119,7 +130,8 @@ class DirectJudge(AssessingJudge):
     def reduce(self, intermediates: List[DirectAssessment]) -> Dict[str, Any]:
         """The global scores: the mean score and every measure of how far it can be trusted."""
         main, evaluator = intermediates[0].score_name, intermediates[0].evaluator
-        summary = summarize([intermediate.verdict for intermediate in intermediates], level=self.confidence_level)
+        level = self.level_of(intermediates)
+        summary = summarize([intermediate.verdict for intermediate in intermediates], level=level)
         shown = self.return_confidence_interval
         scores: dict[str, Any] = interval_scores(main, summary.score, with_intervals=shown)
         scores |= interval_scores(f"{main}_using_{evaluator}", summary.score, with_intervals=shown)
@@ -127,13 +139,12 @@ class DirectJudge(AssessingJudge):
             interval = getattr(summary, name)
             if interval is not None:
                 scores |= interval_scores(f"{main}_{name}", interval, with_intervals=shown)
-        (covered,) = mean_intervals(
-            [number_or_nan(self._covered_mass(each)) for each in intermediates], level=self.confidence_level
-        )
+        (covered,) = mean_intervals([number_or_nan(self._covered_mass(each)) for each in intermediates], level=level)
         if covered is not None:
             scores |= interval_scores(f"{main}_covered_mass", covered, with_intervals=shown)
         for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
             scores[f"{main}_{name}"] = number_or_nan(getattr(summary, name))
+        scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
         for reason, count in summary.unscored_votes.items():
             scores[f"{main}_unscored_votes_{reason}"] = count
         scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}
@@ -144,13 +155,13 @@ class DirectJudge(AssessingJudge):
         main, by_criterion = assessments[0].score_name, {each.criterion.name: each.criterion for each in assessments}
         scores: dict[str, float] = {}
         for name, criterion in by_criterion.items():
-            verdicts = [each.verdict for each in assessments if each.criterion.name == name]
+            own = [each for each in assessments if each.criterion.name == name]
             report = report_of_run(
-                verdicts,
+                [each.verdict for each in own],
                 criterion,
                 self.rules(),
                 samples=self.samples,
-                level=self.confidence_level,
+                level=self.level_of(own),
                 seed=self.seed,
             )
             named = main if len(by_criterion) == 1 else f"{main}_{score_name_of([name], name)}"

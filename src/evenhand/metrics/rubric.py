@@ -41,12 +41,14 @@ class RubricAssessment:
         evaluator: The judge's name in score names.
         rubric: The rubric as it was judged.
         result: The verdicts with all votes, and the score.
+        cluster: What the instance belongs to; None where instances do not depend on each other.
     """
 
     score_name: str
     evaluator: str
     rubric: Rubric
     result: RubricResult
+    cluster: Union[str, None] = None
 
 
 class RubricJudge(AssessingJudge):
@@ -169,6 +171,7 @@ class RubricJudge(AssessingJudge):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[RubricAssessment]:
         """Judge all instances."""
         inputs, rubric = list(evaluation_inputs_stream), self.judged_rubric()
+        clusters = self.clusters_of(inputs)
         pools = self.example_pools(rubric.criteria)
         asked = [self._questions(row, given, rubric, pools) for row, given in enumerate(inputs)]
         for criterion in rubric.criteria:
@@ -176,8 +179,8 @@ class RubricJudge(AssessingJudge):
         votes = self.judge_each(asked, self._settings_of_calls())
         name, evaluator = score_name_of([rubric.name], self.main_score), self.evaluator()
         return [
-            RubricAssessment(name, evaluator, rubric, self._result(rubric, questions, cast))
-            for questions, cast in zip(asked, votes, strict=True)
+            RubricAssessment(name, evaluator, rubric, self._result(rubric, questions, cast), cluster)
+            for questions, cast, cluster in zip(asked, votes, clusters, strict=True)
         ]
 
     def reduce_one(self, intermidate: RubricAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so
@@ -198,10 +201,10 @@ class RubricJudge(AssessingJudge):
         first = intermediates[0]
         results, rubric, main = [each.result for each in intermediates], first.rubric, first.score_name
         expected = self.rules().scoring == "expected"
-        summary = summarize_rubric(results, rubric, expected=expected, level=self.confidence_level)
+        summary = summarize_rubric(results, rubric, expected=expected, level=self.level_of(intermediates))
         shown = self.return_confidence_interval
         using = interval_scores(f"{main}_using_{first.evaluator}", summary.score, with_intervals=shown)
-        scores = global_scores(main, rubric, summary, self._panels(results, rubric), with_intervals=shown)
+        scores = global_scores(main, rubric, summary, self._panels(intermediates), with_intervals=shown)
         return {**scores, **using, "score_name": main}
 
     def _settings_of_calls(self) -> RunSettings:
@@ -236,15 +239,16 @@ class RubricJudge(AssessingJudge):
             length_penalty=penalty.of(questions[0].responses[0]) if penalty is not None and questions else None,
         )
 
-    def _panels(self, results: Sequence[RubricResult], rubric: Rubric) -> Dict[str, Union[PanelReport, None]]:
+    def _panels(self, assessments: Sequence[RubricAssessment]) -> Dict[str, Union[PanelReport, None]]:
         """Criterion name -> what the votes say about the judges."""
+        rubric = assessments[0].rubric
         return {
             criterion.name: report_of_run(
-                [result.verdicts[place] for result in results],
+                [each.result.verdicts[place] for each in assessments],
                 criterion,
                 self.rules(),
                 samples=self.samples,
-                level=self.confidence_level,
+                level=self.level_of(assessments),
                 seed=self.seed,
             )
             for place, criterion in enumerate(rubric.criteria)

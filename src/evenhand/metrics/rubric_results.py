@@ -6,7 +6,14 @@ from typing import Any, Dict, Union
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidCriterionError
-from evenhand.metrics.scores import interval_scores, number_or_nan, panel_scores, score_name_of, usage_scores
+from evenhand.metrics.scores import (
+    cluster_scores,
+    interval_scores,
+    number_or_nan,
+    panel_scores,
+    score_name_of,
+    usage_scores,
+)
 from evenhand.panel import PanelReport
 from evenhand.rubric_scoring import RubricResult, RubricSummary
 from evenhand.votes import Verdict
@@ -24,6 +31,7 @@ OF_RUBRIC = (
     "num_unscored",
     "num_incomplete",
     "num_na",
+    "num_clusters",
     "score_if_unscored_0",
     "score_if_unscored_1",
     "reasks",
@@ -143,6 +151,7 @@ def global_scores(
             scores |= interval_scores(f"{main}_{name}", interval, with_intervals=with_intervals)
     counted = ("num_unscored", "num_incomplete", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks")
     scores |= _numbers(main, summary, counted)
+    scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
     for reason, count in summary.unscored_votes.items():
         scores[f"{main}_unscored_votes_{reason}"] = count
     scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}

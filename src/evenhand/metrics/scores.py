@@ -24,6 +24,11 @@ def interval_scores(name: str, interval: Union[Interval, None], *, with_interval
     return scores
 
 
+def cluster_scores(name: str, clusters: Union[int, None]) -> dict[str, float]:
+    """How many clusters the instances are of; nothing where they do not depend on each other."""
+    return {} if clusters is None else {name: clusters}
+
+
 def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals: bool) -> dict[str, float]:
     """What the votes say about the judges, under the name of the score that they made; nothing without a report."""
     if report is None:

@@ -146,7 +146,7 @@ def panel_report(
         pairs=_pairs(table, criterion, draws, undefined),
         undefined=MappingProxyType(undefined),
         notes=_notes(verdicts, judges, shared_truth=effective is not None and reference is None),
-        level=level,
+        level=float(level),
         resamples=resamples,
         seed=seed,
     )

@@ -7,8 +7,9 @@ Ratings are numbers (the values of the options, or their indices), NaN where a j
 the values of the scale in order; without it, those that occur. Neither the order of the judges nor that of the
 units changes an estimate; the limits of an interval change with them as with the seed.
 
-The intervals are quantiles of the Bayesian bootstrap over the units and one unseen unit, which has the weight that
-`evenhand.statistics.intervals.ratio_intervals` gives to its unseen cluster at the bound, at that function's
+The intervals are quantiles of the Bayesian bootstrap over the units, or the clusters that an
+`evenhand.statistics.clusters.IntervalLevel` says they are of, and one unseen unit (or cluster), which has the weight
+that `evenhand.statistics.intervals.ratio_intervals` gives to its unseen cluster at the bound, at that function's
 probabilities. For the lower limit it is the pair of categories that would lower the estimate most, for the upper
 limit the category that, agreed upon, would raise it most. So perfect agreement of ten units has an interval that
 reaches below 1, and a rare category that the sample nearly missed is allowed for.
@@ -25,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.disagreement import Agreement, Parts, Units, agreement_from
 from evenhand.statistics.intervals import mean_intervals
 
@@ -58,10 +60,11 @@ def percent_agreement(ratings: ArrayLike, *, level: float = 0.95) -> Agreement:
     >>> percent_agreement([[1, 1], [2, 2], [1, 2], [3, float("nan")]]).estimate.__round__(4)
     0.6667
     """
-    counts, categories, set_aside = _pairable(ratings, None, "percent agreement")
+    counts, categories, kept = _pairable(ratings, None, "percent agreement")
     disagreement = _pair_disagreement(counts)
-    (interval,) = (found for found in mean_intervals(1 - disagreement, level=level) if found is not None)
-    observed = float(disagreement.mean())
+    confidence = IntervalLevel.of(level).only(kept)
+    (interval,) = (found for found in mean_intervals(1 - disagreement, level=confidence) if found is not None)
+    observed, set_aside = float(disagreement.mean()), int((~kept).sum())
     return Agreement(
         "percent_agreement", None, 1 - observed, interval, observed, 1.0, categories, len(counts), set_aside
     )
@@ -107,7 +110,7 @@ def cohen_kappa(
             f"the judges have the shapes {np.shape(first)!r} and {np.shape(second)!r}; give (n,) twice"
         )
     indices, scale = _indexed(np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1), categories)
-    both = (indices >= 0).all(axis=1)
+    both = np.asarray((indices >= 0).all(axis=1))
     if not both.any():
         raise EstimationError("Cohen's kappa is undefined: no unit has a rating of both judges")
     count = len(scale)
@@ -123,7 +126,7 @@ def cohen_kappa(
 
     every = np.argwhere(np.ones((count, count), dtype=bool))
     same = every[:, 0] == every[:, 1]
-    units = Units(rows(indices[both]), rows(every[same]), rows(every[~same]), int((~both).sum()), scale)
+    units = Units(rows(indices[both]), rows(every[same]), rows(every[~same]), both, scale)
 
     return agreement_from("cohen_kappa", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
 
@@ -157,8 +160,9 @@ def fleiss_kappa(
     0.55
     """
     table = _table(ratings)
-    complete = ~np.isnan(table).any(axis=1)
-    counts, scale, _ = _pairable(table[complete], categories, "Fleiss' kappa")
+    complete = np.asarray(~np.isnan(table).any(axis=1))
+    counts, scale, paired = _pairable(table[complete], categories, "Fleiss' kappa")
+    complete[complete] = paired
 
     def rows(units: FloatArray) -> FloatArray:
         return np.column_stack([_pair_disagreement(units), np.ones(len(units)), units / table.shape[1]])
@@ -167,7 +171,7 @@ def fleiss_kappa(
         shares = sums[:, 2:] / sums[:, 1:2]
         return sums[:, 0] / sums[:, 1], 1 - (shares**2).sum(axis=1)
 
-    units = _with_unseen(rows, counts, int((~complete).sum()), scale)
+    units = _with_unseen(rows, counts, complete, scale)
 
     return agreement_from("fleiss_kappa", None, units, disagreement, level=level, resamples=resamples, seed=seed)
 
@@ -209,7 +213,7 @@ def krippendorff_alpha(
     """
     if metric not in {"nominal", "ordinal", "interval"}:
         raise InvalidInputError(f"metric is {metric!r}. {did_you_mean(metric, ['nominal', 'ordinal', 'interval'])}")
-    counts, scale, set_aside = _pairable(ratings, categories, "Krippendorff's alpha")
+    counts, scale, kept = _pairable(ratings, categories, "Krippendorff's alpha")
     count = len(scale)
     below, above = np.triu_indices(count, k=1)
     values = np.asarray(scale)
@@ -226,7 +230,7 @@ def krippendorff_alpha(
         chance = 2 * (totals[:, below] * totals[:, above] * apart).sum(axis=1) / (size * (size - 1))
         return (pairs * apart).sum(axis=1) / size, chance
 
-    units = _with_unseen(rows, counts, set_aside, scale)
+    units = _with_unseen(rows, counts, kept, scale)
     return agreement_from(
         "krippendorff_alpha", metric, units, disagreement, level=level, resamples=resamples, seed=seed
     )
@@ -265,7 +269,7 @@ def gwet_ac(
     >>> round(gwet_ac([[1, 1]] * 9 + [[1, 0]]).estimate, 4)
     0.8895
     """
-    counts, scale, set_aside = _pairable(ratings, categories, "Gwet's coefficient")
+    counts, scale, kept = _pairable(ratings, categories, "Gwet's coefficient")
     count = len(scale)
     if count < 2:
         raise EstimationError("Gwet's coefficient is undefined on a scale of one category; pass categories=…")
@@ -282,7 +286,7 @@ def gwet_ac(
         shares = sums[:, 2:] / sums[:, 1:2]
         return sums[:, 0] / sums[:, 1], 1 - factor * (shares * (1 - shares)).sum(axis=1)
 
-    units = _with_unseen(rows, counts, set_aside, scale)
+    units = _with_unseen(rows, counts, kept, scale)
     return agreement_from("gwet_ac", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
 
 
@@ -314,24 +318,24 @@ def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[NDA
 
 def _pairable(
     ratings: ArrayLike, categories: Sequence[float] | None, name: str
-) -> tuple[FloatArray, tuple[float, ...], int]:
-    """How often each category occurs in each unit with two ratings or more, the scale, and the units set aside."""
+) -> tuple[FloatArray, tuple[float, ...], NDArray[np.bool_]]:
+    """How often each category occurs in each unit with two ratings or more, the scale, and which units these are."""
     indices, scale = _indexed(_table(ratings), categories)
     counts = np.stack([(indices == place).sum(axis=1) for place in range(len(scale))], axis=1) if scale else None
     if counts is None or not (counts.sum(axis=1) >= 2).any():
         raise EstimationError(f"{name} is undefined: no unit has the ratings of two judges")
     enough = counts.sum(axis=1) >= 2
-    return counts[enough].astype(float), scale, int((~enough).sum())
+    return counts[enough].astype(float), scale, enough
 
 
 def _with_unseen(
-    rows: Callable[[FloatArray], FloatArray], counts: FloatArray, set_aside: int, scale: tuple[float, ...]
+    rows: Callable[[FloatArray], FloatArray], counts: FloatArray, kept: NDArray[np.bool_], scale: tuple[float, ...]
 ) -> Units:
     """The rows of the units, and of the unseen ones: all ratings in one category, or half of them in each of two."""
     count, size = len(scale), counts.sum(axis=1).mean()
     below, above = np.triu_indices(count, k=1)
     one = np.eye(count) * size
-    return Units(rows(counts), rows(one), rows((one[below] + one[above]) / 2), set_aside, scale)
+    return Units(rows(counts), rows(one), rows((one[below] + one[above]) / 2), kept, scale)
 
 
 def _pair_disagreement(counts: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenhand.errors import EstimationError
+from evenhand.statistics.clusters import IntervalLevel, cluster_sums, size_of_unseen
 from evenhand.statistics.dirichlet import check_level, dirichlet_weights
 from evenhand.statistics.intervals import Interval
 
@@ -30,14 +31,14 @@ class Units:
         rows: (n_units, n_columns): a unit's contribution.
         agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row a category.
         disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row a pair of categories.
-        n_set_aside: Units left out because they lack the ratings that the coefficient needs.
+        kept: (n_all_units,): which of the units given these are, the others lacking the ratings that are needed.
         categories: The values of the scale, in order.
     """
 
     rows: FloatArray
     agreeing: FloatArray
     disagreeing: FloatArray
-    n_set_aside: int
+    kept: NDArray[np.bool_]
     categories: tuple[float, ...]
 
 
@@ -50,7 +51,7 @@ class Agreement:
         weighting: How far apart two categories are: None or ``nominal``, ``ordinal``, ``interval``, ``linear``,
             ``quadratic``.
         estimate: 1 - observed_disagreement / expected_disagreement.
-        interval: Of the estimate; its ``n`` is the number of units used.
+        interval: Of the estimate; its ``n`` is the number of clusters of the units used.
         observed_disagreement: Mean disagreement of two ratings of one unit.
         expected_disagreement: Mean disagreement by chance; 1 for percent agreement, which allows none.
         categories: The values of the scale, in order.
@@ -85,7 +86,7 @@ def agreement_from(
         EstimationError: No disagreement is expected by chance, so that the coefficient is 0 / 0.
     """
     check_level(level)
-    n = len(units.rows)
+    confidence = IntervalLevel.of(level).only(units.kept)
     observed, expected = (float(part[0]) for part in disagreement(units.rows.sum(axis=0, keepdims=True)))
     if expected <= 1e-12:
         raise EstimationError(
@@ -93,25 +94,36 @@ def agreement_from(
             "report percent_agreement or gwet_ac instead"
         )
     estimate = 1 - observed / expected
-    low, high = _limits(units, disagreement, level=level, resamples=resamples, seed=seed)
+    labels = confidence.labels(len(units.rows))
+    n = int(labels.max()) + 1
+    low, high = _limits(units, labels, disagreement, level=level, resamples=resamples, seed=seed)
     interval = Interval(
         estimate, min(low, estimate), max(high, estimate), level, "dirichlet_bootstrap", n, resamples, seed
     )
     return Agreement(
-        coefficient, weighting, estimate, interval, observed, expected, units.categories, n, units.n_set_aside
+        coefficient=coefficient,
+        weighting=weighting,
+        estimate=estimate,
+        interval=interval,
+        observed_disagreement=observed,
+        expected_disagreement=expected,
+        categories=units.categories,
+        n_units=len(units.rows),
+        n_set_aside=int((~units.kept).sum()),
     )
 
 
 def _limits(
-    units: Units, disagreement: Disagreement, *, level: float, resamples: int, seed: int
+    units: Units, labels: NDArray[np.int64], disagreement: Disagreement, *, level: float, resamples: int, seed: int
 ) -> tuple[float, float]:
-    n = len(units.rows)
-    worst = _most_influential(units.rows, units.disagreeing, disagreement, sign=-1)
-    best = _most_influential(units.rows, units.agreeing, disagreement, sign=1)
+    rows, size = cluster_sums(units.rows, labels), size_of_unseen(labels)
+    n = len(rows)
+    worst = _most_influential(rows, units.disagreeing * size, disagreement, sign=-1)
+    best = _most_influential(rows, units.agreeing * size, disagreement, sign=1)
     lows, highs = [], []
     for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
         scale = n / weights.sum(axis=1, keepdims=True)
-        sums, added = weights * scale @ units.rows, unseen[:, None] * scale
+        sums, added = weights * scale @ rows, unseen[:, None] * scale
         lows.append(_coefficient(disagreement, sums + added * worst))
         highs.append(_coefficient(disagreement, sums + added * best))
     tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, max(n - 1, 1))))

@@ -6,15 +6,17 @@ column a score. Everything here is linear in the number of clusters, in time and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import optimize, stats
+from scipy.special import expit, logit
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.statistics.clusters import IntervalLevel, cluster_sums
 from evenhand.statistics.dirichlet import (
     CELLS_AT_ONCE,
     FAR_ENDPOINT,
@@ -27,6 +29,9 @@ from evenhand.statistics.dirichlet import (
 
 FloatArray = NDArray[np.float64]
 
+RESAMPLES = 2000
+"""Draws of ``interval="bootstrap"``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -37,8 +42,8 @@ class Interval:
         low: The lower limit; ``-inf`` when the data say nothing about it.
         high: The upper limit; ``inf`` when the data say nothing about it.
         level: The nominal confidence level.
-        method: ``bounded_dirichlet``, ``cluster_t``, ``cluster_t_logit``, ``cluster_sandwich_t``, ``wilson``,
-            ``exact``, ``dirichlet_bootstrap`` or ``inverted_test``.
+        method: ``beta``, ``bounded_dirichlet``, ``mid_p``, ``cluster_t``, ``cluster_t_logit``, ``cluster_bootstrap``,
+            ``cluster_sandwich_t``, ``wilson``, ``exact``, ``dirichlet_bootstrap`` or ``inverted_test``.
         n: Clusters that have data.
         resamples: Draws made; None for a method that draws none.
         seed: Of the draws; None for a method that draws none.
@@ -53,6 +58,9 @@ class Interval:
     resamples: int | None = None
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", float(self.level))
+
 
 def mean_intervals(
     values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = (0.0, 1.0)
@@ -62,8 +70,8 @@ def mean_intervals(
     The same as `ratio_intervals` with a denominator of 1 wherever there is a value; formula and source are there.
 
     Args:
-        values: (n_clusters, n_scores), or (n_clusters,) for one score. NaN is missing.
-        level: In [0.5, 1).
+        values: (n_rows, n_scores), or (n_rows,) for one score. NaN is missing.
+        level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
         bounds: The least and the greatest value that a score can take; None for a score without bounds.
 
     Returns:
@@ -74,7 +82,7 @@ def mean_intervals(
 
     >>> ten_of_ten, = mean_intervals([1.0] * 10)
     >>> round(ten_of_ten.low, 2), ten_of_ten.high
-    (0.68, 1.0)
+    (0.73, 1.0)
     >>> constant, nothing = mean_intervals([[0.75, float("nan")]] * 10)
     >>> round(constant.low, 2), constant.estimate, round(constant.high, 2), nothing
     (0.52, 0.75, 0.82, None)
@@ -94,33 +102,50 @@ def ratio_intervals(
     r"""The ratio sum(numerators) / sum(denominators) of every column, with an interval.
 
     For rates whose clusters bring unequal shares: flips of the pairs judged, replies parsed of the replies received,
-    wins of the contests of a prompt.
+    wins of the contests of a prompt. Where the level is an `IntervalLevel` with clusters, rows are summed over them
+    first. k is the number of clusters with data, or of rows where none belong together; "held" is the share of
+    simulated data sets whose nominal 95 % interval holds the truth (``python -m benchmarks.clusters``).
 
-    With bounds (method ``bounded_dirichlet``): give cluster i a random weight :math:`E_i` of the standard exponential
+    **auto**: ``bounded``, but for 0/1 scores (every ratio at a bound, all denominators equal) the quantiles of
+    Beta(x + 1 - s, k - x + s) for the lower limit and Beta(x + s, k - x + 1 - s) for the upper one, 0 at x = 0 and 1
+    at x = k (method ``beta``). s = 1 gives Clopper and Pearson's interval, s = 1/2 Jeffreys'; here s = 3/5, and 1/2
+    for k < 5. Held, by enumeration, on average over all rates: .961–.968 at k = 5 to 12, .955–.960 at k = 15 to 50, and
+    .895 or more at the worst rate; for k = 2 to 4 .960–.968 and .866; for k = 1 .978 and .854. Without bounds: ``t``.
+
+    **bounded** (``bounded_dirichlet``): give cluster i a random weight :math:`E_i` of the standard exponential
     distribution (normalised, they are Dirichlet: the Bayesian bootstrap), and add two clusters that nobody saw, one
     at each bound, with Gamma weights of shape 3/4 (the bound that is looked for) and 1/4 (the other). The lower limit
     is the value c with
 
     .. math:: P\Big(\sum_i E_i\,(x_i - c\,d_i) \le 0\Big) = \Phi(-t_{k-1,\,1-\alpha/2}),
 
-    the upper limit its mirror image; k is the number of clusters with data. The added clusters have the size-biased
-    mean size :math:`\sum d^2/\sum d`. The probability is not simulated but computed by the saddlepoint approximation
-    :math:`\Phi(r^*)`, so no seed enters.
+    the upper limit its mirror image. The added clusters have the size-biased mean size :math:`\sum d^2/\sum d`. The
+    probability is not simulated but computed by the saddlepoint approximation :math:`\Phi(r^*)`, so no seed enters.
+    Student's quantile pays for a variance estimated from k clusters. A sample without spread still has an interval of
+    positive width, because an unseen cluster may lie at a bound; what nobody saw in k clusters may be the truth for a
+    share of about 3/k of them. Held in 93.5 % to 97 %, and in more only for few clusters or where the scores use
+    little of the range between the bounds.
 
-    For 0/1 scores the shapes (1, 0) would give Clopper and Pearson's interval and (1/2, 1/2) Jeffreys': 3/4 and 1/4
-    lie half-way, and Student's quantile pays for a variance estimated from k clusters. A sample without spread still
-    has an interval of positive width, because an unseen cluster may lie at a bound; what nobody saw in k
-    clusters may be the truth for a share of about 3/k of them. The nominal 95 % were 93.5 % to 97 % in simulations, and
-    more than that only for few clusters or where the scores use little of the range between the bounds.
+    **t** (``cluster_t``): :math:`\hat\theta \pm t_{k-1} s`,
+    :math:`s^2 = \frac{k}{k-1}\sum_i (x_i - \hat\theta d_i)^2 / (\sum d)^2`, cut at the bounds; all between the bounds
+    where that is 0 or k is 1, since a sample without spread says nothing about the spread. For scores far from their
+    bounds; near them it holds too little.
 
-    Without bounds (``cluster_t``): :math:`\hat\theta \pm t_{k-1} s`,
-    :math:`s^2 = \frac{k}{k-1}\sum_i (x_i - \hat\theta d_i)^2 / (\sum d)^2`; infinite limits where that is 0 or k is 1,
-    since a sample without spread says nothing about the spread.
+    **t_logit** (``cluster_t_logit``): the same on the logit scale of the way between the bounds, with the standard
+    error s / (p (1 - p)). A ratio at a bound, or without a spread, takes ``bounded``.
+
+    **bootstrap** (``cluster_bootstrap``): the quantiles of the ratio over 2,000 draws of k clusters with replacement.
+    It assumes nothing and holds too little for few clusters (below 90 % for 10 of them, or for rates near a bound).
+
+    **mid_p**, **exact**: for 0/1 scores of rows that do not depend on each other, the limits at which the tail
+    probability, with half or all of the probability of the number observed, is :math:`\alpha/2`. ``exact`` (Clopper
+    and Pearson) never holds less than its level; ``mid_p`` holds .95 or more on average and .91 or more at any rate.
+    A score that is not 0/1 takes ``auto``.
 
     Args:
-        numerators: (n_clusters, n_scores), or (n_clusters,) for one score. NaN is missing.
-        denominators: The same shape, not negative. A cluster whose denominator is 0 or NaN is missing.
-        level: In [0.5, 1).
+        numerators: (n_rows, n_scores), or (n_rows,) for one score. NaN is missing.
+        denominators: The same shape, not negative. A row whose denominator is 0 or NaN is missing.
+        level: In [0.5, 1); an `IntervalLevel` brings the rows' clusters and a method.
         bounds: The least and greatest value of a ratio; None when it has none.
 
     Returns:
@@ -129,32 +154,42 @@ def ratio_intervals(
     Raises:
         InvalidInputError: Shapes that differ, a negative denominator, a ratio outside the bounds, a bad level.
 
-    Sources: Gaffke (2005), "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
-    variable"; Learned-Miller and Thomas (2019), arXiv:1905.06208, section 3 (one added point at the bound); Rubin
-    (1981), "The Bayesian bootstrap"; Barndorff-Nielsen (1986) and Lugannani and Rice (1980) for the saddlepoint.
+    Sources: Brown, Cai and DasGupta (2001), "Interval estimation for a binomial proportion", for Beta and mid-P
+    limits; Liang and Zeger (1986) for the standard error; Gaffke (2005), "Three test statistics for a nonparametric
+    one-sided hypothesis on the mean of a nonnegative variable"; Learned-Miller and Thomas (2019), arXiv:1905.06208,
+    section 3 (one added point at the bound); Rubin (1981), "The Bayesian bootstrap"; Barndorff-Nielsen (1986) and
+    Lugannani and Rice (1980) for the saddlepoint.
 
     >>> flips, = ratio_intervals([0, 1, 2, 0], [2, 2, 2, 1])
     >>> round(flips.estimate, 4), flips.n, flips.method
     (0.4286, 4, 'bounded_dirichlet')
     """
     check_level(level)
+    confidence = IntervalLevel.of(level)
     numerator, denominator = _ratio_columns(numerators, denominators)
     lower, upper = (0.0, 1.0) if bounds is None else _checked_bounds(bounds)
     if bounds is not None:
         _check_within(numerator, denominator, lower, upper)
         numerator = (numerator - lower * denominator) / (upper - lower)
+    if confidence.clusters is not None:
+        labels = confidence.labels(len(numerator))
+        numerator, denominator = cluster_sums(numerator, labels), cluster_sums(denominator, labels)
     clusters = np.count_nonzero(denominator, axis=0)
-    results: list[Interval | None] = [None] * clusters.size
     defined = np.flatnonzero(clusters)
+    methods = _methods(confidence.method, numerator[:, defined], denominator[:, defined], bounded=bounds is not None)
+    results: list[Interval | None] = [None] * clusters.size
     width = max(1, CELLS_AT_ONCE // max(1, numerator.shape[0]))
-    for start in range(0, defined.size, width):
-        chosen = defined[start : start + width]
-        part = numerator[:, chosen], denominator[:, chosen]
-        limits = _cluster_t(*part, level) if bounds is None else _bounded_dirichlet(*part, level)
-        method = "cluster_t" if bounds is None else "bounded_dirichlet"
-        for column, triple in zip(chosen, np.stack(limits, axis=1), strict=True):
-            estimate, low, high = (float(value) for value in lower + (upper - lower) * triple)
-            results[column] = Interval(estimate, low, high, level, method, int(clusters[column]))
+    for method in dict.fromkeys(methods.tolist()):
+        alike = defined[methods == method]
+        for start in range(0, alike.size, width):
+            chosen = alike[start : start + width]
+            limits = _LIMITS[method](numerator[:, chosen], denominator[:, chosen], float(level))
+            if bounds is not None:
+                limits = tuple(np.clip(limit, 0.0, 1.0) for limit in limits)
+            drawn = {"resamples": RESAMPLES, "seed": 0} if method == "cluster_bootstrap" else {}
+            for column, triple in zip(chosen, np.stack(limits, axis=1), strict=True):
+                estimate, low, high = (float(value) for value in lower + (upper - lower) * triple)
+                results[column] = Interval(estimate, low, high, level, method, int(clusters[column]), **drawn)
     return tuple(results)
 
 
@@ -259,6 +294,86 @@ def _check_within(numerator: FloatArray, denominator: FloatArray, lower: float, 
         )
 
 
+def _methods(asked: str, numerator: FloatArray, denominator: FloatArray, *, bounded: bool) -> NDArray[np.str_]:
+    """The method of each column."""
+    if asked == "bootstrap" or not bounded:
+        return np.full(numerator.shape[1], "cluster_bootstrap" if asked == "bootstrap" else "cluster_t")
+    if asked in {"t", "t_logit", "bounded"}:
+        chosen = {"t": "cluster_t", "t_logit": "cluster_t_logit", "bounded": "bounded_dirichlet"}[asked]
+        methods = np.full(numerator.shape[1], chosen)
+        if asked != "t_logit":
+            return methods
+        low, high = _cluster_t(numerator, denominator, 0.95)[1:]
+        total, sums = denominator.sum(axis=0), numerator.sum(axis=0)
+        inner = (sums > 1e-12 * total) & (sums < (1 - 1e-12) * total) & np.isfinite(high - low)
+        return np.where(inner, methods, "bounded_dirichlet")
+    greatest = denominator.max(axis=0, initial=0.0)
+    rounding = 1e-9 * greatest
+    equal = (denominator <= 0) | (denominator >= greatest - rounding)
+    at_bound = (numerator <= rounding) | (numerator >= denominator - rounding)
+    method = {"auto": "beta", "mid_p": "mid_p", "exact": "exact"}[asked]
+    return np.where((equal & at_bound).all(axis=0), method, "bounded_dirichlet")
+
+
+def _counts(numerator: FloatArray, denominator: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Successes and trials of 0/1 scores."""
+    scale = denominator.max(axis=0)
+    return np.round(numerator.sum(axis=0) / scale), np.round(denominator.sum(axis=0) / scale)
+
+
+def _beta(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
+    x, n = _counts(numerator, denominator)
+    share = np.where(n < 5, 0.5, 0.6)
+    return _beta_limits(x, n, share, (1 - level) / 2)
+
+
+def _exact(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
+    x, n = _counts(numerator, denominator)
+    return _beta_limits(x, n, np.ones_like(n), (1 - level) / 2)
+
+
+def _beta_limits(x: FloatArray, n: FloatArray, share: FloatArray, tail: float) -> tuple[FloatArray, ...]:
+    none, every = x == 0, x == n
+    low = stats.beta.ppf(tail, np.where(none, 1.0, x + 1 - share), n - x + share)
+    high = stats.beta.ppf(1 - tail, x + share, np.where(every, 1.0, n - x + 1 - share))
+    return x / n, np.where(none, 0.0, low), np.where(every, 1.0, high)
+
+
+def _mid_p(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
+    x, n = _counts(numerator, denominator)
+    tail = (1 - level) / 2
+
+    def lower(successes: float, trials: float) -> float:
+        def excess(p: float) -> float:
+            found = stats.binom.sf(successes, trials, p) + 0.5 * stats.binom.pmf(successes, trials, p)
+            return float(found) - tail
+
+        return 0.0 if successes == 0 else float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-12))
+
+    pairs = list(zip(x.tolist(), n.tolist(), strict=True))
+    low = np.array([lower(successes, trials) for successes, trials in pairs])
+    high = np.array([1 - lower(trials - successes, trials) for successes, trials in pairs])
+    return x / n, low, high
+
+
+def _cluster_t_logit(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
+    estimate, _, high = _cluster_t(numerator, denominator, level)
+    centre, half = logit(estimate), (high - estimate) / (estimate * (1 - estimate))
+    return estimate, expit(centre - half), expit(centre + half)
+
+
+def _cluster_bootstrap(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
+    estimate = numerator.sum(axis=0) / denominator.sum(axis=0)
+    limits = []
+    for x, d in zip(numerator.T, denominator.T, strict=True):
+        present = d > 0
+        blocks = cluster_resamples(int(present.sum()), resamples=RESAMPLES)
+        drawn = np.concatenate([(block @ x[present]) / (block @ d[present]) for block in blocks])
+        limits.append(np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = np.array(limits).T
+    return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
+
+
 def _cluster_t(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:
     clusters, total = np.count_nonzero(denominator, axis=0), denominator.sum(axis=0)
     estimate = numerator.sum(axis=0) / total
@@ -284,3 +399,15 @@ def _bounded_dirichlet(numerator: FloatArray, denominator: FloatArray, level: fl
     shapes[-2:, 0] = FAR_ENDPOINT, NEAR_ENDPOINT
     high = dirichlet_quantile(x, d, shapes, score)
     return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
+
+
+_LIMITS: Mapping[str, Callable[[FloatArray, FloatArray, float], tuple[FloatArray, ...]]] = {
+    "beta": _beta,
+    "exact": _exact,
+    "mid_p": _mid_p,
+    "bounded_dirichlet": _bounded_dirichlet,
+    "cluster_t": _cluster_t,
+    "cluster_t_logit": _cluster_t_logit,
+    "cluster_bootstrap": _cluster_bootstrap,
+}
+"""Method -> estimates, lower and upper limits of columns of ratios between 0 and 1."""

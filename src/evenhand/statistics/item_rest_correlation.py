@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenhand.errors import InvalidInputError
+from evenhand.statistics.clusters import IntervalLevel, cluster_sums, size_of_unseen
 from evenhand.statistics.dirichlet import check_level, dirichlet_weights
 from evenhand.statistics.intervals import Interval
 
@@ -33,7 +34,7 @@ def item_rest_correlations(
 
     Args:
         answers: (n_rows, n_items): 1 for yes, 0 for no, anything between; NaN is missing.
-        level: In [0.5, 1).
+        level: In [0.5, 1); an `IntervalLevel` brings the clusters of the rows, which then take their place.
         resamples: Draws of weights.
         seed: Of the draws.
 
@@ -62,19 +63,28 @@ def item_rest_correlations(
     rest = (passed.sum(axis=1, keepdims=True) - passed) / np.maximum(others, 1)
     used = known & (others > 0)
     return tuple(
-        _correlation(passed[used[:, item], item], rest[used[:, item], item], level, resamples, seed)
+        _correlation(
+            passed[used[:, item], item],
+            rest[used[:, item], item],
+            IntervalLevel.of(level).only(used[:, item]),
+            resamples,
+            seed,
+        )
         for item in range(table.shape[1])
     )
 
 
-def _correlation(item: FloatArray, rest: FloatArray, level: float, resamples: int, seed: int) -> Interval | None:
-    n = len(item)
+def _correlation(
+    item: FloatArray, rest: FloatArray, level: IntervalLevel, resamples: int, seed: int
+) -> Interval | None:
+    labels = level.labels(len(item))
+    n = int(labels.max(initial=-1)) + 1
     if n < _FEWEST_ROWS or min(np.ptp(item), np.ptp(rest)) <= _NO_SPREAD:
         return None
-    rows = _columns(item, rest)
+    rows, size = cluster_sums(_columns(item, rest), labels), size_of_unseen(labels)
     estimate = float(_weighted(rows.sum(axis=0, keepdims=True))[0])
-    against = _most_influential(rows, _DISCORDANT, sign=-1)
-    towards = _most_influential(rows, _CONCORDANT, sign=1)
+    against = _most_influential(rows, _DISCORDANT * size, sign=-1)
+    towards = _most_influential(rows, _CONCORDANT * size, sign=1)
     lows, highs = [], []
     for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
         sums = weights @ rows

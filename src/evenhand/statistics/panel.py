@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics.clusters import IntervalLevel, cluster_sums, size_of_unseen
 from evenhand.statistics.dirichlet import check_level, dirichlet_weights
 from evenhand.statistics.intervals import Interval, ratio_intervals
 
@@ -100,7 +101,8 @@ def effective_judges(
         raise EstimationError(
             f"the effective number of judges is undefined for {n_judges} judge(s); it compares judges"
         )
-    table = table[(~np.isnan(table)).sum(axis=1) >= 2]
+    several = (~np.isnan(table)).sum(axis=1) >= 2
+    table, confidence = table[several], IntervalLevel.of(level).only(several)
     every = list(combinations(range(n_judges), 2))
     pairs = [pair for pair in every if _has_correlation(table[:, pair])]
     if not pairs:
@@ -109,9 +111,12 @@ def effective_judges(
         )
     table = table - np.nanmean(table)  # keeps the differences of large sums exact
     rows = np.stack([_moments(table[:, pair]) for pair in pairs], axis=1)
-    rows = rows[rows[:, :, 0].any(axis=1)]
+    counted = rows[:, :, 0].any(axis=1)
+    rows = rows[counted]
+    labels = confidence.only(counted).labels(len(rows))
+    rows, size = cluster_sums(rows, labels), size_of_unseen(labels)
     (rho,) = _mean_correlation(rows.sum(axis=0)[None])
-    low, high = _correlation_limits(rows, table, level=level, resamples=resamples, seed=seed)
+    low, high = _correlation_limits(rows, table, size, level=level, resamples=resamples, seed=seed)
 
     def interval(estimate: float, lower: float, upper: float) -> Interval:
         bounds = min(lower, estimate), max(upper, estimate)
@@ -231,12 +236,12 @@ def _mean_correlation(sums: FloatArray) -> FloatArray:
 
 
 def _correlation_limits(
-    rows: FloatArray, table: FloatArray, *, level: float, resamples: int, seed: int
+    rows: FloatArray, table: FloatArray, size: float, *, level: float, resamples: int, seed: int
 ) -> tuple[float, float]:
     least, greatest = float(np.nanmin(table)), float(np.nanmax(table))
     total = rows.sum(axis=0)
-    (apart,) = _moments(np.array([[least, greatest]]))
-    alike = _moments(np.array([[least, least], [greatest, greatest]]))
+    (apart,) = size * _moments(np.array([[least, greatest]]))
+    alike = size * _moments(np.array([[least, least], [greatest, greatest]]))
     best = alike[int(np.argmax([_mean_correlation((total + unit)[None])[0] for unit in alike]))]
     n = len(rows)
     lows, highs = [], []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval, ratio_intervals
 
@@ -79,7 +79,7 @@ def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: float
     Args:
         scores: Shape (n prompts, k).
         contests: Shape (n prompts, k); a prompt without a contest is missing.
-        level: In [0.5, 1).
+        level: In [0.5, 1); an `IntervalLevel` brings the clusters of the prompts and another method.
 
     Returns:
         One interval a column; None for a column without contests.
@@ -89,19 +89,6 @@ def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: float
     >>> even.method, swept.method, none
     ('cluster_t_logit', 'bounded_dirichlet', None)
     """
-    plain = ratio_intervals(scores, contests, level=level, bounds=None)
-    return tuple(
-        _on_logit_scale(rate) or ratio_intervals(scores[:, column], contests[:, column], level=level)[0]
-        for column, rate in enumerate(plain)
-    )
-
-
-def _on_logit_scale(rate: Interval | None) -> Interval | None:
-    """None where it cannot be formed: without a rate, at a bound, without a spread."""
-    if rate is None or not np.isfinite(rate.high):
-        return None
-    slope = rate.estimate * (1 - rate.estimate)
-    if slope < 1e-12:
-        return None
-    centre, half = logit(rate.estimate), (rate.high - rate.estimate) / slope
-    return replace(rate, low=float(expit(centre - half)), high=float(expit(centre + half)), method="cluster_t_logit")
+    confidence = IntervalLevel.of(level)
+    method = "t_logit" if confidence.method == "auto" else confidence.method
+    return ratio_intervals(scores, contests, level=IntervalLevel(level, confidence.clusters, method))

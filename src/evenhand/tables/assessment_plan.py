@@ -10,6 +10,7 @@ import evenhand
 from evenhand.cells import LabelReader
 from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import JudgeEngine
+from evenhand.judging.clusters import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import (
@@ -62,7 +63,7 @@ class AssessmentPlan:
 
     def run(self) -> JudgementTable:
         """Ask, and make the table."""
-        cells, gold = self._cells(), self._gold_labels()
+        cells, gold, clusters = self._cells(), self._gold_labels(), self.clusters()
         questions = self._questions()
         verdicts = [MISSING_RESPONSE] * len(questions)
         asked = self._asked(questions)
@@ -77,6 +78,7 @@ class AssessmentPlan:
                     criterion=criterion.name,
                     verdict=verdict,
                     gold=label,
+                    cluster=None if clusters is None else clusters[instance],
                 )
                 for (instance, system, criterion), verdict, label in zip(cells, verdicts, gold, strict=True)
             ),
@@ -90,6 +92,7 @@ class AssessmentPlan:
     def estimate(self) -> RunEstimate:
         """What :meth:`run` would take, without a call."""
         self._gold_labels()
+        self.clusters()
         return self.settings.estimate([question for _, question in self._asked(self._questions())], self.judges)
 
     def parameters(self) -> dict[str, Any]:
@@ -104,6 +107,11 @@ class AssessmentPlan:
             **self.assessing.parameters(rubric=self.rubric is not None),
             **self.settings.parameters(),
         }
+
+    def clusters(self) -> tuple[str, ...] | None:
+        """What each row belongs to; None where rows do not depend on each other."""
+        labels = {column.replace("{system}", system) for column in self.gold_fields.values() for system in self.systems}
+        return read_clusters(self.rows, self.settings.cluster_field, apart={*self.systems, *labels})
 
     def _cells(self) -> list[Cell]:
         """What is judged: instance, system and criterion."""

@@ -14,6 +14,7 @@ from evenhand.checklists import CHECKLIST_OPTIONS, Checking, ChecklistOptions, S
 from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.clusters import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import (
     context_of,
@@ -61,14 +62,15 @@ class _Plan:
     checking: Checking
 
     def run(self) -> ChecklistTable:
-        gold = self._gold_answers()
+        gold, clusters = self._gold_answers(), self._clusters()
         asked = self._questions()
         votes = iter(self.checking.settings.run([each for questions in asked for each in questions], self.judges))
         responses = []
         for (system, instance), questions, answers in zip(self._cells(), asked, gold, strict=True):
             place = self.checklist_of[instance]
             result = self.checking.result(self.checklists[place], [next(votes) for _ in questions] or None)
-            responses.append(CheckedResponse(instance, system, place, result.verdicts, answers))
+            cluster = None if clusters is None else clusters[instance]
+            responses.append(CheckedResponse(instance, system, place, result.verdicts, answers, cluster))
         return ChecklistTable(
             responses=tuple(responses),
             checklists=self.checklists,
@@ -78,6 +80,7 @@ class _Plan:
 
     def estimate(self) -> RunEstimate:
         self._gold_answers()
+        self._clusters()
         return self.checking.settings.estimate([each for asked in self._questions() for each in asked], self.judges)
 
     def parameters(self) -> dict[str, Any]:
@@ -94,6 +97,14 @@ class _Plan:
             "guidelines": self.guidelines,
             **self.checking.parameters(),
         }
+
+    def _clusters(self) -> tuple[str, ...] | None:
+        """What each row belongs to; None where rows do not depend on each other."""
+        gold = self.gold_fields
+        named = [] if gold is None else [gold] if isinstance(gold, str) else list(gold.values())
+        labels = {column.replace("{system}", system) for column in named for system in self.systems}
+        apart = {*self.systems, *labels, *([self.checklist_field] if self.checklist_field else [])}
+        return read_clusters(self.rows, self.checking.settings.cluster_field, apart=apart)
 
     def _cells(self) -> list[tuple[str, int]]:
         return [(system, instance) for system in self.systems for instance in range(len(self.rows))]

@@ -12,9 +12,11 @@ from evenhand.aggregation import Answer, VoteRules
 from evenhand.checklists import ChecklistReport, ChecklistResult, Metric, item_panels, report_checklists
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.clusters import clustered_level
 from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.checklist_texts import checklist_tables
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
@@ -37,6 +39,7 @@ class CheckedResponse:
         checklist: Which of the table's checklists.
         verdicts: On each item's own question, in the checklist's order.
         gold: The answers that a person gave, in the same order; None for an item without one.
+        cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -44,6 +47,7 @@ class CheckedResponse:
     checklist: int
     verdicts: tuple[Verdict, ...]
     gold: tuple[Answer | None, ...]
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,11 +84,16 @@ class ChecklistTable(PrintedTables):
         return {
             system: report_checklists(
                 [result for _, result in self._of_system(system)],
-                level=self.parameters["level"],
+                level=self._level_of(system),
                 seed=self.parameters["seed"],
             )
             for system in self.systems
         }
+
+    def _level_of(self, system: str) -> IntervalLevel:
+        """The level of intervals over the responses of a system, with their clusters."""
+        clusters = [response.cluster for response, _ in self._of_system(system)]
+        return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
 
     def gold_agreement(self, system: str) -> Interval | None:
         """The share of a system's items, with an answer by a person and one by the judges, on which both agree.
@@ -100,7 +109,7 @@ class ChecklistTable(PrintedTables):
             ]
             hits.append(float(sum(gold == judged for gold, judged in pairs)))
             compared.append(float(len(pairs)))
-        return ratio_intervals(hits, compared, level=self.parameters["level"])[0]
+        return ratio_intervals(hits, compared, level=self._level_of(system))[0]
 
     def panels(self, system: str) -> Mapping[str, PanelReport]:
         """Item name -> what the votes on a system's responses say about the judges.
@@ -111,7 +120,7 @@ class ChecklistTable(PrintedTables):
             [result for _, result in self._of_system(system)],
             VoteRules.from_parameters(self.parameters),
             samples=self.parameters["grid"]["samples"],
-            level=self.parameters["level"],
+            level=self._level_of(system),
             seed=self.parameters["seed"],
         )
 
@@ -184,6 +193,7 @@ class ChecklistTable(PrintedTables):
                 **_identity(response),
                 "checklist": response.checklist,
                 "gold": response.gold,
+                "cluster": response.cluster,
                 "verdicts": [verdict.model_dump(mode="json") for verdict in response.verdicts],
             }
             for response in self.responses
@@ -209,6 +219,7 @@ class ChecklistTable(PrintedTables):
                     checklist=row["checklist"],
                     verdicts=tuple(Verdict.model_validate(verdict) for verdict in row["verdicts"]),
                     gold=tuple(row["gold"]),
+                    cluster=row.get("cluster"),
                 )
                 for row in rows
             ),
@@ -249,6 +260,7 @@ class ChecklistTable(PrintedTables):
                     "agreement": item.verdict.agreement,
                     "spread": item.verdict.spread,
                     "gold": gold,
+                    "cluster": response.cluster,
                 }
 
     def _response_records(self) -> Iterator[dict[str, Any]]:
@@ -265,6 +277,7 @@ class ChecklistTable(PrintedTables):
                 },
                 "primary_metric": result.primary_metric,
                 "unscored_reason": result.unscored_reason,
+                "cluster": response.cluster,
                 **{name: getattr(score, name) for name in ("yes", "no", "na", "answered", "unanswered")},
                 "items": [
                     {
@@ -276,7 +289,7 @@ class ChecklistTable(PrintedTables):
             }
 
 
-_OF_RESPONSE = frozenset({"instance", "system", "checklist"})
+_OF_RESPONSE = frozenset({"instance", "system", "checklist", "cluster"})
 
 
 def _identity(response: CheckedResponse) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from evenhand.criteria import Checklist
 from evenhand.numbers import format_count, format_estimate, format_interval, format_level, format_range, format_share
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval
-from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, unscored_votes_note
 
 MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38
@@ -56,14 +56,14 @@ def _systems_table(
     others = [name for name in _METRICS.values() if name != primary and _differs(name, scores.values())]
     what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
     flips = any(report.positional_bias is not None for report in reports.values())
-    headers = ["system", f"{primary} [{_level(parameters)}]", *others, "all items", "on 1–5", "n", "unscored"]
-    headers += ["answered", "parse rate"]
+    headers = ["system", f"{primary} [{_level(parameters)}]", *others, "all items", "on 1–5", "n"]
+    headers += [*clusters_header(reports.values()), "unscored", "answered", "parse rate"]
     rows = []
     for system, report in reports.items():
         cells = [system, format_interval(report.primary_score)]
         cells += [format_estimate(scores[system][name]) for name in others]
         cells += [format_estimate(report.micro_pass_rate), format_estimate(report.scaled_score_1_5)]
-        cells += [format_count(report.num_instances), format_count(report.num_unscored)]
+        cells += [format_count(report.num_instances), *clusters_cell(report), format_count(report.num_unscored)]
         cells += [format_estimate(each, share=True) for each in (report.answered_share, report.parse_rate)]
         cells += [format_share(report.positional_bias)] if flips else []
         cells += [format_share(gold[system])] if gold is not None else []

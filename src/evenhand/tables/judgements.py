@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
+from evenhand.judging.clusters import clustered_level
 from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.statistics.clusters import IntervalLevel
+from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, unscored_votes_note
 from evenhand.tables.panel_texts import panel_tables
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
@@ -41,6 +43,7 @@ class Judgement:
         criterion: The criterion's name.
         verdict: The verdict with all votes.
         gold: The label that a person gave, where there is one.
+        cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -48,6 +51,7 @@ class Judgement:
     criterion: str
     verdict: Verdict
     gold: str | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class JudgementTable(PrintedTables):
         return {
             (system, criterion.name): summarize(
                 [judgement.verdict for judgement in self._cell(system, criterion.name)],
-                level=self.parameters["level"],
+                level=self._level_of(system, criterion.name),
             )
             for criterion in self.criteria
             for system in self.systems
@@ -97,7 +101,9 @@ class JudgementTable(PrintedTables):
         cells = [(system, criterion) for criterion in self.criteria for system in self.systems]
         found = {
             (system, criterion.name): covered_mass(
-                [item.verdict for item in self._cell(system, criterion.name)], criterion, level=self.parameters["level"]
+                [item.verdict for item in self._cell(system, criterion.name)],
+                criterion,
+                level=self._level_of(system, criterion.name),
             )
             for system, criterion in cells
         }
@@ -128,7 +134,10 @@ class JudgementTable(PrintedTables):
             return {}
         return {
             system: summarize_rubric(
-                results, self.rubric, expected=self._rules.scoring == "expected", level=self.parameters["level"]
+                results,
+                self.rubric,
+                expected=self._rules.scoring == "expected",
+                level=self._level_of(system, self.criteria[0].name),
             )
             for system, results in self.rubric_results.items()
         }
@@ -166,9 +175,14 @@ class JudgementTable(PrintedTables):
             self._rules,
             samples=self.parameters["grid"]["samples"],
             reference=None if all(value is None for value in right) else right,
-            level=self.parameters["level"],
+            level=self._level_of(system, criterion.name),
             seed=self.parameters["seed"],
         )
+
+    def _level_of(self, system: str, criterion: str) -> IntervalLevel:
+        """The level of intervals over the rows of a cell, with their clusters."""
+        clusters = [judgement.cluster for judgement in self._cell(system, criterion)]
+        return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
 
     @property
     def _rules(self) -> VoteRules:
@@ -183,7 +197,7 @@ class JudgementTable(PrintedTables):
             else float("nan")
             for judgement in cell
         ]
-        (share,) = mean_intervals(hits, level=self.parameters["level"])
+        (share,) = mean_intervals(hits, level=self._level_of(system, criterion))
         return share
 
     def rescore(self, **rules: Unpack[RubricRules]) -> JudgementTable:
@@ -231,6 +245,7 @@ class JudgementTable(PrintedTables):
             "criterion",
             f"score [{level}]",
             "n",
+            *clusters_header(self.summaries.values()),
             "unscored",
             "NA",
             "parse rate",
@@ -244,6 +259,7 @@ class JudgementTable(PrintedTables):
                 criterion,
                 format_interval(summary.score),
                 format_count(summary.num_instances),
+                *clusters_cell(summary),
                 format_count(summary.num_unscored),
                 format_count(summary.num_na),
                 format_share(summary.parse_rate),
@@ -279,8 +295,8 @@ class JudgementTable(PrintedTables):
         ``gold_agreement`` and ``covered_mass``; for a rubric also ``rubric``, ``penalties`` and ``rubric_summaries`` (a
         system each, with the fields of :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws
         ``panels`` (a cell each, with those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``,
-        ``system``, ``criterion``, ``gold`` and ``verdict``, the fields of :class:`~evenhand.votes.Verdict`, votes and
-        all.
+        ``system``, ``criterion``, ``gold``, ``cluster`` and ``verdict``, those of :class:`~evenhand.votes.Verdict`,
+        votes and all.
         """
         header = {
             "parameters": dict(self.parameters),
@@ -308,7 +324,12 @@ class JudgementTable(PrintedTables):
             ],
         }
         rows = (
-            {**_identity(item), "gold": item.gold, "verdict": item.verdict.model_dump(mode="json")}
+            {
+                **_identity(item),
+                "gold": item.gold,
+                "cluster": item.cluster,
+                "verdict": item.verdict.model_dump(mode="json"),
+            }
             for item in self.judgements
         )
         save_table(path, "judgements", header, rows)
@@ -363,6 +384,7 @@ class JudgementTable(PrintedTables):
                 "unscored_reason": verdict.unscored_reason,
                 "assessment": verdict.assessment,
                 "gold": judgement.gold,
+                "cluster": judgement.cluster,
             }
             if judgement.system in self.rubric_results:
                 result = self.rubric_results[judgement.system][judgement.instance]

@@ -8,6 +8,7 @@ from evenhand.criteria import Rubric
 from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricSummary
+from evenhand.tables.notes import clusters_cell, clusters_header
 
 
 def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *, level: float) -> tuple[TextTable, ...]:
@@ -15,13 +16,15 @@ def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *,
     if rubric is None:
         return ()
     penalized = any(summary.length_penalty is not None for summary in scores.values())
-    headers = ("system", f"rubric score [{format_level(level)}]", "n", "unscored", "incomplete", "NA", "parse rate")
+    counted = ("n", *clusters_header(scores.values()), "unscored", "incomplete", "NA", "parse rate")
+    headers = ("system", f"rubric score [{format_level(level)}]", *counted)
     rows = []
     for system, summary in scores.items():
         cells = (
             system,
             format_interval(summary.score),
             format_count(summary.num_instances),
+            *clusters_cell(summary),
             format_count(summary.num_unscored),
             format_count(summary.num_incomplete),
             format_count(summary.num_na),
