@@ -20,13 +20,15 @@ The *place* of an option (0 for the first) is what a number means only with ``as
 
 from __future__ import annotations
 
+import ast
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from evenhand.criteria import NA_LABELS, Criterion, fold_label
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -81,6 +83,57 @@ def number_of(value: object) -> float | None:
 def plain_cell(value: object) -> object:
     """A cell; numpy's scalars and arrays as Python's."""
     return value.tolist() if hasattr(value, "tolist") else value
+
+
+def different_keys(pairs: Iterable[tuple[object, object]], where: str) -> dict[Any, Any]:
+    """A mapping of pairs whose keys differ; of two values under one name nothing says which counts.
+
+    Raises:
+        InvalidInputError: If a key stands there twice.
+    """
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInputError(f"{where} has {key!r} twice, and only one of them could count: rename or drop one")
+        found[key] = value
+    return found
+
+
+def held_in(text: str, where: str) -> object:
+    """The list or mapping that a text holds, as JSON or as Python writes it; the text itself when it holds none.
+
+    A bare ``nan``, as pandas has for nothing, is None there.
+
+    Raises:
+        InvalidInputError: If a mapping in it has a key twice.
+
+    >>> held_in("{'ann': 'yes', 'bob': nan}", "row 0")
+    {'ann': 'yes', 'bob': None}
+    """
+    if text.strip()[:1] not in {"[", "{", "("}:
+        return text
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: different_keys(pairs, where))
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(_Literal(where).visit(ast.parse(text.strip(), mode="eval")))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return text
+
+
+class _Literal(ast.NodeTransformer):
+    """A Python literal in which ``nan`` is None and keys differ."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(None) if node.id == "nan" else node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        different_keys([(key.value, None) for key in node.keys if isinstance(key, ast.Constant)], self.where)
+        return self.generic_visit(node)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import json
 
 import datasets
+import pyarrow.parquet
 import pytest
 
 from evenhand.errors import InvalidInputError
@@ -128,3 +129,20 @@ def test_a_saved_result_is_no_data_set(tmp_path):
         read_file(tmp_path / "votes.jsonl")
     mine = write(tmp_path / "mine.jsonl", '{"evenhand": "winrates", "rows": "many"}\n')
     assert read_file(mine) == [{"evenhand": "winrates", "rows": "many"}]
+
+
+def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
+    for name, text in (
+        ("twice.csv", "q,naïve,q\n1,2,3\n"),
+        ("twice.jsonl", '{"a": 1}\n{"q": 1, "q": 2}\n'),
+        ("nested.jsonl", '{"a": {"q": 1, "b": 2, "q": 1}}\n'),
+    ):
+        with pytest.raises(InvalidInputError, match=r"has 'q' twice, .*: rename or drop one"):
+            read_file(write(tmp_path / name, text))
+    table = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["q", "q"])
+    pyarrow.parquet.write_table(table, tmp_path / "twice.parquet")
+    with pytest.raises(InvalidInputError, match=r"the header of .* has 'q' twice"):
+        read_file(tmp_path / "twice.parquet")
+    for cell in ('{"ann": "yes", "ann": "no"}', "{'ann': 'yes', 'ann': 'no'}"):
+        with pytest.raises(InvalidInputError, match=r"instance 0 has 'ann' twice|row 0 has 'ann' twice"):
+            aggregate_votes([{"votes": cell}], "votes")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Mapping, Sequence
 
+from evenhand.cells import held_in
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import text_of
 from evenhand.votes import is_missing
@@ -31,7 +30,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
         >>> read_responses("{'gpt-4.1': 'Paris', 'tie': ''}", 0)
         {'gpt-4.1': 'Paris', 'tie': ''}
     """
-    found = _parsed(prediction) if isinstance(prediction, str) else prediction
+    found = held_in(prediction, f"instance {instance}") if isinstance(prediction, str) else prediction
     if isinstance(found, (list, tuple)):
         found = {str(number): response for number, response in enumerate(found, start=1)}
     if not isinstance(found, Mapping):
@@ -71,20 +70,6 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
             "and one system alone fits metrics.evenhand.direct"
         )
     return systems
-
-
-def _parsed(text: str) -> object:
-    """The list or dict that a text holds; any other text as it is."""
-    if text.lstrip()[:1] not in {"[", "{"}:
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
 
 
 def _response(value: object) -> str | None:

@@ -8,12 +8,10 @@ abstention.
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Mapping, Sequence
 from typing import SupportsIndex, TypeAlias
 
-from evenhand.cells import NOT_ASKED, LabelReader
+from evenhand.cells import NOT_ASKED, LabelReader, held_in
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.votes import Vote
@@ -84,7 +82,7 @@ def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[
     >>> named_votes(["yes", None], "instance 0")
     {'judge_0': 'yes', 'judge_1': None}
     """
-    given = _parsed(recorded) if isinstance(recorded, str) else recorded
+    given = held_in(recorded, where) if isinstance(recorded, str) else recorded
     if hasattr(given, "tolist"):  # a numpy array or a pandas series
         given = given.tolist()
     if isinstance(given, Mapping):
@@ -126,26 +124,3 @@ def judge_weights(weights: object, votes: Sequence[Vote], where: str) -> dict[st
             "order of the votes, or for judges with names a mapping judge -> weight"
         )
     return {judge: float(weight) for judge, weight in zip(judges, weights, strict=True)}
-
-
-def _parsed(text: str) -> object:
-    """The list or mapping that a text holds; the text itself when it holds none."""
-    if text.strip()[:1] not in {"[", "{", "("}:
-        return text
-    for parse in (json.loads, _literal):
-        try:
-            return parse(text)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            continue
-    return text
-
-
-def _literal(text: str) -> object:
-    """What a Python literal stands for; a bare ``nan`` in it, as pandas has for nothing, is None."""
-    tree = ast.parse(text, mode="eval")
-    return ast.literal_eval(_WithoutNan().visit(tree))
-
-
-class _WithoutNan(ast.NodeTransformer):
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(None) if node.id == "nan" else node

@@ -6,9 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cells import different_keys
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.tables.saved import saved_kind
 
@@ -70,7 +72,8 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
     """The rows of a JSONL, CSV or Parquet file, or of a Hugging Face data set saved to disk.
 
     Raises:
-        InvalidInputError: No such file, a kind that is not read, or a line that is not what the file promises.
+        InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
+            column or key that is there twice.
     """
     path = Path(path).expanduser()
     if path.is_dir():
@@ -125,7 +128,7 @@ def _jsonl_rows(path: Path) -> list[Row]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=partial(different_keys, where=f"line {number} of {str(path)!r}"))
         except json.JSONDecodeError as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must be "
@@ -144,6 +147,7 @@ def _csv_rows(path: Path) -> list[Row]:
     lines = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     rows: list[Row] = []
     try:
+        _check_columns(lines.fieldnames or (), path)
         for row in lines:
             if None in row or None in row.values():
                 raise InvalidInputError(
@@ -155,11 +159,16 @@ def _csv_rows(path: Path) -> list[Row]:
     return rows
 
 
+def _check_columns(names: Iterable[str], path: Path) -> None:
+    different_keys([(name, None) for name in names], f"the header of {str(path)!r}")
+
+
 def _parquet_rows(path: Path) -> list[Row]:
     import pyarrow  # noqa: PLC0415 - as above
     import pyarrow.parquet  # noqa: PLC0415
 
     try:
+        _check_columns(pyarrow.parquet.read_schema(path).names, path)
         rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
     except pyarrow.ArrowException as error:
         raise InvalidInputError(f"{str(path)!r} is not a Parquet file: {error}") from error
