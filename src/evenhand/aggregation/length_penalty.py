@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.tokens import count_words
 
 Sections = Literal["all", "output", "thinking"]
 
@@ -18,7 +19,7 @@ class LengthPenalty:
     .. math:: \mathrm{penalty}(w) = p \left(\frac{w - \mathrm{free}}{\mathrm{cap} - \mathrm{free}}\right)^{e}
 
     0 up to and including the free budget, p from the cap on; a cap at or below the budget is a step right after the
-    budget. Words are what white space separates.
+    budget. Words are counted by :func:`~evenhand.tokens.count_words`, also where no spaces are written between them.
 
     Attributes:
         free_budget: Words that cost nothing.
@@ -51,7 +52,7 @@ class LengthPenalty:
 
     def of(self, output: str, *, thinking: str = "") -> float:
         """The penalty of a text."""
-        words = {"output": len(output.split()), "thinking": len(thinking.split())}
+        words = {"output": count_words(output), "thinking": count_words(thinking)}
         return self.of_words(sum(words.values()) if self.sections == "all" else words[self.sections])
 
     def of_words(self, words: int) -> float:

@@ -64,6 +64,7 @@ class AssessmentPlan:
     def run(self) -> JudgementTable:
         """Ask, and make the table."""
         cells, gold, clusters = self._cells(), self._gold_labels(), self.clusters()
+        penalties = self._penalties()
         questions = self._questions()
         verdicts = [MISSING_RESPONSE] * len(questions)
         asked = self._asked(questions)
@@ -86,7 +87,7 @@ class AssessmentPlan:
             systems=self.systems,
             parameters=self.parameters(),
             rubric=self.rubric,
-            penalties=self._penalties(),
+            penalties=penalties,
         )
 
     def estimate(self) -> RunEstimate:
@@ -189,7 +190,8 @@ class AssessmentPlan:
         penalty = self.assessing.length_penalty
         if penalty is None:
             return {}
-        return {
-            system: tuple(None if is_missing(row[system]) else penalty.of(text_of(row[system])) for row in self.rows)
-            for system in self.systems
-        }
+        found = {}
+        for system in self.systems:
+            held = [field_of(row, system, instance, "response_field") for instance, row in enumerate(self.rows)]
+            found[system] = tuple(None if is_missing(response) else penalty.of(text_of(response)) for response in held)
+        return found

@@ -148,6 +148,13 @@ class _Plan:
         if is_missing(found):
             return (None,) * len(items)
         if isinstance(found, Mapping):
+            names = [item.name for item in items]
+            for name in found:
+                if name not in names:
+                    raise InvalidInputError(
+                        f"the column {column!r} of instance {instance} has an answer to {name!r}, which is no item of "
+                        f"the checklist. {did_you_mean(name, names)}"
+                    )
             return tuple(_answer(found.get(item.name), instance) for item in items)
         answers = tuple(found) if isinstance(found, (list, tuple)) else (found,)
         if len(answers) != len(items):
