@@ -66,7 +66,8 @@ class CategoryReport:
 
     Attributes:
         category: Its name; ``ungrouped`` for items without one.
-        pass_rate: yes / answered over all responses; None where nothing is answered.
+        pass_rate: yes / answered over all responses (micro: every answer counts the same, while the pass rate of the
+            checklist is the mean over responses); None where nothing is answered.
         answered: Answers yes or no.
     """
 

@@ -48,12 +48,13 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
 
 
 def _run(options: argparse.Namespace) -> int:
+    from evenhand.judging.instances import name_of  # noqa: PLC0415 - seconds of import
     from evenhand.tables import read_file, winrates  # noqa: PLC0415 - seconds of import
 
     rows = read_file(options.data, options.split)
     check_out(options)
     field = options.systems_field
-    known = set(rows[0]) if field is None else {str(row.get(field)) for row in rows}
+    known = set(rows[0]) if field is None else {name_of(row.get(field)) for row in rows}
     given: dict[str, Any] = {
         "systems": system_names(options.systems, known),
         "criteria": options.criteria,

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import field_of, text_of
+from evenhand.judging.instances import field_of, name_of
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import is_missing
 
@@ -60,7 +60,7 @@ def read_clusters(
 ) -> tuple[str, ...] | None:
     """The cluster of each row, as text; None if rows do not belong together.
 
-    A whole number is the same cluster whether it was read as 2 or as 2.0, and as the text "2".
+    Two rows are of one cluster if it has one name: see :func:`~evenhand.judging.instances.name_of`.
 
     Args:
         rows: The data.
@@ -85,7 +85,7 @@ def read_clusters(
                 f"{what} {number} has {value!r} in {field!r}, which cluster_field names: every {what} needs to say "
                 "what it belongs to; give one that belongs to no other a value of its own"
             )
-        found.append(str(int(value)) if isinstance(value, float) and value.is_integer() else text_of(value))
+        found.append(name_of(value))
     return tuple(found)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from evenhand.cells import number_of, plain_cell
 from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import is_missing, without_lone_surrogates
@@ -42,11 +44,37 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
 
 
 def text_of(value: object) -> str:
-    """A value as the judge reads it: text as it is, nothing for a missing one, anything else as JSON."""
+    """A value as the judge reads it: text as it is, nothing for a missing one, other data as JSON, else its own text.
+
+    >>> import datetime, numpy
+    >>> text_of(["é", 1]), text_of(numpy.int64(2)), text_of(datetime.date(2025, 1, 2))
+    ('["é", 1]', '2', '2025-01-02')
+    """
     if is_missing(value):
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    plain = plain_cell(value)
+    as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
+    text = str(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
     return without_lone_surrogates(text)
+
+
+def _plain_within(value: object) -> object:
+    plain = plain_cell(value)
+    return str(plain) if plain is value else plain
+
+
+def name_of(value: object) -> str:
+    """The name of a prompt, a system or a cluster, by which rows are brought together; empty for nothing.
+
+    It is the text that stands there, without white space around it and in one form of Unicode; case counts. A whole
+    number is one name whether it was read as 2, as 2.0 (as pandas reads a column with a gap) or as the text ``"2"``;
+    the texts ``"2.0"`` and ``"02"`` are names of their own.
+
+    >>> [name_of(value) for value in (2, 2.0, "2", " 2", 2.5, "2.0", "p-2", None)]
+    ['2', '2', '2', '2', '2.5', '2.0', 'p-2', '']
+    """
+    whole = not isinstance(value, str) and (number := number_of(value)) is not None and number.is_integer()
+    return unicodedata.normalize("NFC", str(int(cast("int", value))) if whole else text_of(value)).strip()
 
 
 def texts_of(value: object) -> tuple[str, ...]:

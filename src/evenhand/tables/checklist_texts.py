@@ -15,6 +15,10 @@ from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header,
 
 MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38
+_MICRO = (
+    "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
+    "responses, each of which counts the same (macro)."
+)
 _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
@@ -150,11 +154,12 @@ def _categories_table(
         system: {each.category: each.pass_rate for each in report.categories} for system, report in reports.items()
     }
     return TextTable(
-        title=f"Pass rate of each category [{_level(parameters)}]",
+        title=f"Pass rate of each category, over its answers about all responses [{_level(parameters)}]",
         headers=("category", *reports),
         rows=tuple(
             (category, *(format_interval(rates[system].get(category)) for system in reports)) for category in categories
         ),
+        notes=(_MICRO,),
     )
 
 

@@ -181,7 +181,7 @@ def winrates(
         engine: The judge, or several that form a panel: catalog ids or engines.
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
-        id_field: Long data: the column that names the prompt.
+        id_field: Long data: the column that names the prompt; 2, 2.0 and ``"2"`` are one name.
         context_fields: What the judge is shown beside the responses: a column, several, or name shown -> column.
             Without it, the criterion says.
         reference_field: The column with a known good answer; ``reference`` when there is one.

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.contests import read_responses
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.instances import field_of, text_of
+from evenhand.judging.instances import field_of, name_of, text_of
 from evenhand.tables.rows import Row
 
 
@@ -36,6 +36,9 @@ class Layout:
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
         id_field: Long data: the column that names the prompt.
+
+    Systems and prompts of long data are told apart by :func:`~evenhand.judging.instances.name_of`: the ids 2, 2.0 and
+    ``"2"`` are one prompt.
     """
 
     systems: tuple[str, ...] | None
@@ -133,18 +136,19 @@ class Layout:
                     f"the column {self.systems_field!r} names {list(found)!r}; a comparison needs at least two systems"
                 )
             return tuple(found)
-        unknown = [system for system in self.systems if system not in found]
+        named = tuple(name_of(system) for system in self.systems)
+        unknown = [system for system in named if system not in found]
         if unknown:
             raise InvalidInputError(
                 f"the column {self.systems_field!r} names no system {unknown[0]!r}. {did_you_mean(unknown[0], found)}"
             )
-        return self.systems
+        return named
 
     @staticmethod
     def _named(row: Row, field: str | None, number: int, setting: str) -> str:
         value = field_of(row, str(field), number, setting)
-        name = text_of(value)
-        if value is None or not name.strip():
+        name = name_of(value)
+        if not name:
             raise InvalidInputError(f"row {number} has {value!r} in {field!r}, which {setting} names: it needs a name")
         return name
 
