@@ -79,7 +79,7 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
     (spread,) = mean_intervals(spreads, level=level, bounds=(0.0, 0.5))
     replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    limits = [_limits(verdict) for verdict in verdicts if not verdict.na or verdict.bounds is not None]
+    limits = [each for verdict in verdicts if (each := score_limits(verdict)) is not None]
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
@@ -116,10 +116,15 @@ def _unscored(verdict: Verdict) -> int:
     return sum(vote.selected_index is None and not vote.na for vote in verdict.votes)
 
 
-def _limits(verdict: Verdict) -> tuple[float, float]:
-    """The least and the greatest score that the instance could have had if every vote had been readable."""
+def score_limits(verdict: Verdict) -> tuple[float, float] | None:
+    """The least and the greatest score that the instance could have had if every vote had been readable.
+
+    None where all that voted said that the criterion does not apply.
+    """
     if verdict.bounds is not None:
         return verdict.bounds
+    if verdict.na:
+        return None
     value = verdict.aggregated_value
     return (0.0, 1.0) if value is None else (value, value)
 

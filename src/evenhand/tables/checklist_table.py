@@ -17,7 +17,8 @@ from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
-from evenhand.tables.checklist_texts import checklist_tables
+from evenhand.tables.checklist_texts import METRICS, checklist_tables
+from evenhand.tables.differences import SystemDifference, differences_tables, system_differences
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
@@ -111,6 +112,15 @@ class ChecklistTable(PrintedTables):
             compared.append(float(len(pairs)))
         return ratio_intervals(hits, compared, level=self._level_of(system))[0]
 
+    @cached_property
+    def differences(self) -> tuple[SystemDifference, ...]:
+        """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
+        scored = {
+            system: [(result.score.primary_score, result.bounds) for _, result in self._of_system(system)]
+            for system in self.systems
+        }
+        return system_differences({METRICS[self.parameters["primary_metric"]]: scored}, self._level_of(self.systems[0]))
+
     def panels(self, system: str) -> Mapping[str, PanelReport]:
         """Item name -> what the votes on a system's responses say about the judges.
 
@@ -160,7 +170,12 @@ class ChecklistTable(PrintedTables):
         """The systems, the questions and the categories as texts."""
         has_gold = any(answer is not None for response in self.responses for answer in response.gold)
         gold = {system: self.gold_agreement(system) for system in self.systems} if has_gold else None
-        return checklist_tables(self.reports, self.checklists, self.parameters, gold)
+        systems, *others = checklist_tables(self.reports, self.checklists, self.parameters, gold)
+        scores = {
+            system: -1.0 if (of := each.primary_score) is None else of.estimate for system, each in self.reports.items()
+        }
+        best = {METRICS[self.parameters["primary_metric"]]: max(scores, key=lambda system: scores[system])}
+        return systems, *differences_tables(self.differences, best, level=self.parameters["level"]), *others
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an item of a response."""
@@ -178,14 +193,16 @@ class ChecklistTable(PrintedTables):
         """Write JSONL: a line for the table, then a line a response.
 
         The first line has ``evenhand`` (``"checklist"``), ``rows`` (how many follow), ``parameters``, ``systems``,
-        ``checklists`` and ``reports``: per system the fields of :class:`~evenhand.checklists.ChecklistReport`, an
-        interval as its own fields (an infinite limit is null). The others have the fields of :class:`CheckedResponse`,
-        votes and all.
+        ``checklists``, ``differences`` (for each two systems the fields of
+        :class:`~evenhand.tables.differences.SystemDifference`) and ``reports``: per system the fields of
+        :class:`~evenhand.checklists.ChecklistReport`, an interval as its own fields (an infinite limit is
+        null). The others have the fields of :class:`CheckedResponse`, votes and all.
         """
         header = {
             "parameters": dict(self.parameters),
             "systems": self.systems,
             "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
+            "differences": [plain_fields(each) for each in self.differences],
             "reports": {system: plain_fields(report) for system, report in self.reports.items()},
         }
         rows = (

@@ -23,7 +23,7 @@ _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
 )
-_METRICS = {"pass": "pass rate", "weighted": "weighted score", "normalized": "normalized score"}
+METRICS = {"pass": "pass rate", "weighted": "weighted score", "normalized": "normalized score"}
 
 
 def checklist_tables(
@@ -55,9 +55,9 @@ def _systems_table(
     parameters: Mapping[str, Any],
     gold: Mapping[str, Interval | None] | None,
 ) -> TextTable:
-    primary = _METRICS[parameters["primary_metric"]]
+    primary = METRICS[parameters["primary_metric"]]
     scores = {system: _scores(report) for system, report in reports.items()}
-    others = [name for name in _METRICS.values() if name != primary and _differs(name, scores.values())]
+    others = [name for name in METRICS.values() if name != primary and _differs(name, scores.values())]
     what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
     flips = any(report.positional_bias is not None for report in reports.values())
     headers = ["system", f"{primary} [{_level(parameters)}]", *others, "all items", "on 1–5", "n"]
@@ -211,7 +211,7 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
     other = sum(report.num_other_metric for report in reports.values())
     if other:
         notes.append(
-            f"The {_METRICS[parameters['primary_metric']]} of {other} response(s) is undefined, since the answered "
+            f"The {METRICS[parameters['primary_metric']]} of {other} response(s) is undefined, since the answered "
             "items weigh 0 in all; their pass rate stands in for it."
         )
     notes.append("All items: the share of yes among all answered items, whatever response they belong to.")

@@ -16,9 +16,10 @@ from evenhand.numbers import format_count, format_interval, format_level, format
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
-from evenhand.scoring import ScoreSummary, summarize
+from evenhand.scoring import ScoreSummary, score_limits, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
+from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
 from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, unscored_votes_note
 from evenhand.tables.panel_texts import panel_tables
 from evenhand.tables.printed import PrintedTables
@@ -142,6 +143,32 @@ class JudgementTable(PrintedTables):
             for system, results in self.rubric_results.items()
         }
 
+    @cached_property
+    def differences(self) -> tuple[SystemDifference, ...]:
+        """Every two systems on every criterion: paired over the rows that both were judged on, p by Holm over all."""
+        scored = {
+            criterion.name: {
+                system: [
+                    (item.verdict.aggregated_value, score_limits(item.verdict))
+                    for item in self._cell(system, criterion.name)
+                ]
+                for system in self.systems
+            }
+            for criterion in self.criteria
+        }
+        return system_differences(scored, self._level_of(self.systems[0], self.criteria[0].name))
+
+    @cached_property
+    def rubric_differences(self) -> tuple[SystemDifference, ...]:
+        """Every two systems by their rubric scores, a family of its own; empty without a rubric."""
+        if self.rubric is None:
+            return ()
+        scored = {
+            system: [(result.score, result.bounds) for result in results]
+            for system, results in self.rubric_results.items()
+        }
+        return system_differences({self.rubric.name: scored}, self._level_of(self.systems[0], self.criteria[0].name))
+
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """What the votes on a cell say about the judges: agreement, stability, the score without each.
 
@@ -228,12 +255,26 @@ class JudgementTable(PrintedTables):
         return replace(self, judgements=rescored, parameters=parameters, rubric=rubric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The rubric's scores, where there is one; the criteria's; and the panel's, where there is one."""
+        """The rubric's scores, where there is one; the criteria's; how the systems differ; and the panel's."""
         panels = [(cell, report) for cell, report in self._panels.items() if report is not None]
+        level = self.parameters["level"]
+        by_rubric = (
+            {}
+            if self.rubric is None
+            else {self.rubric.name: best_system({system: each.score for system, each in self.rubric_scores.items()})}
+        )
+        by_criterion = {
+            criterion.name: best_system(
+                {system: self.summaries[system, criterion.name].score for system in self.systems}
+            )
+            for criterion in self.criteria
+        }
         return (
-            *rubric_tables(self.rubric, self.rubric_scores, level=self.parameters["level"]),
+            *rubric_tables(self.rubric, self.rubric_scores, level=level),
+            *differences_tables(self.rubric_differences, by_rubric, level=level),
             self.text_table(),
-            *panel_tables(panels, level=self.parameters["level"]),
+            *differences_tables(self.differences, by_criterion, level=level),
+            *panel_tables(panels, level=level),
         )
 
     def text_table(self) -> TextTable:
@@ -292,11 +333,12 @@ class JudgementTable(PrintedTables):
         The first line has ``evenhand`` (``"judgements"``), ``rows`` (how many follow), ``parameters``, ``systems``,
         ``criteria`` and ``summaries``: for each ``system`` and ``criterion`` the fields of
         :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null),
-        ``gold_agreement`` and ``covered_mass``; for a rubric also ``rubric``, ``penalties`` and ``rubric_summaries`` (a
-        system each, with the fields of :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws
-        ``panels`` (a cell each, with those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``,
-        ``system``, ``criterion``, ``gold``, ``cluster`` and ``verdict``, those of :class:`~evenhand.votes.Verdict`,
-        votes and all.
+        ``gold_agreement`` and ``covered_mass``; ``differences``: the fields of
+        :class:`~evenhand.tables.differences.SystemDifference` for each two systems; for a rubric also
+        ``rubric``, ``penalties`` and ``rubric_summaries`` (a system each, with the fields of
+        :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws ``panels`` (a cell each, with
+        those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``, ``system``,
+        ``criterion``, ``gold``, ``cluster`` and ``verdict``, those of :class:`~evenhand.votes.Verdict`, votes and all.
         """
         header = {
             "parameters": dict(self.parameters),
@@ -312,6 +354,7 @@ class JudgementTable(PrintedTables):
                 }
                 for (system, criterion), summary in self.summaries.items()
             ],
+            "differences": [plain_fields(each) for each in (*self.rubric_differences, *self.differences)],
             "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
             "penalties": {system: list(taken) for system, taken in self.penalties.items()},
             "rubric_summaries": [

@@ -123,7 +123,7 @@ def _order_notes(table: WinrateTable) -> list[str]:
 
 
 def _equals(p_value: str) -> str:
-    return p_value if p_value.startswith("<") else f"= {p_value}"
+    return p_value if p_value[0] in "<>" else f"= {p_value}"
 
 
 def _unscored_notes(table: WinrateTable) -> list[str]:

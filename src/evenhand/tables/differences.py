@@ -1,0 +1,159 @@
+"""Systems that were scored on the same rows, compared with each other: the differences, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.numbers import format_count, format_interval, format_level, format_p_value, format_range
+from evenhand.reports import TextTable
+from evenhand.statistics import Interval
+from evenhand.statistics.paired_differences import PairedDifference, over_one_family, paired_differences
+from evenhand.statistics.sign_flip import SignFlipTest
+
+MOST_PAIRS = 15
+"""Pairs of one score that are printed: all of six systems. Of more systems those with the best one are."""
+
+Scored = tuple[float | None, tuple[float, float] | None]
+"""What a system got on a row, and what it could have got had all been read; None where the question does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemDifference:
+    """How far two systems differ on one score: see `evenhand.statistics.paired_differences`.
+
+    Attributes:
+        score: Which: a criterion's name, a rubric's, or ``pass rate``.
+        first: The system from whose score the other's is taken.
+        second: The other.
+        difference: The mean paired difference; None where no row has both scores.
+        test: That it is 0, adjusted by Holm over all pairs of all criteria (or of the rubric, or of the checklist).
+        n_compared: Rows on which both have a score.
+        n_set_aside: Rows on which only one of them has.
+        if_unscored_low: The least difference that is possible if everything had been read.
+        if_unscored_high: The greatest.
+    """
+
+    score: str
+    first: str
+    second: str
+    difference: Interval | None
+    test: SignFlipTest | None
+    n_compared: int
+    n_set_aside: int
+    if_unscored_low: float | None
+    if_unscored_high: float | None
+
+
+def system_differences(
+    scored: Mapping[str, Mapping[str, Sequence[Scored]]], level: float
+) -> tuple[SystemDifference, ...]:
+    """All pairs of systems on each score; one family for Holm's correction.
+
+    Args:
+        scored: Name of the score -> system -> its rows, the same ones for every system.
+        level: Of the intervals, with the clusters of the rows.
+    """
+    named: list[tuple[str, list[str]]] = []
+    pairs: list[PairedDifference] = []
+    for score, systems in scored.items():
+        values = np.array([[_number(value) for value, _ in rows] for rows in systems.values()], dtype=float).T
+        low, high = (
+            np.array([[_number(limits and limits[side]) for _, limits in rows] for rows in systems.values()]).T
+            for side in (0, 1)
+        )
+        found = paired_differences(values, low=low, high=high, level=level)
+        pairs += found
+        named += [(score, list(systems))] * len(found)
+    return tuple(
+        SystemDifference(
+            score=score,
+            first=systems[pair.first],
+            second=systems[pair.second],
+            difference=pair.difference,
+            test=pair.test,
+            n_compared=pair.n_paired,
+            n_set_aside=pair.n_set_aside,
+            if_unscored_low=pair.if_unscored_low,
+            if_unscored_high=pair.if_unscored_high,
+        )
+        for (score, systems), pair in zip(named, over_one_family(pairs), strict=True)
+    )
+
+
+def best_system(scores: Mapping[str, Interval | None]) -> str:
+    """The system with the highest mean score, the first of equals."""
+    return max(scores, key=lambda system: -1.0 if (found := scores[system]) is None else found.estimate)
+
+
+def differences_tables(
+    differences: Sequence[SystemDifference], best: Mapping[str, str], *, level: float
+) -> tuple[TextTable, ...]:
+    """The table of the differences; none of a single system.
+
+    Args:
+        differences: One family.
+        best: Name of the score -> the system with the highest, for choosing where there are too many pairs.
+        level: Of the intervals.
+    """
+    if not differences:
+        return ()
+    per_score = len(differences) // len({each.score for each in differences})
+    few = per_score <= MOST_PAIRS
+    shown = [each for each in differences if few or best.get(each.score) in {each.first, each.second}]
+    several = len({each.score for each in differences}) > 1
+    unread = any(each.if_unscored_low != each.if_unscored_high for each in differences)
+    headers = ["systems", *(["score"] if several else []), f"difference [{format_level(level)}]", "p", "rows"]
+    headers += ["set aside", "if all were read"] if unread else ["set aside"]
+    rows = []
+    for each in shown:
+        cells = [f"{each.first} – {each.second}", *([each.score] if several else [])]
+        cells += [format_interval(each.difference, signed=True)]
+        cells += [format_p_value(None if each.test is None else each.test.adjusted_p_value)]
+        cells += [format_count(each.n_compared), format_count(each.n_set_aside)]
+        cells += [format_range(each.if_unscored_low, each.if_unscored_high)] if unread else []
+        rows.append(tuple(cells))
+    title = f"Paired differences of {differences[0].score if not several else 'the scores'} on the same rows"
+    family = format_count(len(differences), "comparison")
+    return (
+        TextTable(
+            title=f"{title} (sign-flip test, p corrected by Holm over {family})",
+            headers=tuple(headers),
+            rows=tuple(rows),
+            notes=(*_notes(differences, level), *_left_out(len(differences) - len(shown))),
+        ),
+    )
+
+
+def _notes(differences: Sequence[SystemDifference], level: float) -> list[str]:
+    told = [each for each in differences if each.test is not None and each.test.adjusted_p_value <= 1 - level]
+    notes = []
+    if len(told) < len(differences):
+        notes.append(
+            f"{format_count(len(differences) - len(told))} of {format_count(len(differences))} pairs cannot be told "
+            f"apart at the {format_level(level)} level."
+        )
+    if any(each.n_set_aside for each in differences):
+        notes.append("Set aside: rows on which only one of the two has a score; they are in no difference.")
+    reversible = [
+        f"{each.first} – {each.second}" + (f" ({each.score})" if each.score != differences[0].score else "")
+        for each in told
+        if each.if_unscored_low is not None
+        and each.if_unscored_high is not None
+        and each.if_unscored_low <= 0 <= each.if_unscored_high
+    ]
+    if reversible:
+        notes.append(f"What was not read could undo the difference of: {', '.join(reversible)}.")
+    return notes
+
+
+def _left_out(pairs: int) -> list[str]:
+    if not pairs:
+        return []
+    return [f"Shown are the pairs with the best system; {format_count(pairs)} more are in differences of the table."]
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
