@@ -6,8 +6,9 @@ import datasets
 import pyarrow.parquet
 import pytest
 
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.tables import aggregate_votes, read_file, read_rows
+from evenhand.tables import aggregate_votes, agreement, read_file, read_rows
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 
@@ -146,3 +147,14 @@ def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
     for cell in ('{"ann": "yes", "ann": "no"}', "{'ann': 'yes', 'ann': 'no'}"):
         with pytest.raises(InvalidInputError, match=r"instance 0 has 'ann' twice|row 0 has 'ann' twice"):
             aggregate_votes([{"votes": cell}], "votes")
+
+
+def test_classes_of_a_data_set_are_read_by_their_names(tmp_path):
+    kinds = datasets.Features({"judge": datasets.Value("string"), "human": datasets.ClassLabel(names=["Yes", "No"])})
+    given = datasets.Dataset.from_dict({"judge": ["Yes", "No", "Yes"], "human": [0, 1, -1]}, features=kinds)
+    assert [row["human"] for row in read_rows(given)] == ["Yes", "No", None]
+    given.save_to_disk(tmp_path / "saved")
+    assert [row["human"] for row in read_file(tmp_path / "saved")] == ["Yes", "No", None]
+    # as values 0 and 1 would be No and Yes: agreement would be 0
+    (pair,) = agreement(given, "judge", "human", yes_no_criterion("ok", "Is it?"), resamples=9).pairs
+    assert pair.accuracy.estimate == 1

@@ -25,7 +25,8 @@ def read_rows(dataset: object, split: str | None = None) -> list[Row]:
     """The rows of a data set.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``, unless it has only one), or rows.
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``, unless it has only one), or rows. Columns
+            of the type ``ClassLabel`` are read as the names of their classes.
         split: Which split of a ``DatasetDict``.
 
     Raises:
@@ -48,13 +49,35 @@ def read_rows(dataset: object, split: str | None = None) -> list[Row]:
         raise InvalidInputError(
             f"the data set is {dataset!r}; give a datasets.Dataset, a DatasetDict, or a list of rows"
         )
-    rows = list(dataset)
+    rows = _with_class_names(dataset)
     if not rows:
         raise InvalidInputError("the data set is empty; there is nothing to judge")
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InvalidInputError(f"row {index} of the data set is a {type(row).__name__}; a row is a mapping")
     return rows
+
+
+def _with_class_names(dataset: Iterable[Any]) -> list[Any]:
+    """The rows; a column of a Hugging Face data set that counts its classes holds their names.
+
+    Such a number is the place of a class in the data set's own list, and neither a value nor a place of a criterion.
+    """
+    import datasets  # noqa: PLC0415 - as above
+
+    features = getattr(dataset, "features", None) or {}
+    classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
+    if not classes:
+        return list(dataset)
+
+    def named(row: Row) -> Row:
+        return {name: _class_name(classes[name], value) if name in classes else value for name, value in row.items()}
+
+    return [named(row) for row in dataset]
+
+
+def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:
+    return None if number is None or number < 0 else str(classes.int2str(number))  # -1 is a test set without labels
 
 
 def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
