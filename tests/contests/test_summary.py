@@ -47,17 +47,16 @@ def test_intervals_take_the_instance_as_the_unit():
 
 
 def test_mean_rank():
-    # ranks on instance 0: a 1 (1), b 3 (0), c 2 (½); on 1: a 3 (¼), b 2 (½), c 1 (1); on 2: a 1 (¾), b 2 (½), c 3 (0)
-    ranks = [one.mean_rank.estimate for one in summarize_contests(three_instances(), "abc").systems]
-    assert ranks == pytest.approx([(1 + 3 + 1) / 3, (3 + 2 + 2) / 3, (2 + 1 + 3) / 3])
-    # on instance 3 a beats b and the others' contests are unscored, so that c has no rank there: it does not count
-    partly = [
-        contest(1.0, 1.0, instance=3),
-        held([], instance=3, second="c"),
-        held([], instance=3, first="b", second="c"),
+    # on instance 0 a beats both and c beats b; on 1 and 2 the contest of b and c is unscored: a rank there would be
+    # over unequal opponents, and does not count
+    again = [
+        contest(1.0, 0.0, instance=4),  # a and b tie
+        contest(0.0, 0.0, instance=4, second="c"),  # c beats a
+        contest(0.0, 0.0, instance=4, first="b", second="c"),  # c beats b
     ]
-    ranks = [one.mean_rank.estimate for one in summarize_contests([*three_instances(), *partly], "abc").systems]
-    assert ranks == pytest.approx([(1 + 3 + 1) / 3, (3 + 2 + 2) / 3, (2 + 1 + 3) / 3])
+    ranks = [one.mean_rank.estimate for one in summarize_contests([*three_instances(), *again], "abc").systems]
+    # ranks on instance 0: a 1, b 3, c 2; on 4: a and b (2 + 3) / 2 each, c 1
+    assert ranks == pytest.approx([(1 + 2.5) / 2, (3 + 2.5) / 2, (2 + 1) / 2])
 
 
 def test_mean_rank_of_equals_is_the_middle_of_their_ranks():
@@ -67,9 +66,30 @@ def test_mean_rank_of_equals_is_the_middle_of_their_ranks():
     assert [one.mean_rank.estimate for one in summary.systems] == [1.5, 1.5, 3.0]
 
 
-def test_no_mean_rank_where_no_instance_is_complete():
-    drawn = [contest(1.0, 1.0), contest(1.0, 1.0, instance=1, second="c")]  # never all three on one instance
-    assert [one.mean_rank for one in summarize_contests(drawn, "abc").systems] == [None] * 3
+def test_where_no_instance_is_complete_the_mean_rank_is_what_the_strengths_expect():
+    # b is the baseline: a beats it on 3 of 4 instances, c on 1 of 4: odds of 3 and 1/3, of 9 between a and c
+    won = [(1.0, 1.0, 0.0), (1.0, 0.0, 1.0), (1.0, 0.0, 2.0), (0.0, 0.0, 3.0)]
+    drawn = [
+        fought
+        for a, c, instance in won
+        for fought in (
+            contest(a, a, instance=int(instance)),
+            contest(1 - c, 1 - c, instance=int(instance), first="b", second="c"),
+        )
+    ]
+    a, b, c = summarize_contests(drawn, "abc").systems
+    assert [a.mean_rank.estimate, b.mean_rank.estimate, c.mean_rank.estimate] == pytest.approx(
+        [1 + 1 / 4 + 1 / 10, 1 + 3 / 4 + 1 / 4, 1 + 9 / 10 + 3 / 4], abs=1e-6
+    )
+    assert a.field_winrate.estimate == pytest.approx((3 / 4 + 9 / 10) / 2, abs=1e-6)
+    assert (a.winrate.estimate, b.winrate.estimate, c.winrate.estimate) == (0.75, 0.5, 0.25)
+
+
+def test_systems_that_no_chain_of_contests_connects_have_no_rank():
+    apart = [contest(1.0, 1.0), contest(1.0, 1.0, first="c", second="d", instance=1), contest(1.0, 1.0, instance=2)]
+    for one in summarize_contests(apart, "abcd").systems:
+        assert (one.rank.rank, one.mean_rank, one.field_winrate) == (None, None, None)
+        assert "never met" in one.rank.reason
 
 
 def test_reliability():

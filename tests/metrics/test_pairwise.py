@@ -333,6 +333,21 @@ def test_designs(design, contests):
         assert [shared[f"{system}_num_contests"] for system in "123"] == [4, 4, 4]
 
 
+def test_ranks_against_a_baseline_are_not_of_shares_over_unequal_opponents():
+    # system 1, the baseline, beats 3 on all rows and loses to 2 on six of eight: raw shares 10/16, 6/8 and 0
+    rows = [["quality 3 of a", f"quality {5 if row < 6 else 1} of b", "quality 2 of c"] for row in range(8)]
+    results = run(pairwise(design="baseline:1"), rows)
+    for row, scores in enumerate(instance_scores(results)):
+        expected = [1, 2, 3] if row < 6 else [2, 1, 2]  # 2 won against the baseline, or lost as 3 did
+        assert [scores[f"{system}_ranking"] for system in "213"] == expected
+    shared = global_scores(results)
+    assert [shared[f"{system}_rank"] for system in "213"] == [1, 2, 3]
+    assert shared["2_mean_rank"] < shared["1_mean_rank"] < shared["3_mean_rank"]
+    assert shared["2_field_winrate"] > shared["1_field_winrate"] > shared["3_field_winrate"]
+    assert shared["1_rank_ci_low"] <= 2 <= shared["1_rank_ci_high"]
+    assert "1_field_winrate" not in global_scores(run(pairwise(), rows))
+
+
 def test_an_instance_without_a_contest_of_a_system():
     results = run(pairwise(design="sample:1"), [responses(row) for row in range(3)])
     for scores in instance_scores(results):

@@ -44,7 +44,7 @@ def test_what_has_no_estimate_has_a_reason(ranking):
     assert "show pairs in both orders" in notes
     assert "No length-controlled winrates: the length difference is constant within every pair" in notes
     assert "Cannot be told apart at the 95% level (Holm)" in notes
-    assert "opponents of unequal strength" in notes
+    assert "opponents of unequal strength" not in notes  # b met nobody, and nobody else is left to be unequal
     assert "Preferences in a circle" not in notes
 
 
@@ -62,6 +62,19 @@ def test_systems_that_differ_are_told_apart_and_circles_counted():
     assert "Preferences in a circle: 0 of 1 triples of systems; within prompts 0 %" in notes
     assert "of 20." in notes
     assert "opponents of unequal strength" not in notes
+
+
+def test_of_unequal_opponents_the_strengths_are_compared():
+    # b, the baseline, lost to a in 9 of 12 and won against c in 9 of 12
+    ladder = Contests.of(
+        "abc", first=[0, 1] * 12, second=[1, 2] * 12, score=([1, 1] * 3 + [0, 1]) * 2 + [1, 0, 1, 1, 1, 0, 1, 0]
+    )
+    ranking = rank_systems(ladder, resamples=20)
+    table, notes = pairs_table(ranking), " ".join(ranking_notes(ranking))
+    assert table.headers[4] == "difference of strengths [95%]"
+    assert "of all pairs at once" in table.title
+    assert "opponents of unequal strength: ranks, groups and differences are of strengths" in notes
+    assert "(strengths, all pairs at once)" in notes
 
 
 def test_limits_that_are_open_are_infinite():

@@ -5,9 +5,9 @@ from sklearn.linear_model import LogisticRegression
 
 from evenhand.statistics.paired_logit import (
     Outcomes,
-    _information,
     _log_likelihood_and_scores,
     fit_logit,
+    information_at,
     why_not_finite,
 )
 
@@ -26,7 +26,7 @@ def test_gradient_and_hessian_are_those_of_the_likelihood(ties):
     value = lambda parameters: _log_likelihood_and_scores(outcomes, parameters)[0]  # noqa: E731
     gradient = lambda parameters: _log_likelihood_and_scores(outcomes, parameters)[1].sum(axis=0)  # noqa: E731
     np.testing.assert_allclose(gradient(at), approx_fprime(at, value, 1e-7), atol=1e-3)
-    np.testing.assert_allclose(_information(outcomes, at), -approx_fprime(at, gradient, 1e-7), atol=1e-3)
+    np.testing.assert_allclose(information_at(outcomes, at), -approx_fprime(at, gradient, 1e-7), atol=1e-3)
 
 
 def test_without_ties_it_is_logistic_regression_with_fractional_outcomes():

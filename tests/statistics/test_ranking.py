@@ -11,6 +11,7 @@ from evenhand.statistics.contests import Contests
 from evenhand.statistics.length import length_controlled_win_rates
 from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.statistics.ranking import rank_systems
+from evenhand.statistics.strength_contrasts import contrast_strengths
 from evenhand.statistics.win_rate import win_rates
 from tests.statistics.simulated_contests import resolved, simulated_contests
 from tests.support.shared import shared_path
@@ -46,6 +47,97 @@ def test_both_orders_remove_what_the_first_order_alone_adds():
 def test_a_baseline_design_is_not_balanced():
     contests = Contests.of("abc", first=[0, 0], second=[1, 2], score=[1, 0])
     assert not rank_systems(contests, resamples=10).balanced
+
+
+def ladder_to_the_baseline(*won, prompts=12):
+    """Systems 1, 2, … against the baseline 0, each with so many wins of the prompts, spread evenly."""
+    first, second, score, cluster = [], [], [], []
+    for system, wins in enumerate(won, start=1):
+        taken = np.zeros(prompts)
+        taken[(np.arange(wins) * prompts) // max(wins, 1)] = 1
+        first += [system] * prompts
+        second += [0] * prompts
+        score += taken.tolist()
+        cluster += range(prompts)
+    names = ["baseline", *(f"s{system}" for system in range(1, len(won) + 1))]
+    return Contests.of(names, first=first, second=second, score=score, cluster=cluster)
+
+
+def test_who_beats_the_baseline_stands_above_it_though_its_win_rate_is_lower():
+    # the baseline's win rate is (4 + 10 + 11 + 10) / 48 = 0.73, the best system's 8 / 12 = 0.67
+    ranking = rank_systems(ladder_to_the_baseline(8, 2, 1, 2), resamples=50)
+    found = {entry.system: entry for entry in ranking.systems}
+    assert found["baseline"].record.win_rate.estimate > found["s1"].record.win_rate.estimate
+    assert [entry.system for entry in ranking.systems][:2] == ["s1", "baseline"]
+    assert [found[name].rank.rank for name in ("s1", "baseline", "s2", "s4", "s3")] == [1, 2, 3, 3, 5]
+    # against the baseline 2 to 1, against s2 and s4 (odds 5) 10 to 1, against s3 (odds 11) 22 to 1
+    expected = (2 / 3 + 10 / 11 + 10 / 11 + 22 / 23) / 4
+    assert found["s1"].field_win_rate.estimate == pytest.approx(expected, abs=1e-6)
+    assert found["s1"].field_win_rate.low < expected < found["s1"].field_win_rate.high
+    difference = next(pair.difference for pair in ranking.pairs if (pair.first, pair.second) == ("baseline", "s1"))
+    assert difference.estimate == pytest.approx(-np.log(2), abs=1e-6)
+    assert difference.method == "max_t"
+
+
+def test_ranks_groups_tests_and_intervals_of_strengths_agree():
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        wins = np.sort(generator.integers(1, 39, size=6))
+        ranking = rank_systems(ladder_to_the_baseline(*wins, prompts=40), resamples=20)
+        found = {entry.system: entry for entry in ranking.systems}
+        above = dict.fromkeys(found, 0)
+        below = dict.fromkeys(found, 0)
+        for pair in ranking.pairs:
+            excludes = pair.difference.low > 0 or pair.difference.high < 0
+            assert excludes == (pair.difference_test.adjusted_p_value < 0.05)
+            together = any({pair.first, pair.second} <= set(group) for group in ranking.groups)
+            assert together == (not excludes)
+            if excludes:
+                better, worse = (pair.first, pair.second) if pair.difference.estimate > 0 else (pair.second, pair.first)
+                assert found[better].rank.rank < found[worse].rank.rank
+                above[worse] += 1
+                below[better] += 1
+        for name, entry in found.items():
+            assert (entry.rank.low, entry.rank.high) == (1 + above[name], len(found) - below[name])
+            assert entry.rank.low <= entry.rank.rank <= entry.rank.high
+
+
+def test_a_system_that_won_every_contest_is_first_and_its_strength_stays_without_a_number():
+    ranking = rank_systems(ladder_to_the_baseline(30, 15, 5, prompts=30), resamples=20)
+    best = ranking.systems[0]
+    assert (best.system, best.rank.rank) == ("s1", 1)
+    assert best.strength.reason == "won every contest: no finite strength"
+    assert ranking.contests_added
+    assert best.rank.high == 1  # 30 of 30 is more than luck
+
+
+def test_two_contests_won_tell_nobody_apart():
+    ranking = rank_systems(ladder_to_the_baseline(2, 0, prompts=2), resamples=20)
+    assert [(entry.rank.rank, entry.rank.low, entry.rank.high) for entry in ranking.systems] == [
+        (1, 1, 3),
+        (2, 1, 3),
+        (3, 1, 3),
+    ]
+
+
+def test_systems_that_no_chain_of_contests_connects_have_no_rank():
+    apart = Contests.of("abcd", first=[0, 0, 2, 2], second=[1, 1, 3, 3], score=[1, 0, 1, 1])
+    more = Contests.of("abcd", first=[0, 0, 2, 2, 2], second=[1, 1, 3, 3, 3], score=[1, 0, 1, 1, 0])
+    for contests in (more, apart.only(np.array([True, True, True, False]))):
+        ranking = rank_systems(contests, resamples=10)
+        assert not ranking.balanced
+        assert [(entry.rank.rank, entry.rank.low) for entry in ranking.systems] == [(None, None)] * 4
+        assert all("never met" in entry.rank.reason for entry in ranking.systems)
+        assert ranking.groups == (("a", "b", "c", "d"),)
+
+
+def test_the_jackknife_leaves_out_prompt_by_prompt():
+    """d_g of the covariance is one Newton step of the fit without the prompt: close to that fit, for many prompts."""
+    contests = ladder_to_the_baseline(40, 25, prompts=60)
+    found = contrast_strengths(contests)
+    without = [contrast_strengths(contests.only(contests.cluster != prompt)).strengths for prompt in range(60)]
+    centred = np.array(without) - np.mean(without, axis=0)
+    np.testing.assert_allclose(found.covariance, 59 / 60 * centred.T @ centred, rtol=0.03)
 
 
 def test_an_unscored_contest_is_no_meeting():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.ranks import mean_ranks, rank_by_win_rate
+from evenhand.statistics.ranks import mean_ranks, rank_by_win_rate, steps
 
 
 def round_robin(*, prompts, scores):
@@ -106,5 +106,14 @@ def test_a_ranking_has_the_same_mean_ranks():
         score=generator.choice([0, 0.5, 1.0, np.nan], 36),
         cluster=np.repeat(np.arange(12), 3),
     )
-    expected = mean_ranks(contests.wins.sum(axis=2), contests.meetings.sum(axis=2))
+    complete = ~np.isnan(contests.score.reshape(12, 3)).any(axis=1)
+    expected = mean_ranks(contests.wins.sum(axis=2), contests.meetings.sum(axis=2), balanced=complete)
     assert tuple(rank.mean_rank for rank in rank_by_win_rate(contests, resamples=10).ranks) == expected
+
+
+def test_rates_that_differ_in_the_last_bit_share_a_rank():
+    # k/8192 has 13 decimals and ends in 5: rounding to 12 would part two that lie a bit to either side of it
+    below, above = np.nextafter(1 / 8192, 0), np.nextafter(1 / 8192, 1)
+    assert steps(np.array([below, above, 1 / 8192, 0.2])).tolist() == [0, 0, 0, 1]
+    wins = [[below, above, 1 / 8192]]
+    assert [interval.estimate for interval in mean_ranks(wins, np.ones((1, 3)))] == [2, 2, 2]

@@ -436,6 +436,47 @@ def test_an_unbalanced_design_says_so():
     assert "opponents of unequal strength" not in flat(compare())
 
 
+def test_over_unequal_opponents_every_surface_ranks_by_strength():
+    """Of 40 prompts b beats the baseline a on 26, c on 6 and d on 2: a's raw winrate, 86 of 120, is the highest."""
+    beats = {"b": 26, "c": 6, "d": 2}
+    names = ("a", *beats)
+    rows = [{"question": f"question {n}", **{name: f"{name}{n}" for name in names}} for n in range(40)]
+    place = {name: position * 7 for position, name in enumerate(names)}  # so that wins fall on different prompts
+    quality = {
+        f"{name}{n}": ALWAYS * (1.0 if name == "a" else 2.0 * ((n + place[name]) % 40 < beats[name]))
+        for n in range(40)
+        for name in names
+    }
+    engine = SimulatedEngine(quality=lambda question, index: quality[question.responses[index]])
+    table = compare(rows, names, engine, design="baseline:a", flow="one_step")
+    assert table.winrate("a").estimate == pytest.approx(86 / 120)
+    assert [(entry.system, entry.rank.rank) for entry in table.ranking.systems] == [
+        ("b", 1),
+        ("a", 2),
+        ("c", 3),
+        ("d", 4),
+    ]
+    frame = table.to_pandas()
+    assert frame["system"].tolist() == ["b", "a", "c", "d"]
+    assert frame["rank"].tolist() == [1, 2, 3, 4]
+    assert frame["ranked_by"].unique().tolist() == ["strength"]
+    assert frame["field_winrate"].is_monotonic_decreasing
+    assert frame["field_winrate"][1] == pytest.approx(86 / 120, abs=1e-6)  # the baseline did meet all the others
+    systems, _, pairs = table.text_tables()
+    assert systems.headers[1:3] == ("raw winrate [95%]", "against all [95%]")
+    assert [row[0] for row in systems.rows] == ["b", "a", "c", "d"]
+    assert pairs.headers[4] == "difference of strengths [95%]"
+    means = [one.mean_rank.estimate for one in table.summary.systems]
+    assert sorted(names, key=lambda name: means[names.index(name)]) == ["b", "a", "c", "d"]
+    assert compare().to_pandas()["ranked_by"].unique().tolist() == ["winrate"]
+
+
+def test_a_saved_table_of_a_swiss_design_has_the_same_ranking(tmp_path):
+    table = compare(ROWS * 4, engine=judge_of(noise=500.0), design="swiss:2", flow="one_step")
+    table.save(tmp_path / "table.jsonl")
+    assert WinrateTable.load(tmp_path / "table.jsonl").ranking == table.ranking
+
+
 def test_the_table_repeats_what_made_it_and_is_the_same_again():
     options = {"design": "sample:2", "seed": 7, "level": 0.9, "resamples": 50, "flow": "one_step"}
     engine = judge_of(noise=2000.0)

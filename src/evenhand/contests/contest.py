@@ -56,15 +56,17 @@ class Contest(FrozenModel):
         win counts 1 whatever its grade.
         """
         value = self.verdict.aggregated_value
-        if value is None or not self.graded:
+        if value is None or not (self.graded or side_of(value) == 0.5):
             return value
-        return side_of(value)
+        return side_of(value)  # of a mean of votes too, which may miss the half by rounding
 
     @property
     def grade(self) -> float | None:
         """By how much ``first`` is better, from 2 (much) to −2; None when unscored or not graded."""
         value = self.verdict.aggregated_value
-        return None if value is None or not self.graded else 4 * (value - 0.5)
+        if value is None or not self.graded:
+            return None
+        return 0.0 if side_of(value) == 0.5 else 4 * (value - 0.5)  # a mean of votes may miss the half by rounding
 
     @property
     def winner(self) -> str | None:

@@ -10,11 +10,20 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.contests.contest import Contest, side_of
-from evenhand.contests.tallies import MOST_BATTLES, Reduction, Tally, tallies
+from evenhand.contests.tallies import (
+    MOST_BATTLES,
+    Reduction,
+    Tally,
+    presented_contests,
+    resolved_contests,
+    tallies,
+)
 from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
+from evenhand.statistics.ranking import Ranking, rank_systems
+from evenhand.statistics.ranks import Rank, balanced_prompts
 from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import Usage
 
@@ -28,8 +37,11 @@ class SystemSummary:
         winrate: The share of its battles won, over the scored contests; None without one.
         winrate_if_unscored_0: The winrate if it had lost every unscored contest.
         winrate_if_unscored_1: The winrate if it had won every unscored contest.
-        mean_rank: The mean of its ranks on the instances on which every system has a scored contest, 1 the best, equals
-            sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); None without such an instance.
+        mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
+            sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
+            the strengths expect (:func:`~evenhand.statistics.ranks.field_mean_ranks`); None where there is none.
+        rank: With its interval, by winrate where all met equally often and otherwise by strength.
+        field_winrate: Where they did not: the winrate that the strengths expect against all the others.
         contests: Its contests.
         ties: The scored ones without a winner.
         unscored: Those without a score.
@@ -40,6 +52,8 @@ class SystemSummary:
     winrate_if_unscored_0: float | None
     winrate_if_unscored_1: float | None
     mean_rank: Interval | None
+    rank: Rank
+    field_winrate: Interval | None
     contests: int
     ties: int
     unscored: int
@@ -94,7 +108,12 @@ class ContestSummary:
 
 
 def summarize_contests(
-    contests: Sequence[Contest], systems: Sequence[str], *, reduction: Reduction = "win_rate", level: float = 0.95
+    contests: Sequence[Contest],
+    systems: Sequence[str],
+    *,
+    reduction: Reduction = "win_rate",
+    level: float = 0.95,
+    ranking: Ranking | None = None,
 ) -> ContestSummary:
     """Everything that is reported of some contests.
 
@@ -103,6 +122,7 @@ def summarize_contests(
         systems: The names, in the order of the report.
         reduction: How contests become winrates.
         level: Of the intervals.
+        ranking: Of the same contests, if it has been made already.
 
     Raises:
         InvalidInputError: If a contest names a system that ``systems`` does not.
@@ -110,6 +130,10 @@ def summarize_contests(
     unknown = {name for contest in contests for name in (contest.first, contest.second)} - set(systems)
     if unknown:
         raise InvalidInputError(f"the contests name the systems {sorted(unknown)!r}, which are not among {systems!r}")
+    if ranking is None:
+        resolved, presented = (of(contests, systems) for of in (resolved_contests, presented_contests))
+        rounds = [contest.round for contest in contests]
+        ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
     clusters: dict[int, list[Contest]] = {}
     for contest in contests:
         clusters.setdefault(contest.instance, []).append(contest)
@@ -121,7 +145,7 @@ def summarize_contests(
         usage += vote.usage
     consistency = _share(rows, _position_consistent, level)
     return ContestSummary(
-        systems=_system_summaries(rows, systems, reduction, level),
+        systems=_system_summaries(rows, systems, reduction, ranking),
         reduction=reduction,
         level=level,
         num_instances=len(rows),
@@ -166,14 +190,18 @@ def _selection(value: float | None) -> int:
 
 
 def _system_summaries(
-    rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, level: float
+    rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking
 ) -> tuple[SystemSummary, ...]:
     found = [tallies(row, systems, reduction) for row in rows]
     shape = (len(rows), len(systems))
     wins = np.array([[one[system].wins for system in systems] for one in found], dtype=float).reshape(shape)
     battles = np.array([[one[system].battles for system in systems] for one in found], dtype=float).reshape(shape)
-    rates = win_rate_intervals(wins, battles, level=level)
-    ranks = mean_ranks(wins, battles, level=level)
+    rates = win_rate_intervals(wins, battles, level=ranking.level)
+    balanced = [bool(balanced_prompts(resolved_contests(row, systems).meetings).all()) for row in rows]
+    ranks = mean_ranks(wins, battles, balanced=balanced, level=ranking.level)
+    entries = {entry.system: entry for entry in ranking.systems}
+    if not any(ranks):
+        ranks = tuple(entries[system].rank.mean_rank for system in systems)
     held, ties, unscored = (Counter[str]() for _ in range(3))
     for contest in (contest for row in rows for contest in row):
         sides = (contest.first, contest.second)
@@ -191,6 +219,8 @@ def _system_summaries(
                 winrate_if_unscored_0=Tally(won, fought).winrate,
                 winrate_if_unscored_1=Tally(won + at_stake, fought).winrate,
                 mean_rank=ranks[column],
+                rank=entries[system].rank,
+                field_winrate=entries[system].field_win_rate,
                 contests=held[system],
                 ties=ties[system],
                 unscored=unscored[system],

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple, get_args
 from evenhand.contests.contest import TOLERANCE, Contest, side_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
+from evenhand.statistics.ranks import balanced_prompts
+from evenhand.statistics.strength_contrasts import strengths_of_wins
 
 Reduction = Literal["win_rate", "weighted_win_rate"]
 
@@ -101,6 +103,22 @@ def rankings(rates: Mapping[str, float | None]) -> dict[str, int | None]:
         system: None if rate is None else 1 + sum(other > rate + TOLERANCE for other in placed)
         for system, rate in rates.items()
     }
+
+
+def instance_rankings(
+    contests: Sequence[Contest], systems: Sequence[str], reduction: Reduction = "win_rate"
+) -> dict[str, int | None]:
+    """System -> rank among those that it can be compared with on one instance, 1 the best; equals share the better.
+
+    By winrate where every two of the systems with a scored contest met equally often; otherwise, the opponents being
+    unequal, by :func:`~evenhand.statistics.strength_contrasts.strengths_of_wins`. None for a system without a scored
+    contest, and for all when some of the others are not connected by a chain of contests.
+    """
+    resolved = resolved_contests(contests, systems)
+    if balanced_prompts(resolved.meetings).all():
+        return rankings(winrates(contests, systems, reduction))
+    strengths = strengths_of_wins(resolved.wins.sum(axis=0))
+    return rankings(dict(zip(systems, strengths, strict=True)))
 
 
 def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:

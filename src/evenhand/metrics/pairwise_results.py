@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union, get_args
 
 from evenhand.aggregation import aggregate
-from evenhand.contests import Contest, ContestSummary, Reduction, rankings, winrates
+from evenhand.contests import Contest, ContestSummary, Reduction, instance_rankings, winrates
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
@@ -33,6 +33,9 @@ INSTANCE_FIELDS = (
 """Per system, on an instance: unitxt's names, and ``contest_scores``, ``contest_grades``, ``unscored_reasons``."""
 
 SYSTEM_INTERVALS = ("winrate", "mean_rank")
+SYSTEM_RANKS = ("rank", "rank_ci_low", "rank_ci_high")
+FIELD_WINRATE = "field_winrate"
+"""Only where not all systems met equally often, so that a winrate is over unequal opponents."""
 SYSTEM_NUMBERS = ("winrate_if_unscored_0", "winrate_if_unscored_1", "num_contests", "num_ties", "num_unscored")
 SHARED_INTERVALS = (
     "tie_rate",
@@ -79,7 +82,9 @@ def check_names(systems: Sequence[str]) -> None:
     shared |= {f"unscored_{what}_{reason}" for what in ("votes", "contests") for reason in reasons}
     intervals = ("score", *SHARED_INTERVALS, *POSITION_INTERVALS)
     shared |= {f"{name}{bound}" for name in intervals for bound in ("", "_ci_low", "_ci_high")}
-    bounded = [f"{name}{bound}" for name in SYSTEM_INTERVALS for bound in ("", "_ci_low", "_ci_high")]
+    bounded = [
+        f"{name}{bound}" for name in (*SYSTEM_INTERVALS, "rank", FIELD_WINRATE) for bound in ("", "_ci_low", "_ci_high")
+    ]
     fields = sorted({*INSTANCE_FIELDS, *SYSTEM_NUMBERS, *bounded})
     owner: dict[str, str] = dict.fromkeys(shared, "")
     for system in systems:
@@ -111,7 +116,7 @@ def instance_results(
     under ``compared_to``, so that each is stored once.
     """
     rates = winrates(contests, systems, reduction)
-    ranks = rankings(rates)
+    ranks = instance_rankings(contests, systems, reduction)
     views: dict[str, list[_ContestView]] = {system: [] for system in systems}
     for contest in contests:
         view = _ContestView(contest, criterion, rule)
@@ -144,6 +149,10 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
         }
         for name in SYSTEM_INTERVALS:
             scores |= interval_scores(f"{one.system}_{name}", getattr(one, name), with_intervals=with_intervals)
+        ranks = (one.rank.rank, one.rank.low, one.rank.high)
+        numbers |= dict(zip(SYSTEM_RANKS if with_intervals else SYSTEM_RANKS[:1], ranks, strict=False))
+        if one.field_winrate is not None:
+            scores |= interval_scores(f"{one.system}_{FIELD_WINRATE}", one.field_winrate, with_intervals=with_intervals)
         scores |= {f"{one.system}_{name}": number_or_nan(value) for name, value in numbers.items()}
     shared_intervals = {name: getattr(summary, name) for name in SHARED_INTERVALS}
     shared_intervals |= {name: getattr(summary.position, name, None) for name in POSITION_INTERVALS}

@@ -15,6 +15,7 @@ from evenhand.numbers import (
 )
 from evenhand.reports.text_table import TextTable
 from evenhand.statistics.paired_comparisons import Parameter
+from evenhand.statistics.pairwise import ContrastTest
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.ranks import Rank
 from evenhand.statistics.sign_flip import SignFlipTest
@@ -36,11 +37,22 @@ def matrix_table(ranking: Ranking) -> TextTable:
 
 
 def pairs_table(ranking: Ranking) -> TextTable:
-    """Every two systems: head to head, and the difference of their winrates over all contests."""
+    """Every two systems: head to head, and the difference of their winrates over all contests, or of strengths."""
     level = format_level(ranking.level)
+    of_winrates = "Head to head, and the paired difference of winrates over all contests (p corrected by Holm)"
+    of_strengths = (
+        "Head to head (p corrected by Holm), and the difference of strengths (intervals and p of all pairs at once)"
+    )
     return TextTable(
-        title="Head to head, and the paired difference of winrates over all contests (p corrected by Holm)",
-        headers=("systems", "contests", f"head to head [{level}]", "p", f"difference [{level}]", "p"),
+        title=of_winrates if ranking.balanced else of_strengths,
+        headers=(
+            "systems",
+            "contests",
+            f"head to head [{level}]",
+            "p",
+            f"difference [{level}]" if ranking.balanced else f"difference of strengths [{level}]",
+            "p",
+        ),
         rows=tuple(
             (
                 f"{pair.first} – {pair.second}",
@@ -61,12 +73,27 @@ def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
     notes += _strength_notes(ranking)
     if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
         notes.append(f"No length-controlled winrates: {ranking.length_controlled.reason}.")
-    if not ranking.balanced:
-        notes.append(
-            "Not every two systems met in equally many scored contests, so winrates are over opponents of unequal "
-            "strength: compare the strengths."
+    return (*notes, *_unequal_opponents_note(ranking))
+
+
+def _unequal_opponents_note(ranking: Ranking) -> list[str]:
+    if ranking.balanced:
+        return []
+    note = (
+        "Not every two systems met in equally many scored contests, so raw winrates are over opponents of unequal "
+        "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model of "
+        "strengths expects against all the other systems."
+    )
+    if ranking.contests_added:
+        note += (
+            " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
+            "contest a strength was added, half won by each side."
         )
-    return tuple(notes)
+    reasons: dict[str, list[str]] = {}
+    for entry in ranking.systems:
+        if entry.rank.reason is not None:
+            reasons.setdefault(entry.rank.reason, []).append(entry.system)
+    return [note, *(f"No rank for {', '.join(systems)}: {reason}." for reason, systems in reasons.items())]
 
 
 def _position_note(position: Parameter) -> str:
@@ -87,10 +114,11 @@ def _position_note(position: Parameter) -> str:
 
 def _groups_note(ranking: Ranking) -> list[str]:
     alike = [group for group in ranking.groups if len(group) > 1]
+    how = "Holm" if ranking.balanced else "strengths, all pairs at once"
     if not alike:
-        return [f"All systems can be told apart at the {format_level(ranking.level)} level (Holm)."]
+        return [f"All systems can be told apart at the {format_level(ranking.level)} level ({how})."]
     listed = "; ".join(", ".join(group) for group in alike)
-    return [f"Cannot be told apart at the {format_level(ranking.level)} level (Holm): {listed}."]
+    return [f"Cannot be told apart at the {format_level(ranking.level)} level ({how}): {listed}."]
 
 
 def _cycles_note(ranking: Ranking) -> list[str]:
@@ -117,6 +145,6 @@ def format_rank(rank: Rank) -> str:
     return MISSING if rank.rank is None else f"{rank.rank} [{rank.low}, {rank.high}]"
 
 
-def format_adjusted(test: SignFlipTest | None) -> str:
+def format_adjusted(test: SignFlipTest | ContrastTest | None) -> str:
     """The corrected p-value, or a dash where there was no test."""
     return MISSING if test is None else format_p_value(test.adjusted_p_value)

@@ -35,6 +35,7 @@ from evenhand.statistics.paired_comparisons import (
     fit_davidson,
 )
 from evenhand.statistics.pairwise import (
+    ContrastTest,
     PairComparison,
     compare_pairs,
     holm,
@@ -44,10 +45,11 @@ from evenhand.statistics.panel import EffectiveJudges, draw_stability, effective
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.preference_fairness import PreferenceFairness, preference_fairness
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_win_rate
+from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_strength, rank_by_win_rate
 from evenhand.statistics.ratings import Ratings, rate
 from evenhand.statistics.repetition import RepetitionStability, repetition_stability
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
+from evenhand.statistics.strength_contrasts import StrengthContrasts, contrast_strengths
 from evenhand.statistics.uniformity import Uniformity, uniformity
 from evenhand.statistics.unrelated_option import UnrelatedOption, unrelated_option
 from evenhand.statistics.verbosity import VerbositySlope, verbosity_slope
@@ -61,6 +63,7 @@ __all__ = [
     "BrierScore",
     "Calibration",
     "Contests",
+    "ContrastTest",
     "CycleRate",
     "EffectiveJudges",
     "GradeScore",
@@ -82,6 +85,7 @@ __all__ = [
     "RepetitionStability",
     "SignFlipTest",
     "Strength",
+    "StrengthContrasts",
     "SystemRanking",
     "Uniformity",
     "UnrelatedOption",
@@ -95,6 +99,7 @@ __all__ = [
     "cohen_kappa",
     "compare_pairs",
     "confusion_matrix",
+    "contrast_strengths",
     "cycle_rate",
     "draw_stability",
     "effective_judges",
@@ -116,6 +121,7 @@ __all__ = [
     "position_bias",
     "preference_fairness",
     "proportion_interval",
+    "rank_by_strength",
     "rank_by_win_rate",
     "rank_systems",
     "rate",

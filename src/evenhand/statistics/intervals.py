@@ -43,7 +43,8 @@ class Interval:
         high: The upper limit; ``inf`` when the data say nothing about it.
         level: The nominal confidence level.
         method: ``beta``, ``bounded_dirichlet``, ``mid_p``, ``cluster_t``, ``cluster_t_logit``, ``cluster_bootstrap``,
-            ``cluster_sandwich_t``, ``wilson``, ``exact``, ``dirichlet_bootstrap`` or ``inverted_test``.
+            ``cluster_sandwich_t``, ``wilson``, ``exact``, ``dirichlet_bootstrap``, ``inverted_test`` or ``max_t`` (of
+            all differences at once).
         n: Clusters that have data.
         resamples: Draws made; None for a method that draws none.
         seed: Of the draws; None for a method that draws none.

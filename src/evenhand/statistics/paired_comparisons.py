@@ -11,8 +11,15 @@ from scipy.special import expit, logsumexp
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
-from evenhand.statistics.paired_logit import LogitFit, Outcomes, fit_logit, wald_interval, why_not_finite
-from evenhand.statistics.placement import placeable, strength_basis, strength_design
+from evenhand.statistics.paired_logit import (
+    LogitFit,
+    Outcomes,
+    added_contests,
+    fit_logit,
+    wald_interval,
+    why_not_finite,
+)
+from evenhand.statistics.placement import met_in_order, placeable, strength_basis, strength_design
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -151,8 +158,8 @@ def _fit(
     if model == "bradley_terry":
         tie_reason = "a tie counts as half a win each"
 
-    design, position_reason = _design(core, placed, order_effect=order_effect, ties=ties)
-    problem = why_not_finite(Outcomes.of(design, core.score, core.cluster, ties=ties)) if len(placed) else None
+    outcomes, position_reason = field_outcomes(core, placed, order_effect=order_effect, ties=ties)
+    problem = why_not_finite(outcomes) if len(placed) else None
     if problem is not None:
         why = (
             "every contest between systems that can be placed was a tie: strengths and tie parameter have no finite "
@@ -163,7 +170,7 @@ def _fit(
         reasons = {**dict.fromkeys(placed.tolist(), why), **reasons}
         placed, tie_reason = placed[:0], why
         position_reason = position_reason or why
-    fit = fit_logit(Outcomes.of(design, core.score, core.cluster, ties=ties)) if len(placed) else None
+    fit = fit_logit(outcomes) if len(placed) else None
 
     log_odds, probability = _position(fit, len(placed) - 1, position_reason, level)
     return PairedComparison(
@@ -182,20 +189,36 @@ def _fit(
     )
 
 
-def _design(
-    core: Contests, placed: npt.NDArray[np.intp], *, order_effect: bool, ties: bool
-) -> tuple[FloatArray, str | None]:
-    """The design with the order effect where that is identified, and the reason where it is not."""
+def field_outcomes(
+    core: Contests, placed: npt.NDArray[np.intp], *, order_effect: bool, ties: bool, added: bool = False
+) -> tuple[Outcomes, str | None]:
+    """What to fit, with the order effect where that is identified, and the reason where it is not.
+
+    Args:
+        core: The scored contests of the placed systems.
+        placed: Which these are.
+        order_effect: Whether one is asked for.
+        ties: Whether the tie is an outcome of its own.
+        added: Add :func:`added_contests`, as rows behind those of the contests, each a cluster of its own.
+    """
+    kept, pattern = met_in_order(core)
+    alike = core.only(kept)
+
+    def of(design: FloatArray) -> Outcomes:
+        outcomes = Outcomes.of(design, core.score, core.cluster, ties=ties, pattern=pattern)
+        return added_contests(outcomes, len(placed) - 1) if added else outcomes
+
     if not len(placed):
-        return np.empty((0, 0)), "no system could be placed" if order_effect else _NOT_ASKED
-    strengths = strength_design(core, placed)
+        return of(np.empty((0, 0))), "no system could be placed" if order_effect else _NOT_ASKED
+    design = strength_design(alike, placed)
+    strengths = of(design)
     if not order_effect:
         return strengths, _NOT_ASKED
-    with_order = np.column_stack([strengths, np.ones(len(core))])
-    problem = why_not_finite(Outcomes.of(with_order, core.score, core.cluster, ties=ties))
+    with_order = of(np.column_stack([design, np.ones(len(alike))]))
+    problem = why_not_finite(with_order)
     if problem == "collinear":
         return strengths, "the orders cannot be told from the systems: show pairs in both orders"
-    if problem == "separated" and why_not_finite(Outcomes.of(strengths, core.score, core.cluster, ties=ties)) is None:
+    if problem == "separated" and why_not_finite(strengths) is None:
         return strengths, "position decides every contest that strength does not: no finite estimate"
     return with_order, None
 

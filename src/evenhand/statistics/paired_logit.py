@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 from scipy.optimize import linprog, minimize
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from evenhand.errors import EstimationError
@@ -35,12 +36,13 @@ class Outcomes:
     """What a fit is given, a row a contest.
 
     Attributes:
-        design: Shape (m, p): ``x``.
+        design: Shape (m, p): ``x``; or, with ``pattern``, (u, p), a row for each of the different ``x``.
         win: Shape (m,): weight of the outcome "first wins".
         tie: Shape (m,): weight of "tie"; all zero when ``ties`` is false.
         loss: Shape (m,): weight of "second wins".
         cluster: Shape (m,): 0 … G-1.
         ties: Whether the tie is an outcome with a parameter ``tau`` of its own.
+        pattern: Shape (m,): the row of ``design`` that a contest has; None when it has its own.
     """
 
     design: FloatArray
@@ -49,24 +51,44 @@ class Outcomes:
     loss: FloatArray
     cluster: npt.NDArray[np.intp]
     ties: bool
+    pattern: npt.NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, design: FloatArray, score: FloatArray, cluster: npt.NDArray[np.int64], *, ties: bool) -> Outcomes:
+    def of(
+        cls,
+        design: FloatArray,
+        score: FloatArray,
+        cluster: npt.NDArray[np.int64],
+        *,
+        ties: bool,
+        pattern: npt.NDArray[np.intp] | None = None,
+    ) -> Outcomes:
         """Split scores in [0, 1] into outcome weights of sum 1 that keep the score.
 
         With ``ties`` a score between a tie and a win is shared between these two: 0.75 is half a tie and half a win.
         """
         labels = np.unique(cluster, return_inverse=True)[1]
         if not ties:
-            return cls(design, score, np.zeros_like(score), 1.0 - score, labels, ties=False)
+            return cls(design, score, np.zeros_like(score), 1.0 - score, labels, ties=False, pattern=pattern)
         decided = 2.0 * score - 1.0
         win, loss = np.maximum(decided, 0.0), np.maximum(-decided, 0.0)
-        return cls(design, win, 1.0 - win - loss, loss, labels, ties=True)
+        return cls(design, win, 1.0 - win - loss, loss, labels, ties=True, pattern=pattern)
 
     @property
     def clusters(self) -> int:
         """How many clusters there are."""
         return len(np.unique(self.cluster))
+
+    @property
+    def totals(self) -> Outcomes:
+        """The same likelihood with a row a pattern: contests of one ``x`` added up, whatever their cluster."""
+        if self.pattern is None:
+            return self
+        win, tie, loss = (
+            np.bincount(self.pattern, weights=each, minlength=len(self.design)).astype(np.float64)
+            for each in (self.win, self.tie, self.loss)
+        )
+        return Outcomes(self.design, win, tie, loss, np.zeros(len(self.design), dtype=np.intp), ties=self.ties)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +112,45 @@ class LogitFit:
     clusters: int
 
 
+def added_contests(outcomes: Outcomes, strengths: int) -> Outcomes:
+    """The outcomes and, for every two that met, a part of a contest that both won half of, shown in no order.
+
+    The parts add up to one contest a strength and are shared out in proportion to the contests held. With them the
+    strengths of all systems that a chain of contests connects are finite, whoever won everything: of two systems, n
+    wins of n become n + ½ of n + 1.
+
+    Source: Clogg, Rubin, Schenker, Schultz and Weidman, Multiple imputation of industry and occupation codes in census
+    public-use samples using Bayesian logistic regression, Journal of the American Statistical Association 86 (1991),
+    section 4; for one rate, Haldane, Annals of Human Genetics 20 (1956).
+
+    Args:
+        outcomes: With a pattern.
+        strengths: Of the columns of the design, those that are strengths; the others are 0 in what is added.
+
+    >>> import numpy as np
+    >>> won = Outcomes.of(np.ones((1, 1)), np.ones(3), np.arange(3), ties=False, pattern=np.zeros(3, dtype=int))
+    >>> with_one_more = added_contests(won, 1)
+    >>> with_one_more.totals.win.tolist(), with_one_more.totals.loss.tolist()
+    ([3.0, 0.5], [0.0, 0.5])
+    """
+    totals = outcomes.totals
+    contests = totals.win + totals.tie + totals.loss
+    share = strengths * contests / contests.sum()
+    plain = outcomes.design.copy()
+    plain[:, strengths:] = 0.0
+    own = np.arange(len(outcomes.design))
+    pattern = own if outcomes.pattern is None else outcomes.pattern
+    return Outcomes(
+        np.concatenate([outcomes.design, plain]),
+        np.concatenate([outcomes.win, share / 2]),
+        np.concatenate([outcomes.tie, np.zeros(len(share))]),
+        np.concatenate([outcomes.loss, share / 2]),
+        np.concatenate([outcomes.cluster, outcomes.cluster.max() + 1 + own]),
+        outcomes.ties,
+        np.concatenate([pattern, len(own) + own]),
+    )
+
+
 def why_not_finite(outcomes: Outcomes) -> str | None:
     """Say why no unique finite maximum exists, or None when one does.
 
@@ -109,7 +170,7 @@ def why_not_finite(outcomes: Outcomes) -> str | None:
     >>> why_not_finite(Outcomes.of(ones, np.array([1.0, 0.0]), prompts, ties=False)) is None
     True
     """
-    differences = _utility_differences(outcomes)
+    differences = _utility_differences(outcomes.totals)
     if np.linalg.matrix_rank(differences) < differences.shape[1]:
         return "collinear"
     size = min(_ROWS_OF_FIRST_CHECK, len(differences))
@@ -164,35 +225,36 @@ def fit_logit(outcomes: Outcomes) -> LogitFit:
     >>> round(float(np.exp(fit.parameters[0])), 6)
     3.0
     """
-    weight = float((outcomes.win + outcomes.tie + outcomes.loss).sum())
+    totals = outcomes.totals
+    weight = float((totals.win + totals.tie + totals.loss).sum())
     size = outcomes.design.shape[1] + int(outcomes.ties)
 
     def negative(parameters: FloatArray) -> tuple[float, FloatArray]:
-        likelihood, scores = _log_likelihood_and_scores(outcomes, parameters)
+        likelihood, scores = _log_likelihood_and_scores(totals, parameters)
         return -likelihood / weight, -scores.sum(axis=0) / weight
 
     solution = minimize(
         negative,
         np.zeros(size),
         jac=True,
-        hess=lambda parameters: _information(outcomes, parameters) / weight,
+        hess=lambda parameters: information_at(totals, parameters) / weight,
         method="trust-exact",
         options={"gtol": GRADIENT_TOLERANCE / 100, "maxiter": 200, "max_trust_radius": 1e6},
     )
     parameters = np.asarray(solution.x, dtype=np.float64)
     if not np.abs(solution.jac).max() <= GRADIENT_TOLERANCE / 100:
         # near the maximum the likelihood changes by less than its rounding, which stops the trust region too early
-        parameters = parameters - np.linalg.solve(_information(outcomes, parameters) / weight, solution.jac)
+        parameters = parameters - np.linalg.solve(information_at(totals, parameters) / weight, solution.jac)
     gradient = float(np.abs(negative(parameters)[1]).max())
     if not gradient <= GRADIENT_TOLERANCE:
         raise EstimationError(
             f"The likelihood was not maximised: the gradient is {gradient:.3g} after {solution.nit} steps "
             f"({solution.message})."
         )
-    likelihood, scores = _log_likelihood_and_scores(outcomes, parameters)
+    likelihood, _ = _log_likelihood_and_scores(totals, parameters)
     return LogitFit(
         parameters,
-        _sandwich(outcomes, parameters, scores),
+        _sandwich(outcomes, parameters),
         float(likelihood),
         int(solution.nit),
         gradient,
@@ -238,34 +300,78 @@ def _probabilities(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArr
     return log_probabilities, np.exp(log_probabilities)
 
 
-def _log_likelihood_and_scores(outcomes: Outcomes, parameters: FloatArray) -> tuple[float, FloatArray]:
+def _excesses(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log-probabilities of the patterns, and of every row how far its outcomes exceed what was expected: (m, 3)."""
     log_probabilities, probabilities = _probabilities(outcomes, parameters)
     counts = np.column_stack([outcomes.win, outcomes.tie, outcomes.loss])
+    if outcomes.pattern is not None:
+        log_probabilities, probabilities = log_probabilities[outcomes.pattern], probabilities[outcomes.pattern]
+    return log_probabilities, counts - counts.sum(axis=1, keepdims=True) * probabilities
+
+
+def _log_likelihood_and_scores(outcomes: Outcomes, parameters: FloatArray) -> tuple[float, FloatArray]:
+    log_probabilities, excess = _excesses(outcomes, parameters)
+    counts = np.column_stack([outcomes.win, outcomes.tie, outcomes.loss])
     likelihood = float(np.sum(counts * np.where(counts > 0, log_probabilities, 0.0)))
-    excess = counts - counts.sum(axis=1, keepdims=True) * probabilities
     scores = outcomes.design * ((excess[:, 0] - excess[:, 2]) / 2)[:, None]
     return likelihood, np.column_stack([scores, excess[:, 1]]) if outcomes.ties else scores
 
 
-def _information(outcomes: Outcomes, parameters: FloatArray) -> FloatArray:
-    _, probabilities = _probabilities(outcomes, parameters)
+def information_at(outcomes: Outcomes, parameters: FloatArray) -> FloatArray:
+    """The negative Hessian of the log-likelihood, of outcomes with a row a pattern."""
     total = outcomes.win + outcomes.tie + outcomes.loss
+    return _information(outcomes.design, total[:, None] * _curvatures(outcomes, parameters), ties=outcomes.ties)
+
+
+def informations_of_clusters(outcomes: Outcomes, parameters: FloatArray, clusters: int) -> FloatArray:
+    """The negative Hessian of every one of the first clusters, shape (clusters, p, p), p with the tie parameter."""
+    pattern = np.arange(len(outcomes.win)) if outcomes.pattern is None else outcomes.pattern
+    total = outcomes.win + outcomes.tie + outcomes.loss
+    curvatures = total[:, None] * _curvatures(outcomes, parameters)[pattern]
+    order = np.argsort(outcomes.cluster, kind="stable")
+    ends = np.searchsorted(outcomes.cluster[order], np.arange(1, clusters + 1))
+    found = np.empty((clusters, len(parameters), len(parameters)))
+    for cluster, rows in enumerate(np.split(order, ends)[:clusters]):
+        found[cluster] = _information(outcomes.design[pattern[rows]], curvatures[rows], ties=outcomes.ties)
+    return found
+
+
+def _curvatures(outcomes: Outcomes, parameters: FloatArray) -> FloatArray:
+    """Of one contest of each pattern, shape (m, 3): by the margin, by margin and tie, by the tie parameter."""
+    _, probabilities = _probabilities(outcomes, parameters)
     win, tie, loss = probabilities.T
-    of_margin = total * ((win + loss) - (win - loss) ** 2) / 4
-    design = outcomes.design
-    information: FloatArray = design.T @ (design * of_margin[:, None])
+    return np.column_stack([((win + loss) - (win - loss) ** 2) / 4, -(win - loss) * tie / 2, tie * (1 - tie)])
+
+
+def _information(design: FloatArray, curvatures: FloatArray, *, ties: bool) -> FloatArray:
+    width = design.shape[1]
+    information = np.empty((width + ties, width + ties))
+    information[:width, :width] = design.T @ (design * curvatures[:, :1])
+    if ties:
+        information[:width, width] = information[width, :width] = curvatures[:, 1] @ design
+        information[width, width] = curvatures[:, 2].sum()
+    return information
+
+
+def cluster_scores(outcomes: Outcomes, parameters: FloatArray) -> FloatArray:
+    """The gradient of every cluster's log-likelihood, shape (G, p) or, with ties, (G, p + 1)."""
+    _, excess = _excesses(outcomes, parameters)
+    rows = len(excess)
+    columns = np.arange(rows) if outcomes.pattern is None else outcomes.pattern
+    clusters = int(outcomes.cluster.max(initial=-1)) + 1
+    shape = (clusters, len(outcomes.design))
+    margins = csr_array(((excess[:, 0] - excess[:, 2]) / 2, (outcomes.cluster, columns)), shape=shape)
+    scores: FloatArray = margins @ outcomes.design
     if not outcomes.ties:
-        return information
-    mixed = -(total * (win - loss) * tie / 2) @ design
-    return np.block([[information, mixed[:, None]], [mixed[None, :], np.array([[np.sum(total * tie * (1 - tie))]])]])
+        return scores
+    return np.column_stack([scores, np.bincount(outcomes.cluster, weights=excess[:, 1], minlength=clusters)])
 
 
-def _sandwich(outcomes: Outcomes, parameters: FloatArray, scores: FloatArray) -> FloatArray | None:
+def _sandwich(outcomes: Outcomes, parameters: FloatArray) -> FloatArray | None:
     clusters = outcomes.clusters
     if clusters < 2:
         return None
-    by_cluster = np.zeros((clusters, scores.shape[1]))
-    np.add.at(by_cluster, outcomes.cluster, scores)
-    spread = np.linalg.solve(_information(outcomes, parameters), by_cluster.T)
+    by_cluster = cluster_scores(outcomes, parameters)
+    spread = np.linalg.solve(information_at(outcomes.totals, parameters), by_cluster.T)
     covariance: FloatArray = clusters / (clusters - 1) * (spread @ spread.T)
     return covariance

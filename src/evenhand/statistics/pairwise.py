@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,27 @@ import numpy.typing as npt
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
+from evenhand.statistics.strength_contrasts import StrengthContrasts
 from evenhand.statistics.win_rate import win_rate_intervals
 
 FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContrastTest:
+    """A two-sided test that two systems are equally strong.
+
+    Attributes:
+        p_value: Of this test alone, by Student's t with one degree of freedom less than there are clusters.
+        adjusted_p_value: For all pairs at once, by the largest ratio of a difference to its standard error.
+        method: ``"max_t"``: see :func:`~evenhand.statistics.strength_contrasts.contrast_strengths`.
+        clusters: Prompts with a scored contest.
+    """
+
+    p_value: float
+    adjusted_p_value: float
+    method: Literal["max_t"]
+    clusters: int
 
 
 @dataclass(frozen=True)
@@ -27,8 +46,11 @@ class PairComparison:
         contests: Scored contests between the two.
         win_rate: Mean score of ``first`` in these; None when they never met.
         win_rate_test: Of a win rate of one half.
-        difference: Win rate of ``first`` minus that of ``second``, each over all its contests, paired by prompt.
-        difference_test: Of no difference.
+        difference: How far ``first`` stands above ``second`` in this field. Where all met equally often: its win rate
+            over all its contests minus the other's, paired by prompt, with an interval of its own. Otherwise: its
+            strength (log-odds) minus the other's, with an interval (``method`` is ``"max_t"``) that holds for all
+            pairs at once.
+        difference_test: Of no difference; a :class:`ContrastTest` where it is one of strengths.
     """
 
     first: str
@@ -37,7 +59,7 @@ class PairComparison:
     win_rate: Interval | None
     win_rate_test: SignFlipTest | None
     difference: Interval | None
-    difference_test: SignFlipTest | None
+    difference_test: SignFlipTest | ContrastTest | None
 
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:
@@ -61,17 +83,21 @@ def holm(p_values: npt.ArrayLike) -> FloatArray:
     return adjusted
 
 
-def compare_pairs(contests: Contests, *, level: float = 0.95) -> tuple[PairComparison, ...]:
-    """Compare every two systems, head to head and by their win rates over all contests.
+def compare_pairs(
+    contests: Contests, *, strengths: StrengthContrasts | None = None, level: float = 0.95
+) -> tuple[PairComparison, ...]:
+    """Compare every two systems, head to head and by their win rates over all contests, or by their strengths.
 
     The head-to-head rate answers who wins when the two meet; the difference of win rates answers who stands higher in
-    this field, and exists without a meeting (both against a baseline). Each family of tests is corrected by Holm for
-    its own number of tests. The interval of the difference d is that of (1 + d) / 2 by `win_rate_intervals`, over the
-    prompts' linearised contributions; its test flips the signs of the contributions, both rates replaced by the pooled
-    one.
+    this field, and exists without a meeting (both against a baseline). It says so only where all systems met equally
+    often: else the opponents differ, and the strengths are what to compare. Each family of tests is corrected by Holm
+    for its own number of tests. The interval of the difference d is that of (1 + d) / 2 by `win_rate_intervals`, over
+    the prompts' linearised contributions; its test flips the signs of the contributions, both rates replaced by the
+    pooled one.
 
     Args:
         contests: Resolved contests, or presented ones: all contests of a prompt stay together.
+        strengths: Take the differences and their tests from these contrasts.
         level: Of the intervals.
 
     Returns:
@@ -83,30 +109,58 @@ def compare_pairs(contests: Contests, *, level: float = 0.95) -> tuple[PairCompa
     (0.875, 0.75, 0.25)
     """
     wins, meetings = contests.wins, contests.meetings
-    scores, counts = wins.sum(axis=2), meetings.sum(axis=2)
     pairs = list(combinations(range(len(contests.systems)), 2))
     left, right = (np.array(side) for side in zip(*pairs, strict=True))
-    rates = win_rate_intervals(wins[:, left, right], meetings[:, left, right], level=level)
-    met = [rate is not None for rate in rates]
+    won, met = wins[:, left, right], meetings[:, left, right]
+    rates = win_rate_intervals(won, met, level=level)
     head_to_head = _tests(
-        [wins[:, i, j] - meetings[:, i, j] / 2 if seen else None for (i, j), seen in zip(pairs, met, strict=True)]
+        [None if rate is None else won[:, pair] - met[:, pair] / 2 for pair, rate in enumerate(rates)]
     )
-    both = [counts[:, i].any() and counts[:, j].any() for i, j in pairs]
-    difference_tests = _tests(
-        [_null_contributions(scores, counts, i, j) if seen else None for (i, j), seen in zip(pairs, both, strict=True)]
+    differences = (
+        _of_win_rates(wins.sum(axis=2), meetings.sum(axis=2), pairs, level)
+        if strengths is None
+        else _of_strengths(strengths, pairs)
     )
     return tuple(
         PairComparison(
             contests.systems[i],
             contests.systems[j],
-            int(meetings[:, i, j].sum()),
+            int(met[:, index].sum()),
             rates[index],
             head_to_head[index],
-            _difference(scores, counts, i, j, level) if both[index] else None,
-            difference_tests[index],
+            *differences[index],
         )
         for index, (i, j) in enumerate(pairs)
     )
+
+
+_Difference = tuple[Interval | None, SignFlipTest | ContrastTest | None]
+
+
+def _of_win_rates(
+    scores: FloatArray, counts: FloatArray, pairs: Sequence[tuple[int, int]], level: float
+) -> list[_Difference]:
+    both = [counts[:, i].any() and counts[:, j].any() for i, j in pairs]
+    tests = _tests(
+        [_null_contributions(scores, counts, i, j) if seen else None for (i, j), seen in zip(pairs, both, strict=True)]
+    )
+    return [
+        (_difference(scores, counts, i, j, level) if seen else None, test)
+        for (i, j), seen, test in zip(pairs, both, tests, strict=True)
+    ]
+
+
+def _of_strengths(strengths: StrengthContrasts, pairs: Sequence[tuple[int, int]]) -> list[_Difference]:
+    place = {system: position for position, system in enumerate(strengths.placed.tolist())}
+    found: list[_Difference] = []
+    for i, j in pairs:
+        if i not in place or j not in place:
+            found.append((None, None))
+            continue
+        where = place[i], place[j]
+        alone, adjusted = float(strengths.alone[where]), float(strengths.adjusted[where])
+        found.append((strengths.interval(*where), ContrastTest(alone, adjusted, "max_t", strengths.clusters)))
+    return found
 
 
 def _contributions(scores: FloatArray, counts: FloatArray, system: int, rate: float) -> FloatArray:

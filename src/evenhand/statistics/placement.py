@@ -73,6 +73,20 @@ def strength_design(core: Contests, placed: npt.NDArray[np.intp]) -> FloatArray:
     return difference
 
 
+def met_in_order(core: Contests) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+    """One contest of every two systems in every order that was shown, and which of these each contest is like.
+
+    >>> kept, pattern = met_in_order(Contests.of("ab", first=[0, 1, 0], second=[1, 0, 1], score=[1, 1, 0]))
+    >>> kept.tolist(), pattern.tolist()
+    ([True, True, False], [0, 1, 0])
+    """
+    _, rows, pattern = np.unique(core.first * len(core.systems) + core.second, return_index=True, return_inverse=True)
+    kept = np.zeros(len(core), dtype=np.bool_)
+    kept[rows] = True
+    places = np.argsort(np.argsort(rows))
+    return kept, places[pattern]
+
+
 def strength_basis(size: int) -> FloatArray:
     """Shape (size, size - 1): orthonormal columns, each of which sums to zero."""
     basis: FloatArray = helmert(size).T

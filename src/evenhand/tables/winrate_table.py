@@ -93,6 +93,7 @@ class WinrateTable(PrintedTables):
             self.systems,
             reduction=check_reduction(self.parameters["reduction"], graded=self.parameters["scale"] == "graded"),
             level=self.parameters["level"],
+            ranking=self.ranking,
         )
 
     @cached_property
@@ -105,6 +106,7 @@ class WinrateTable(PrintedTables):
         ranking = rank_systems(
             resolved_contests(contests, self.systems),
             presented=presented_contests(contests, self.systems),
+            rounds=[contest.round for contest in contests],
             length_difference=[entry.length_difference for entry in self.contests],
             level=self.parameters["level"],
             resamples=self.parameters["resamples"],

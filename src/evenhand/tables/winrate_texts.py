@@ -31,12 +31,15 @@ def system_record(table: WinrateTable, system: str) -> dict[str, Any]:
     return {
         "system": system,
         **_flat("winrate", table.winrate(system)),
+        "ranked_by": "winrate" if table.ranking.balanced else "strength",
+        **_flat("field_winrate", entry.field_win_rate),
         "winrate_if_unscored_0": summary.winrate_if_unscored_0,
         "winrate_if_unscored_1": summary.winrate_if_unscored_1,
         "rank": entry.rank.rank,
         "rank_low": entry.rank.low,
         "rank_high": entry.rank.high,
         "expected_rank": entry.rank.expected,
+        "rank_missing_reason": entry.rank.reason,
         **_flat("strength", entry.strength.log_strength),
         "strength_missing_reason": entry.strength.reason,
         **_flat("length_controlled_winrate", entry.length_controlled_win_rate),
@@ -53,7 +56,7 @@ def _flat(name: str, interval: Interval | None) -> dict[str, float | None]:
 
 
 def _systems_table(table: WinrateTable) -> TextTable:
-    level = format_level(table.parameters["level"])
+    level, balanced = format_level(table.parameters["level"]), table.ranking.balanced
     return TextTable(
         title=(
             f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
@@ -61,7 +64,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
         ),
         headers=(
             "system",
-            f"winrate [{level}]",
+            *((f"winrate [{level}]",) if balanced else (f"raw winrate [{level}]", f"against all [{level}]")),
             "rank",
             "strength",
             "at equal length",
@@ -81,6 +84,7 @@ def _system_row(table: WinrateTable, system: str) -> tuple[str, ...]:
     return (
         system,
         format_interval(table.winrate(system)),
+        *(() if table.ranking.balanced else (format_interval(entry.field_win_rate),)),
         format_rank(entry.rank),
         format_interval(entry.strength.log_strength),
         format_interval(entry.length_controlled_win_rate),
@@ -115,9 +119,12 @@ def _order_notes(table: WinrateTable) -> list[str]:
         note += f"; of {format_count(position.n_stuck)} in which it keeps to one place, that is the first in "
         note += f"{format_share(position.first_shown_preference)} (exact p {_equals(format_p_value(position.p_value))})"
     if table.parameters["on_position_bias"] == "first":
+        ranked = ("Winrates, ranks and tests take", "strengths come")
+        if not table.ranking.balanced:
+            ranked = ("Raw winrates take", "ranks, differences and strengths come")
         note += (
-            ". Winrates, ranks and tests take the first order alone (on_position_bias='first'); strengths come from "
-            "the votes in all orders, less what the position does"
+            f". {ranked[0]} the first order alone (on_position_bias='first'); {ranked[1]} from the votes in all "
+            "orders, less what the position does"
         )
     return [note + "."]
 

@@ -1,0 +1,145 @@
+"""Are the ranks right in every design? Contests are simulated with strengths that are known.
+
+``python -m benchmarks.ranks [data sets]`` prints a table. A row is a design; the columns are the share of data sets of
+equal systems in which any two are told apart (the familywise error), the share in which all rank intervals together
+hold the true ranks, and Kendall's tau between the ranks and the truth beside that of the strengths. The outcomes of a
+prompt depend on one another: each system is better or worse there than elsewhere. ``python -m benchmarks.ranks
+baselines`` counts in how many of 60 designs against a baseline the best system is first.
+"""
+
+import sys
+import time
+from inspect import signature
+
+import numpy as np
+from scipy.stats import kendalltau, norm
+
+from evenhand.judging.design import Pair, fixed_pairs, parse_design, swiss_pairs
+from evenhand.statistics.contests import Contests
+from evenhand.statistics.ranking import Ranking, rank_systems
+
+Strengths = tuple[float, ...]
+DEPENDENCE = 0.5
+TIES = 0.3
+DESIGNS = ("all", "all, 10 % unread", "baseline:s0", "sample:6", "swiss:3", "swiss:6")
+
+
+class Tournament:
+    """Contests as a design brings them, round by round."""
+
+    def __init__(self, generator: np.random.Generator, strengths: Strengths, prompts: int) -> None:
+        self.generator = generator
+        self.strengths = np.asarray(strengths)
+        self.quality = generator.standard_normal((prompts, len(strengths)))
+        self.prompts = prompts
+        self.rows: list[tuple[int, int, int, int]] = []
+        self.scores: list[float] = []
+
+    def judge(self, drawn: list[tuple[Pair, ...]], number: int) -> None:
+        """Let the pairs of every prompt meet."""
+        rows = [(prompt, *pair, number) for prompt, pairs in enumerate(drawn) for pair in pairs]
+        prompt, first, second, _ = np.array(rows).T
+        margin = self.strengths[first] - self.strengths[second]
+        weights = np.column_stack([np.exp(-margin / 2), np.full(len(margin), TIES), np.exp(margin / 2)])
+        loss, loss_or_tie = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :2].T
+        shared = (self.quality[prompt, first] - self.quality[prompt, second]) / np.sqrt(2)
+        own = self.generator.standard_normal(len(rows))
+        uniform = norm.cdf(np.sqrt(DEPENDENCE) * shared + np.sqrt(1 - DEPENDENCE) * own)
+        self.rows += rows
+        self.scores += np.where(uniform < loss, 0.0, np.where(uniform < loss_or_tie, 0.5, 1.0)).tolist()
+
+    def hold(self, text: str, seed: int) -> None:
+        """Hold the tournament of a design."""
+        design, names = parse_design(text, seed=seed), self.names
+        if design.kind != "swiss":
+            self.judge(fixed_pairs(design, names, self.prompts), 0)
+            return
+        met: list[set[Pair]] = [set() for _ in range(self.prompts)]
+        for number in range(design.rounds):
+            wins, meetings = np.zeros(len(names)), np.zeros(len(names))
+            for (_, first, second, _), score in zip(self.rows, self.scores, strict=True):
+                wins[[first, second]] += score, 1 - score
+                meetings[[first, second]] += 1
+            standing = {name: wins[i] / meetings[i] if meetings[i] else None for i, name in enumerate(names)}
+            drawn = swiss_pairs(design, names, self.prompts, round_number=number, winrates=standing, met=met)
+            for pairs, held in zip(drawn, met, strict=True):
+                held.update(pairs)
+            self.judge(drawn, number)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the systems: s0, s1 and so on."""
+        return [f"s{system}" for system in range(len(self.strengths))]
+
+
+def ranking_of(
+    generator: np.random.Generator, strengths: Strengths, design: str, prompts: int, seed: int
+) -> tuple[Ranking, int]:
+    """A simulated tournament's ranking, and its contests."""
+    tournament = Tournament(generator, strengths, prompts)
+    tournament.hold(design.split(",", maxsplit=1)[0], seed)
+    prompt, first, second, number = np.array(tournament.rows).T
+    score = np.array(tournament.scores)
+    if "unread" in design:
+        score[generator.random(len(score)) < 0.1] = np.nan
+    contests = Contests.of(tournament.names, first=first, second=second, score=score, cluster=prompt)
+    rounds = {"rounds": number} if "rounds" in signature(rank_systems).parameters else {}  # also runs on older code
+    return rank_systems(contests, resamples=1, **rounds), len(score)
+
+
+def right(ranking: Ranking, strengths: Strengths) -> tuple[bool, float, float]:
+    """Whether all intervals hold the true ranks, and Kendall's tau of the ranks and of the strengths."""
+    true = {f"s{system}": value for system, value in enumerate(strengths)}
+    held = True
+    for entry in ranking.systems:
+        above = sum(value > true[entry.system] for value in true.values())
+        equal = sum(value == true[entry.system] for value in true.values())
+        low, high = entry.rank.low or 1, entry.rank.high or len(true)
+        held = held and low <= above + equal and high >= above + 1
+    truth = [true[entry.system] for entry in ranking.systems]
+    ranks = [-(entry.rank.rank or np.nan) for entry in ranking.systems]
+    found = [np.nan if (own := entry.strength.log_strength) is None else own.estimate for entry in ranking.systems]
+    of_strengths = np.nan if np.isnan(found).any() else kendalltau(found, truth).statistic
+    return held, float(kendalltau(ranks, truth).statistic), float(of_strengths)
+
+
+def designs(data_sets: int, *, systems: int, prompts: int, spread: float) -> None:
+    """Print a row a design."""
+    print(f"\n{systems} systems, {prompts} prompts, true strengths {spread} log-odds apart, {data_sets} data sets\n")
+    print("| design | share of the calls | familywise error | all ranks held | tau of ranks | of strengths | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    unequal = tuple(np.linspace(spread / 2, -spread / 2, systems).tolist())
+    every = prompts * systems * (systems - 1) / 2
+    for design in DESIGNS:
+        generator, started = np.random.default_rng(7), time.perf_counter()
+        told, held, ranks, strengths = [], [], [], []
+        contests = 0
+        for seed in range(data_sets):
+            equal, _ = ranking_of(generator, (0.0,) * systems, design, prompts, seed)
+            told.append(len(equal.groups) > 1)
+            shuffled = tuple(generator.permutation(unequal).tolist())
+            ranking, contests = ranking_of(generator, shuffled, design, prompts, seed)
+            for column, value in zip((held, ranks, strengths), right(ranking, shuffled), strict=True):
+                column.append(value)
+        seconds = (time.perf_counter() - started) / (2 * data_sets)
+        figures = f"{np.mean(told):.3f} | {np.mean(held):.3f} | {np.mean(ranks):.3f} | {np.nanmean(strengths):.3f}"
+        print(f"| {design} | {contests / every:.0%} | {figures} | {seconds:.2f} |", flush=True)
+
+
+def baselines(data_sets: int = 60) -> None:
+    """In how many designs against a strong baseline the best system, which beats it, is first."""
+    strengths = (1.29, 1.89, 0.4, 0.1, -0.3, -0.6, -1.0, -1.78)
+    first = 0
+    for seed in range(data_sets):
+        ranking, _ = ranking_of(np.random.default_rng(seed), strengths, "baseline:s0", 500, seed)
+        first += ranking.systems[0].system == "s1"
+    print(f"the best of 8 systems is first in {first} of {data_sets} designs against the second best as baseline")
+
+
+if __name__ == "__main__":
+    if "baselines" in sys.argv:
+        baselines()
+    else:
+        size = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+        designs(size, systems=8, prompts=40, spread=2.0)
+        designs(max(1, size // 10), systems=20, prompts=200, spread=3.0)
