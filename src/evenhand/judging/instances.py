@@ -19,6 +19,8 @@ class LeftOutContextWarning(UserWarning):
 
 
 REFERENCE_FIELDS = frozenset({"reference", "references"})
+CONTEXT = "context"
+"""The field that unitxt's judges show unless they are told otherwise."""
 
 
 def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything
@@ -119,6 +121,42 @@ def context_of(
         else:
             context[name] = text_of(field_of(row, field, instance, setting))
     return context
+
+
+def recipe_context_fields(row: Mapping[str, Any], criterion: Criterion | Checklist) -> dict[str, str]:
+    """What a recipe shows whose metric sets no context fields: the row's ``context``, and what the criterion names.
+
+    unitxt's judges (1.26.10) show the row's ``context`` whatever the criterion says, and look at the criterion's own
+    fields only where the metric's are set to nothing. So their context is always part of this one, and all of it for
+    the 34 criteria of unitxt's catalog that name no field. A field that a criterion names is shown besides, for it is
+    what the criterion is judged by; where the row has a ``context`` and lacks such a field, it is left out as in
+    unitxt, with a `LeftOutContextWarning`.
+
+    >>> from evenhand.criteria import yes_no_criterion
+    >>> plain = yes_no_criterion("clear", "Is it clear?")
+    >>> recipe_context_fields({"context": "c", "question": "q"}, plain), recipe_context_fields({"question": "q"}, plain)
+    ({'context': 'context'}, {})
+    """
+    own = dict(criterion.context_fields)
+    if CONTEXT not in row or CONTEXT in own or CONTEXT in own.values():
+        return own
+    lacking = {name: field for name, field in own.items() if not _has(row, field)}
+    if lacking:
+        warnings.warn(
+            f"{_named(criterion)} is judged by {list(lacking)!r}, which the data do not have, so the judge sees only "
+            f"their {CONTEXT!r}: map it with context_fields={{name: your field}}",
+            LeftOutContextWarning,
+            stacklevel=4,
+        )
+    return {CONTEXT: CONTEXT, **{name: field for name, field in own.items() if name not in lacking}}
+
+
+def _has(row: Mapping[str, Any], field: str) -> bool:
+    try:
+        field_of(row, field, 0, "context_fields")
+    except InvalidInputError:
+        return field in REFERENCE_FIELDS
+    return True
 
 
 def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:

@@ -85,7 +85,7 @@ class AssessingJudge(JudgeMetric):
         fields = ExampleFields(
             label=(self.label_fields or {}).get(criterion.name, criterion.name),
             responses=(response,),
-            context=self.given_context_fields(),
+            context=self.given_context_fields() or None,
             as_index=self.as_index,
         )
         return example_pool(self.examples, criterion, fields, number=self.num_examples, seed=self.seed)

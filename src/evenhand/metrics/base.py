@@ -7,11 +7,11 @@ from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import VoteRules
 from evenhand.artifacts import context_mapping, load_criteria_artifact
-from evenhand.criteria import Criterion, Scale
+from evenhand.criteria import Checklist, Criterion, Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import context_of, field_of, texts_of
+from evenhand.judging.instances import context_of, field_of, recipe_context_fields, texts_of
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.metric import EvenhandMetric
 from evenhand.question import Question
@@ -47,7 +47,8 @@ class JudgeMetric(EvenhandMetric):
         criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
         criteria_field: The task data field that names each instance's own criterion; used when ``criteria`` is not set.
         context_fields: What the judge is shown beside the response: a field name, a list of them, or name shown ->
-            field. Without it, the criterion says.
+            field. Unless it is set, the row's ``context``, which unitxt's judges show too, and the fields that the
+            criterion names (unitxt's do not show these beside it). An empty list, as in unitxt: the criterion's alone.
         check_positional_bias: True shows every instance in both orders; a share shows a seeded sample so; False none.
         orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
         shuffles: How many permutations ``shuffled`` draws.
@@ -226,13 +227,16 @@ class JudgeMetric(EvenhandMetric):
             found.append(known[key])
         return found
 
-    def context_of(self, given: EvaluationInput, criterion: Criterion, row: int) -> dict[str, str]:
-        """What the judge is shown beside the response: the metric's context fields, or else the criterion's."""
+    def context_of(self, given: EvaluationInput, criterion: Union[Criterion, Checklist], row: int) -> dict[str, str]:
+        """What the judge is shown beside the response, as `context_fields` says."""
         _, references, task_data = given
-        return context_of(task_data, self.given_context_fields(), criterion, row, texts_of(references))
+        fields = self.given_context_fields()
+        if fields is None:
+            fields = recipe_context_fields(task_data, criterion)
+        return context_of(task_data, fields or None, criterion, row, texts_of(references))
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
-        """The metric's own context fields; None when the criterion's count."""
+        """The metric's own context fields; None where none were set, nothing where only the criterion's count."""
         return None if self.context_fields is None else context_mapping(self.context_fields)
 
     def judged_name(self) -> str:
@@ -245,7 +249,7 @@ class JudgeMetric(EvenhandMetric):
         Those of the metric, or else of what is judged.
         """
         own = self.given_context_fields()
-        if own is not None:
+        if own:
             return list(own.values())
         if self.criteria is None:
             return []

@@ -15,7 +15,7 @@ from evenhand.checklists import (
 )
 from evenhand.criteria import Checklist, Scale
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import context_of, field_of, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import field_of, text_of, texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
@@ -123,7 +123,7 @@ class ChecklistJudge(JudgeMetric):
     def shown_fields(self) -> list[str]:
         """The task data fields that are shown, and the one that holds each instance's checklist."""
         fields = self.given_context_fields()
-        if fields is None and self.checklist is not None:
+        if not fields and self.checklist is not None:
             fields = load_checklist(self.checklist).context_fields
         return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
 
@@ -209,13 +209,12 @@ class ChecklistJudge(JudgeMetric):
         response = self.response_of(given, checklist.prediction_field, row)
         if is_missing(response):
             return None
-        _, references, task_data = given
-        fields = self.given_context_fields()
+        _, references, _ = given
         return Subject(
             id=str(row),
             instance=row,
             response=text_of(response),
-            context=context_of(task_data, fields, checklist, row, texts_of(references)),
+            context=self.context_of(given, checklist, row),
             references=texts_of(references),
             draw_key=draw_key_of(given),
             data_classification=getattr(given, "data_classification", None),
