@@ -267,3 +267,65 @@ def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_ans
             assert result.reason == "prerequisite"
         if result.answer is None:
             assert result.reason in {"no_match", "prerequisite_unanswered"}
+
+
+# P(yes), P(no) of each judge, which all said yes; the rule; what the item is.
+EARNED = [
+    ([(0.55, 0.45)], None, "no"),  # unsure
+    ([(0.45, 0.55)], None, "no"),  # the token drawn was the rarer one
+    ([(0.33, 0.27)], None, "no"),  # .55 of what yes and no cover
+    ([(0.6, 0.4)], None, "yes"),  # yes_70 begins here
+    ([(0.3, 0.05)], None, "yes"),  # covers .35 < min_mass: a plain yes
+    ([(0.95, 0.05), (0.55, 0.45), (0.55, 0.45)], None, "no"),  # one of three is earned
+    ([(0.65, 0.35), (0.65, 0.35), (0.3, 0.7)], None, "no"),  # two are, and the mean is .533: unsure
+    ([(0.9, 0.1), (0.9, 0.1), (0.3, 0.7)], None, "yes"),  # mean .7
+    ([(0.9, 0.1), (0.1, 0.9), (0.1, 0.9)], "any", "yes"),  # one suffices, and it is earned
+    ([(0.55, 0.45), (0.55, 0.45), (0.1, 0.9)], "any", "no"),
+    ([(0.9, 0.1), (0.9, 0.1), (0.55, 0.45)], "unanimous", "no"),
+    ([(0.9, 0.1), (0.9, 0.1), (0.61, 0.39)], "unanimous", "yes"),
+]
+
+
+@pytest.mark.parametrize(("probabilities", "rule", "answer"), EARNED)
+@pytest.mark.parametrize("scoring", ["selected", "expected"])
+def test_a_yes_has_to_be_earned(probabilities, rule, answer, scoring):
+    if scoring == "expected" and rule is not None:
+        return  # these count selections
+    rules = VoteRules(aggregation=rule, scoring=scoring)
+    cast = [vote("yes", judge=f"judge {place}", probabilities=each) for place, each in enumerate(probabilities)]
+    checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is", "weight": 3},))
+    verdict = rules.aggregate(cast, YES_NO)
+    (item,) = item_results([verdict], checklist, rules=rules)
+    if scoring == "expected" and len(probabilities) > 1:
+        mean = sum(yes / (yes + no) for yes, no in probabilities) / len(probabilities)
+        answer = "yes" if mean >= 0.6 else "no"
+    assert (item.answer, item.judged) == (answer, answer)
+    scores = checklist_scores([verdict], checklist, rules=rules)
+    assert (scores.pass_rate, scores.weighted_score) == ((1.0, 1.0) if answer == "yes" else (0.0, 0.0))
+    assert item.verdict is verdict  # what was said stays on record
+
+
+SHARES = st.floats(0, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.none() | SHARES), min_size=1, max_size=5),
+    st.sampled_from(["selected", "expected"]),
+    st.booleans(),
+)
+def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unread):
+    rules = VoteRules(scoring=scoring)
+    cast = [
+        vote(answer, judge=f"judge {place}", probabilities=None if share is None else (share, 1 - share))
+        for place, (answer, share) in enumerate(said)
+    ]
+    verdict = rules.aggregate([*cast, *([vote(None, judge="unread")] if unread else [])], YES_NO)
+    checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is"},))
+    (item,) = item_results([verdict], checklist, rules=rules)
+    if any(share is not None for _, share in said) and item.answer == "yes":
+        assert item.confidence_level in {"yes_70", "yes_90"}
+    low, high = possible_scores([verdict], checklist, rules=rules)
+    assert low <= (item.answer == "yes") <= high
+    if verdict.value == 0:
+        assert item.answer == "no"  # nobody's no becomes a yes

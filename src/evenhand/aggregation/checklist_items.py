@@ -11,7 +11,13 @@ from evenhand.aggregation.collapse import Scoring
 from evenhand.aggregation.rules import average_of
 from evenhand.aggregation.verdict import aggregate
 from evenhand.aggregation.vote_rules import VoteRules
-from evenhand.aggregation.yes_no import Answer, ConfidenceLevel, confidence_level
+from evenhand.aggregation.yes_no import (
+    Answer,
+    ConfidenceLevel,
+    confidence_level,
+    confident_answer,
+    relative_confidence,
+)
 from evenhand.criteria import Checklist, ChecklistItem, Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.votes import UnscoredReason, Verdict, Vote
@@ -32,6 +38,7 @@ class ItemResult:
             plain answer is known, and for an item that is NA or unanswered.
         covered_mass: The mean of P(yes) + P(no) over the votes that have log-probabilities; None without any.
         reason: Why it is unanswered; or ``prerequisite``, which makes it a no whatever was said to its own question.
+        judged: The answer to its own question, whatever its prerequisites.
     """
 
     item: ChecklistItem
@@ -40,11 +47,7 @@ class ItemResult:
     confidence: float | None = None
     covered_mass: float | None = None
     reason: ItemReason | None = None
-
-    @property
-    def judged(self) -> Answer | None:
-        """The answer to its own question, whatever its prerequisites."""
-        return verdict_answer(self.verdict)
+    judged: Answer | None = None
 
     @property
     def confidence_level(self) -> ConfidenceLevel | None:
@@ -71,7 +74,9 @@ def item_results(
         InvalidInputError: If there are more or fewer verdicts than items.
     """
     _check_count(verdicts, checklist)
-    judged = {item.name: verdict_answer(verdict) for item, verdict in zip(checklist.items, verdicts, strict=True)}
+    judged = {
+        item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
+    }
     met = met_answers(judged, {item.name: item.prerequisites for item in checklist.items})
     return tuple(
         _item_result(item, verdict, judged[item.name], met[item.name], rules)
@@ -88,7 +93,7 @@ def _item_result(
         reason, confidence = "prerequisite", 0.0
     elif answer is None:
         reason = "prerequisite_unanswered" if judged == "yes" else verdict.unscored_reason or "no_match"
-    return ItemResult(item, verdict, answer, confidence, verdict_covered_mass(verdict), reason)
+    return ItemResult(item, verdict, answer, confidence, verdict_covered_mass(verdict), reason, judged)
 
 
 def _check_count(verdicts: Sequence[Verdict], checklist: Checklist) -> None:
@@ -141,13 +146,74 @@ def _both(own: Answer | None, needed: Sequence[Answer | None]) -> Answer | None:
     return None if own is None or None in needed else "yes"
 
 
-def verdict_answer(verdict: Verdict) -> Answer | None:
-    """The answer that a verdict on a yes/no question gives; None when it is unscored."""
+def verdict_answer(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> Answer | None:
+    """The answer that a verdict on a yes/no question gives (yes is option 0); None when it is unscored.
+
+    A yes has to be earned, as in the table of levels (`confident_answer`): where votes have log-probabilities that
+    cover at least ``rules.min_mass``,
+
+    - a vote for yes with P(yes) / (P(yes) + P(no)) below 0.6 counts as a no under the panel's rule, and
+    - under the rules that weigh all votes (``majority``, ``weighted``, and any under expected scoring) the item's
+      confidence, the mean of theirs, must be 0.6 or more too, so that no item is both a yes and ``unsure``.
+
+    A no that was said stays a no, whatever its probability: nobody said yes. Without log-probabilities the panel's rule
+    alone decides.
+    """
     if verdict.na:
         return "na"
     if verdict.value is None:
         return None
-    return "yes" if verdict.value > 0.5 else "no"
+    if (_earned(verdict, rules).value or 0.0) <= 0.5:
+        return "no"
+    mean = _mean_verdict(verdict.votes, rules).aggregated_value if _weighs_probabilities(verdict, rules) else None
+    return "yes" if mean is None else confident_answer(mean)
+
+
+def possible_answers(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[Answer, Answer]:
+    """The answers if every unscored vote had said no, and if every one had said yes."""
+    answer = verdict_answer(verdict, rules=rules)
+    bounds = _earned(verdict, rules).bounds
+    if bounds is None or answer == "na":
+        return ("no", "yes") if answer is None else (answer, answer)
+    means = possible_confidences(verdict, rules=rules) if _weighs_probabilities(verdict, rules) else bounds
+    low, high = (
+        confident_answer(mean) if bound > 0.5 and means is not bounds else "yes" if bound > 0.5 else "no"
+        for bound, mean in zip(bounds, means, strict=True)
+    )
+    return low, high
+
+
+def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
+    """The verdict if each vote for yes counted as a no that its own log-probabilities do not support."""
+    if rules.scoring == "expected":  # which counts the probabilities themselves
+        return verdict
+    doubted = [
+        vote.selected_index == YES
+        and (sure := _sureness(vote, rules.min_mass)) is not None
+        and confident_answer(sure) != "yes"
+        for vote in verdict.votes
+    ]
+    if not any(doubted):
+        return verdict
+    votes = [
+        vote.model_copy(update={"selected_index": NO, "selected_label": None, "value": 0.0}) if doubts else vote
+        for vote, doubts in zip(verdict.votes, doubted, strict=True)
+    ]
+    return rules.aggregate(votes, _asked_of(votes))
+
+
+def _weighs_probabilities(verdict: Verdict, rules: VoteRules) -> bool:
+    """Whether the rule weighs all votes, and log-probabilities say how sure one of them is."""
+    if rules.scoring != "expected" and rules.panel_rule("binary") in {"any", "unanimous"}:
+        return False
+    return any(_sureness(vote, rules.min_mass) is not None for vote in verdict.votes)
+
+
+def _sureness(vote: Vote, min_mass: float) -> float | None:
+    """The probability of yes among yes and no of a scored vote; None where its log-probabilities do not tell."""
+    if not vote.scored or vote.probabilities is None or not _is_covered(vote, min_mass):
+        return None
+    return relative_confidence(vote.probabilities[YES], vote.probabilities[NO])
 
 
 def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> float | None:
@@ -183,18 +249,24 @@ def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
     weighted = rules.panel_rule("binary") == "weighted"
     return aggregate(
         votes,
-        _AVERAGED[any(vote.na or len(vote.probabilities or ()) > 2 for vote in votes)],
+        _asked_of(votes).model_copy(update={"scale": "ordinal"}),
         "weighted_mean" if weighted else "mean",
         on_position_bias=rules.on_position_bias,
         scoring=Scoring(expected=True, min_mass=rules.min_mass),
     )
 
 
-_AVERAGED: Mapping[bool, Criterion] = {
-    na: ChecklistItem(question="Is it so?", name="item", na=na).as_criterion().model_copy(update={"scale": "ordinal"})
-    for na in (False, True)
+_ITEMS: Mapping[bool, Criterion] = {
+    na: ChecklistItem(question="Is it so?", name="item", na=na).as_criterion() for na in (False, True)
 }
-"""The options of an item, without NA and with it, whose values are averaged."""
+"""The options of an item, without NA and with it."""
+
+YES, NO = 0, 1
+
+
+def _asked_of(votes: Sequence[Vote]) -> Criterion:
+    """The options that an item's votes were on; all items have the same, but for NA."""
+    return _ITEMS[any(vote.na or len(vote.probabilities or ()) > 2 for vote in votes)]
 
 
 def _is_covered(vote: Vote, min_mass: float) -> bool:

@@ -12,8 +12,8 @@ from evenhand.aggregation.checklist_items import (
     ItemResult,
     item_results,
     met_answers,
+    possible_answers,
     possible_confidences,
-    verdict_answer,
 )
 from evenhand.aggregation.rules import average_of
 from evenhand.aggregation.vote_rules import VoteRules
@@ -203,7 +203,7 @@ def possible_scores(
         InvalidInputError: If there are more or fewer verdicts than items.
         UnknownRuleError: If ``primary`` names no score.
     """
-    judged = [_possible_answers(verdict) for verdict in verdicts]
+    judged = [possible_answers(verdict, rules=rules) for verdict in verdicts]
     confidences: list[tuple[float | None, float | None]] = [(None, None)] * len(verdicts)
     if primary == "normalized_score":
         confidences = [possible_confidences(verdict, rules=rules) for verdict in verdicts]
@@ -223,14 +223,6 @@ def possible_scores(
         limits.append(score.primary_score)
     low, high = limits
     return None if low is None or high is None else (low, high)
-
-
-def _possible_answers(verdict: Verdict) -> tuple[Answer, Answer]:
-    answer = verdict_answer(verdict)
-    if verdict.bounds is not None and answer != "na":
-        low, high = verdict.bounds
-        return ("yes" if low > 0.5 else "no", "yes" if high > 0.5 else "no")
-    return ("no", "yes") if answer is None else (answer, answer)
 
 
 def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:

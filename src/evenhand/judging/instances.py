@@ -123,8 +123,10 @@ def context_of(
     return context
 
 
-def recipe_context_fields(row: Mapping[str, Any], criterion: Criterion | Checklist) -> dict[str, str]:
-    """What a recipe shows whose metric sets no context fields: the row's ``context``, and what the criterion names.
+def recipe_context_fields(
+    row: Mapping[str, Any], criterion: Criterion | Checklist, *, with_context: bool = True
+) -> dict[str, str] | None:
+    """What a recipe shows whose metric names no context fields: the row's ``context``, and what the criterion names.
 
     unitxt's judges (1.26.10) show the row's ``context`` whatever the criterion says, and look at the criterion's own
     fields only where the metric's are set to nothing. So their context is always part of this one, and all of it for
@@ -132,23 +134,34 @@ def recipe_context_fields(row: Mapping[str, Any], criterion: Criterion | Checkli
     what the criterion is judged by; where the row has a ``context`` and lacks such a field, it is left out as in
     unitxt, with a `LeftOutContextWarning`.
 
+    Args:
+        row: The data.
+        criterion: What the context is for.
+        with_context: Whether the metric's fields were left as they are by default; else they were set to nothing.
+
+    Returns:
+        Name shown -> field; None for all that the criterion names, whether the row has it or not.
+
     >>> from evenhand.criteria import yes_no_criterion
     >>> plain = yes_no_criterion("clear", "Is it clear?")
     >>> recipe_context_fields({"context": "c", "question": "q"}, plain), recipe_context_fields({"question": "q"}, plain)
-    ({'context': 'context'}, {})
+    ({'context': 'context'}, None)
     """
     own = dict(criterion.context_fields)
-    if CONTEXT not in row or CONTEXT in own or CONTEXT in own.values():
-        return own
-    lacking = {name: field for name, field in own.items() if not _has(row, field)}
+    if with_context and (CONTEXT not in row or CONTEXT in own or CONTEXT in own.values()):
+        return None
+    lacking = [name for name, field in own.items() if not _has(row, field)]
+    present = {name: field for name, field in own.items() if name not in lacking}
+    if not with_context:
+        return present
     if lacking:
         warnings.warn(
-            f"{_named(criterion)} is judged by {list(lacking)!r}, which the data do not have, so the judge sees only "
+            f"{_named(criterion)} is judged by {lacking!r}, which the data do not have, so the judge sees only "
             f"their {CONTEXT!r}: map it with context_fields={{name: your field}}",
             LeftOutContextWarning,
             stacklevel=4,
         )
-    return {CONTEXT: CONTEXT, **{name: field for name, field in own.items() if name not in lacking}}
+    return {CONTEXT: CONTEXT, **present}
 
 
 def _has(row: Mapping[str, Any], field: str) -> bool:

@@ -48,7 +48,8 @@ class JudgeMetric(EvenhandMetric):
         criteria_field: The task data field that names each instance's own criterion; used when ``criteria`` is not set.
         context_fields: What the judge is shown beside the response: a field name, a list of them, or name shown ->
             field. Unless it is set, the row's ``context``, which unitxt's judges show too, and the fields that the
-            criterion names (unitxt's do not show these beside it). An empty list, as in unitxt: the criterion's alone.
+            criterion names (unitxt's do not show these beside it). An empty list: the latter alone, as in unitxt, as
+            far as the row has them.
         check_positional_bias: True shows every instance in both orders; a share shows a seeded sample so; False none.
         orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
         shuffles: How many permutations ``shuffled`` draws.
@@ -231,9 +232,9 @@ class JudgeMetric(EvenhandMetric):
         """What the judge is shown beside the response, as `context_fields` says."""
         _, references, task_data = given
         fields = self.given_context_fields()
-        if fields is None:
-            fields = recipe_context_fields(task_data, criterion)
-        return context_of(task_data, fields or None, criterion, row, texts_of(references))
+        if not fields:
+            fields = recipe_context_fields(task_data, criterion, with_context=fields is None)
+        return context_of(task_data, fields, criterion, row, texts_of(references))
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
         """The metric's own context fields; None where none were set, nothing where only the criterion's count."""
@@ -249,7 +250,7 @@ class JudgeMetric(EvenhandMetric):
         Those of the metric, or else of what is judged.
         """
         own = self.given_context_fields()
-        if own:
+        if own is not None:
             return list(own.values())
         if self.criteria is None:
             return []

@@ -123,7 +123,7 @@ class ChecklistJudge(JudgeMetric):
     def shown_fields(self) -> list[str]:
         """The task data fields that are shown, and the one that holds each instance's checklist."""
         fields = self.given_context_fields()
-        if not fields and self.checklist is not None:
+        if fields is None and self.checklist is not None:
             fields = load_checklist(self.checklist).context_fields
         return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
 
