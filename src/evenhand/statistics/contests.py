@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -102,7 +103,7 @@ class Contests:
         """The contests for which ``rows``, shape (m,), is true; the systems stay as they are."""
         return Contests(self.systems, self.first[rows], self.second[rows], self.score[rows], self.cluster[rows])
 
-    @property
+    @cached_property
     def wins(self) -> FloatArray:
         """Shape (n prompts, k, k): the score that row system took from column system on a prompt.
 
@@ -110,7 +111,7 @@ class Contests:
         """
         return self._totals(self.score, 1.0 - self.score)
 
-    @property
+    @cached_property
     def meetings(self) -> FloatArray:
         """Shape (n prompts, k, k), symmetric: how many scored contests two systems had on a prompt."""
         ones = np.ones(len(self))
@@ -122,6 +123,7 @@ class Contests:
         totals = np.zeros((len(labels), len(self.systems), len(self.systems)))
         np.add.at(totals, (prompt[kept], self.first[kept], self.second[kept]), to_first[kept])
         np.add.at(totals, (prompt[kept], self.second[kept], self.first[kept]), to_second[kept])
+        totals.flags.writeable = False
         return totals
 
 

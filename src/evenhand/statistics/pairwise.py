@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logit
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import Interval
+from evenhand.statistics.intervals import Interval, ratio_intervals
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.strength_contrasts import StrengthContrasts
 from evenhand.statistics.win_rate import win_rate_intervals
@@ -180,7 +181,15 @@ def _difference(scores: FloatArray, counts: FloatArray, i: int, j: int, level: f
     rate_i, rate_j = (float(scores[:, system].sum() / counts[:, system].sum()) for system in (i, j))
     own = _contributions(scores, counts, i, rate_i) - _contributions(scores, counts, j, rate_j)
     as_shares = (1 + rate_i - rate_j + len(own) * own) / 2
-    (share,) = win_rate_intervals(as_shares[:, None], np.ones((len(own), 1)), level=level)
+    # a prompt's part of the whole may lie outside [0, 1] where prompts have unequal numbers of contests
+    (plain,) = ratio_intervals(as_shares, np.ones(len(own)), level=level, bounds=None)
+    slope = (1 + rate_i - rate_j) * (1 - rate_i + rate_j) / 4
+    if plain is None or not np.isfinite(plain.high) or slope < 1e-12:
+        (share,) = win_rate_intervals(np.clip(as_shares, 0.0, 1.0)[:, None], np.ones((len(own), 1)), level=level)
+    else:
+        centre, half = logit(plain.estimate), (plain.high - plain.estimate) / slope
+        low, high = float(expit(centre - half)), float(expit(centre + half))
+        share = replace(plain, low=low, high=high, method="cluster_t_logit")
     if share is None:
         return None
     return replace(share, estimate=rate_i - rate_j, low=2 * share.low - 1, high=2 * share.high - 1)
