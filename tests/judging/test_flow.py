@@ -14,8 +14,10 @@ from evenhand.errors import (
     RejectedRequestError,
     TransientEngineError,
 )
+from evenhand.judging import conversation
 from evenhand.judging.flow import Flow
 from evenhand.judging.schemas import one_step_schema, selection_schema
+from evenhand.parsing import match_closest_option
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from evenhand.votes import Completion
 from tests.support.judges import ScriptedJudge, chooses
@@ -70,8 +72,79 @@ def test_only_the_reply_that_must_name_an_option_is_offered_them():
 
 
 def test_the_selection_is_read_from_its_own_reply_and_not_from_the_assessment():
-    vote = ask(ScriptedJudge(["Answer: High. It is High.", "I see it as Low."]))
+    vote = ask(ScriptedJudge(["Answer: High. It is High.", "My verdict is Low."]))
     assert vote.selected_label == "Low"
+
+
+MENTION = "Something like Low."
+RATE_LIMIT = TransientEngineError("busy", cause="http_429")
+SPENT = BudgetExhaustedError("max_calls=1 is spent")
+LATER = {
+    # the reply to the re-ask -> (label, kind or reason, re-asks that brought a reply, the vote tells of the failure)
+    "stated": ("Mid", ("Mid", "exact", 1, False)),
+    "stated with reasons": ("It is long. My verdict: High", ("High", "verdict", 1, False)),
+    "mentioned again": ("It leans Low.", ("Low", "mention", 1, False)),
+    "another mentioned": ("Something like Mid.", (None, "ambiguous", 1, False)),
+    "two named": ("Low or Mid", (None, "ambiguous", 1, False)),
+    "refused": ("I'm sorry, but I cannot assess this.", (None, "refusal", 1, False)),
+    "filtered": (Completion(text=None, finish_reason="content_filter"), (None, "content_filter", 1, False)),
+    "empty": ("", ("Low", "mention", 1, False)),
+    "nothing named": ("As I said.", ("Low", "mention", 1, False)),
+    "cut off": (Completion(text="As", finish_reason="length"), ("Low", "mention", 1, False)),
+    "failed": (RATE_LIMIT, ("Low", "mention", 0, True)),
+    "not paid for": (SPENT, ("Low", "mention", 0, True)),
+}
+
+
+@pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
+@pytest.mark.parametrize(("later", "expected"), LATER.values(), ids=LATER)
+def test_a_judge_that_only_mentions_an_option_is_asked_again_before_the_mention_counts(flow, later, expected):
+    before = ["It is clear."] if flow == "two_step" else []
+    judge = ScriptedJudge([*before, MENTION, later])
+    vote = ask(judge, name=flow)
+    label, how, reasks, failed = expected
+    assert judge.stages[-1] == "reask"
+    assert len(judge.requests) == len(before) + 2
+    assert (vote.selected_label, vote.match.kind if label else vote.unscored_reason) == (label, how)
+    assert (vote.reasks, (vote.error or "").startswith("re-ask: ")) == (reasks, failed)
+    assert vote.usage.calls == len(judge.requests) - failed
+
+
+@pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
+def test_where_no_re_ask_is_allowed_a_mention_counts_as_what_it_is(flow):
+    judge = ScriptedJudge(lambda request: "It is clear." if request.stage == "assessment" else MENTION)
+    vote = ask(judge, name=flow, max_reasks=0)
+    assert (vote.selected_label, vote.match.kind, vote.reasks) == ("Low", "mention", 0)
+    assert "reask" not in judge.stages
+
+
+def test_two_re_asks_are_spent_on_a_judge_that_keeps_to_mentions_and_its_last_word_counts():
+    judge = ScriptedJudge([MENTION, "It leans Low.", "Low"])
+    assert ask(judge, name="verdict_only", max_reasks=2).match.kind == "exact"
+    judge = ScriptedJudge(["hm", MENTION, "Something like Mid."])
+    vote = ask(judge, name="verdict_only", max_reasks=2)
+    assert (vote.selected_index, vote.unscored_reason, vote.reasks) == (None, "ambiguous", 2)
+
+
+def test_the_reply_that_a_standing_mention_was_read_from_stays_with_the_vote():
+    vote = ask(ScriptedJudge([MENTION, "As I said."]), name="verdict_only")
+    assert vote.completion.text == MENTION
+    vote = ask(ScriptedJudge([MENTION, "It leans Low."]), name="verdict_only")
+    assert vote.completion.text == "It leans Low."
+
+
+def test_a_reply_at_which_the_reader_fails_is_unread_and_told_and_the_next_one_is_read(monkeypatch, caplog):
+    def fails_at_odd_replies(text, labels, **options):
+        if text == "odd":
+            raise RecursionError("too deep")
+        return match_closest_option(text, labels, **options)
+
+    monkeypatch.setattr(conversation, "match_closest_option", fails_at_odd_replies)
+    vote = ask(ScriptedJudge(["odd"]), name="verdict_only", max_reasks=0)
+    assert (vote.selected_index, vote.unscored_reason) == (None, "no_match")
+    assert vote.error == "the reader failed: RecursionError('too deep')"
+    assert "A reply of scripted could not be digested: 'odd'" in caplog.text
+    assert ask(ScriptedJudge(["odd", "Low"]), name="verdict_only").selected_label == "Low"
 
 
 def test_a_verdict_named_only_in_the_assessment_does_not_count():

@@ -7,7 +7,9 @@ import math
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, TransientEngineError
+from evenhand.judging import sheet
 from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
@@ -82,6 +84,56 @@ def test_only_what_is_missing_is_asked_again_and_the_rest_stands():
     assert asked_again[0].startswith("That reply has no answer that can be read for these numbers: 2, 3.")
     assert [item.number for item in judge.requests[1].items] == [2, 3]
     assert sum(vote.usage.calls for vote in votes) == 2
+
+
+MENTIONS = [(1, "Yes"), (2, "The answer seems polite, yes.")]
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        (reply((2, "No")), ("No", None, 1)),
+        (reply((2, "It sounds kind, yes.")), ("Yes", None, 1)),
+        (reply((2, "The answer seems rude, no.")), (None, "ambiguous", 1)),
+        (reply((2, "as above")), ("Yes", None, 1)),
+        ("I'm sorry, but I cannot assess this.", (None, "refusal", 1)),
+        (TransientEngineError("busy", cause="http_429"), ("Yes", None, 0)),
+    ],
+)
+def test_an_answer_that_is_only_a_mention_is_asked_for_again(later, expected):
+    judge = ScriptedJudge([reply(*MENTIONS), later])
+    first, second = ask(judge, checks("First?", "Second?"))
+    assert (first.selected_label, first.match.kind, first.reasks) == ("Yes", "exact", 0)
+    assert (second.selected_label, second.unscored_reason, second.reasks) == expected
+    assert [item.number for item in judge.requests[1].items] == [2]
+
+
+def test_where_no_re_ask_is_allowed_a_mention_on_a_sheet_counts_as_what_it_is():
+    judge = ScriptedJudge([reply(*MENTIONS)])
+    votes = ask(judge, checks("First?", "Second?"), max_reasks=0)
+    assert [(vote.selected_label, vote.match.kind) for vote in votes] == [("Yes", "exact"), ("Yes", "mention")]
+
+
+def test_a_sheet_at_which_the_reader_fails_is_unread_and_told(monkeypatch, caplog):
+    def fails(*given, **options):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(sheet, "read_sheet", fails)
+    votes = ask(ScriptedJudge([reply((1, "Yes"), (2, "No"))]), checks("First?", "Second?"), max_reasks=0)
+    assert [(vote.unscored_reason, vote.error) for vote in votes] == [
+        ("no_match", "the reader failed: RecursionError('too deep')")
+    ] * 2
+    assert "could not be digested" in caplog.text
+
+
+def test_the_estimate_counts_the_re_ask_of_a_mention_that_the_journal_holds(tmp_path):
+    questions = checks("First?", "Second?")
+    judge = ScriptedJudge([reply(*MENTIONS)])
+    with Journal(tmp_path / "journal.sqlite3") as journal:
+        run_votes(questions, [judge], grid=GIVEN, limits=QUIET, journal=journal, flow=Flow(max_reasks=0))
+        known = estimate_run(questions, [judge], grid=GIVEN, journal=journal, flow=Flow(max_reasks=0))
+        again = estimate_run(questions, [judge], grid=GIVEN, journal=journal, flow=Flow(max_reasks=1))
+    assert (known.calls, known.cached, again.calls, again.cached) == (0, 1, 1, 1)
 
 
 def test_a_question_of_several_lines_cannot_number_another():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
-from evenhand.errors import BudgetExhaustedError, EngineError
+from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError
 from evenhand.judging.schemas import one_step_schema, selection_schema
 from evenhand.parsing import match_closest_option, option_probabilities
 from evenhand.prompts import FIRST_PROMPTS, FirstStage, Subject, fill_prompt, nonce_for, render_own_prompt
@@ -17,6 +18,9 @@ from evenhand.votes import Completion, Match, Message, UnscoredReason, Usage, Vo
 
 if TYPE_CHECKING:
     from evenhand.judging.flow import Flow
+
+_LOGGER = logging.getLogger(__name__)
+_Read = TypeVar("_Read")
 
 SUBJECTS: Mapping[Mode, Subject] = {
     "assess": "response",
@@ -49,6 +53,7 @@ class Conversation:
     messages: list[Message] = field(default_factory=list)
     prompts: dict[str, list[Message]] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    error: str | None = None
 
     async def say(
         self,
@@ -86,6 +91,22 @@ class Conversation:
         """Keep a reply in the conversation."""
         self.messages.append({"role": "assistant", "content": reply.text or ""})
 
+    def digest(self, reply: Completion, read: Callable[[], _Read], unread: _Read) -> _Read:
+        """What is read from a reply; ``unread`` where the reader fails at it.
+
+        A reader that fails has a fault that is ours to mend, so it is logged with the reply and told in the vote. But
+        the reply is in the journal: an exception would end this run and every later one. Labels that cannot be told
+        apart are the question's fault, and end it.
+        """
+        try:
+            return read()
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            _LOGGER.exception("A reply of %s could not be digested: %r", self.caller.judge_id, reply.text)
+            self.error = f"the reader failed: {error!r}"
+            return unread
+
     def told(self, error: EngineError) -> str:
         """The error's message, with the judge's name where it lacks it."""
         message, judge_id = str(error), self.caller.judge_id
@@ -104,7 +125,6 @@ class QuestionConversation(Conversation):
     match: Match | None = None
     probabilities: tuple[float, ...] | None = None
     reason: UnscoredReason | None = None
-    error: str | None = None
     reasks: int = 0
 
     async def run(self) -> None:
@@ -140,17 +160,33 @@ class QuestionConversation(Conversation):
         await self._select("verdict", text, selection_schema(self.shown.answers))
 
     async def _select(self, stage: Stage, text: str, schema: Mapping[str, Any]) -> None:
-        """Ask for the option; ask again, with the options listed, as long as none can be read and it is allowed."""
+        """Ask for the option; ask again, with the options listed, as long as none is stated and it is allowed.
+
+        What two replies come to of which the first only mentions an option, :func:`after_mention` says. Where the
+        second one cannot be had, the mention stands.
+        """
         reply = await self._say(stage, text, schema)
         self._read(reply)
-        while self.match is None or self.match.index is None:
+        while not is_stated(self.match):
             if self.reasks == self.flow.max_reasks or self.reason == "content_filter":
                 return
             self.hear(reply)
-            self.reasks += 1
             again = fill_prompt("reask", self._values())
-            reply = await self._say("reask", again, selection_schema(self.shown.answers))
+            earlier = (self.match, self.completion, self.probabilities)
+            self.reasks += 1
+            try:
+                reply = await self._say("reask", again, selection_schema(self.shown.answers))
+            except (EngineError, BudgetExhaustedError) as error:
+                if earlier[0] is None or earlier[0].index is None:
+                    raise
+                self.reasks -= 1
+                self.error = f"re-ask: {self.told(error) if isinstance(error, EngineError) else error}"
+                return
             self._read(reply)
+            if (settled := after_mention(earlier[0], self.match)) is not self.match:
+                self.match, self.reason = settled, settled.reason if settled else None
+                self.completion = earlier[1] if settled is earlier[0] else self.completion
+                self.probabilities = earlier[2] if settled is earlier[0] else None
 
     async def summarize(self) -> None:
         """Ask for a summary of the assessment. The vote stands whether or not there is one."""
@@ -172,9 +208,10 @@ class QuestionConversation(Conversation):
         self.completion = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
         if self.flow.name == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
-        self.match = _match(reply, self.shown, self.question)
+        unread: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)
+        read = self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question), unread)
+        self.match, self.probabilities = read
         self.reason = self.match.reason
-        self.probabilities = own_probabilities(reply, self.shown, self.match)
 
     def give_up(self, reason: UnscoredReason, error: str) -> None:
         """End without a selection."""
@@ -265,10 +302,46 @@ def own_probabilities(
     return tuple(own)
 
 
+UNDIGESTED = Match(index=None, kind="none", reason="no_match")
+"""What a reply is at which the reader fails."""
+
+_SAYS_OTHERWISE: frozenset[UnscoredReason | None] = frozenset({"ambiguous", "refusal", "content_filter"})
+
+
+def is_stated(match: Match | None) -> bool:
+    """Whether an option was selected that the reply states, and does not merely mention."""
+    return match is not None and match.index is not None and match.kind != "mention"
+
+
+def after_mention(earlier: Match | None, later: Match | None) -> Match | None:
+    """What two replies come to, the later of which was asked for because the earlier one stated no verdict.
+
+    A stated verdict counts. A mention is evidence only: of two mentions of different options neither counts
+    (``ambiguous``), nor does a mention that is followed by a refusal or by a reply that names several options. It
+    stands where the later reply names it again or says nothing about it (empty, cut off, no option named).
+
+    >>> mention, nothing = Match(index=1, kind="mention"), Match(index=None, kind="none", reason="empty")
+    >>> after_mention(mention, nothing).index, after_mention(mention, Match(index=0, kind="exact")).index
+    (1, 0)
+    >>> after_mention(mention, Match(index=0, kind="mention")).reason
+    'ambiguous'
+    """
+    if earlier is None or earlier.index is None or later is None or is_stated(later):
+        return later
+    if later.index is None:
+        return later if later.reason in _SAYS_OTHERWISE else earlier
+    return later if later.index == earlier.index else Match(index=None, kind="none", reason="ambiguous")
+
+
 def reason_without_text(reply: Completion) -> UnscoredReason:
     """Why a reply without text has none, as far as the engine says."""
     reasons: dict[str | None, UnscoredReason] = {"content_filter": "content_filter", "length": "truncated"}
     return reasons.get(reply.finish_reason, "empty")
+
+
+def _read_verdict(reply: Completion, shown: Presentation, question: Question) -> tuple[Match, tuple[float, ...] | None]:
+    match = _match(reply, shown, question)
+    return match, own_probabilities(reply, shown, match)
 
 
 def _match(reply: Completion, shown: Presentation, question: Question) -> Match:

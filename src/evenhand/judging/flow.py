@@ -37,7 +37,8 @@ class Flow:
 
     Attributes:
         name: ``two_step``, ``one_step`` or ``verdict_only``. A sheet is always one reply.
-        max_reasks: How many times a judge whose reply names no option is shown the options again.
+        max_reasks: How many times a judge whose reply states no option, or merely mentions one, is shown the options
+            again. A mention counts where it is named again or nothing else is said, and where 0 re-asks are allowed.
         generate_summaries: Ask for a summary of each assessment (one more call a vote).
         include_prompts: Keep the messages sent in the vote.
         seed: Of the nonce in the tags around the data.

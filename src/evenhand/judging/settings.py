@@ -49,7 +49,7 @@ class RunOptions(TypedDict, total=False):
             stop only when the outcome is certain.
         flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
             ``verdict_only`` (no reasons).
-        max_reasks: How often a judge whose reply names no option is asked again (1).
+        max_reasks: How often a judge whose reply states no option, or merely mentions one, is asked again (1).
         generate_summaries: Ask for a summary of each assessment.
         include_prompts_in_result: Keep the prompts in the votes.
         prompt: The name of one of our prompts, or a text of your own, instead of the mode's.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evenhand.engines.base import SheetItem, Stage
+from evenhand.errors import BudgetExhaustedError, EngineError
 from evenhand.judging.conversation import (
+    UNDIGESTED,
     Conversation,
+    after_mention,
     cast_vote,
+    is_stated,
     own_probabilities,
     reason_without_text,
     shared_values,
@@ -49,10 +53,9 @@ class SheetConversation(Conversation):
     readings: dict[int, _Reading] = field(default_factory=dict)
     reasks: dict[int, int] = field(default_factory=dict)
     reason: UnscoredReason | None = None
-    error: str | None = None
 
     async def run(self) -> None:
-        """Ask for all answers, and again for the missing ones only, as often as it is allowed."""
+        """Ask for all answers, and again for those only that are not stated, as often as it is allowed."""
         reply = await self._ask("sheet", self._prompt(), self.items)
         for _ in range(self.flow.max_reasks):
             missing = self._missing()
@@ -62,24 +65,22 @@ class SheetConversation(Conversation):
             for item in missing:
                 self.reasks[item.number] = self.reasks.get(item.number, 0) + 1
             text = fill_prompt("sheet_reask", self._values(missing))
-            reply = await self._ask("sheet_reask", text, missing)
+            try:
+                reply = await self._ask("sheet_reask", text, missing)
+            except (EngineError, BudgetExhaustedError):
+                for item in missing:  # a mention stands where nobody answers
+                    self.reasks[item.number] -= self.readings[item.number].answer.match.index is not None
+                raise
 
     async def _ask(self, stage: Stage, text: str, items: tuple[SheetItem, ...]) -> Completion:
         numbered = tuple((item.number, item.presentation.answers) for item in items)
         schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
         reply = await self.say(stage, text, schema, items=items)
-        answers = read_sheet(
-            reply.text,
-            [item.presentation.answers for item in items],
-            numbers=[item.number for item in items],
-            finish_reason=reply.finish_reason,
-        )
-        kept = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
-        for item, answer in zip(items, answers, strict=True):
-            masses = None
-            if answer.match.index is not None:
-                masses = own_probabilities(reply, item.presentation, answer.match, answer.span)
-            self.readings[item.number] = _Reading(answer, kept, masses)
+        unread = tuple(_Reading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
+        read = self.digest(reply, lambda: _readings(reply, items), unread)
+        for item, reading in zip(items, read, strict=True):
+            earlier = self.readings.get(item.number)
+            self.readings[item.number] = reading if earlier is None else _later(earlier, reading)
         return reply
 
     def give_up(self, reason: UnscoredReason, error: str) -> None:
@@ -87,7 +88,7 @@ class SheetConversation(Conversation):
         self.reason, self.error = reason, error
 
     def _missing(self) -> tuple[SheetItem, ...]:
-        return tuple(item for item in self.items if self.readings[item.number].answer.match.index is None)
+        return tuple(item for item in self.items if not is_stated(self.readings[item.number].answer.match))
 
     def _prompt(self) -> str:
         values = self._values(self.items)
@@ -136,6 +137,35 @@ class SheetConversation(Conversation):
             usage=self.usage if first else Usage(),
             prompts=(self.prompts or None) if first else None,
         )
+
+
+def _readings(reply: Completion, items: Sequence[SheetItem]) -> tuple[_Reading, ...]:
+    """What a reply says about each item."""
+    answers = read_sheet(
+        reply.text,
+        [item.presentation.answers for item in items],
+        numbers=[item.number for item in items],
+        finish_reason=reply.finish_reason,
+    )
+    kept = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
+    return tuple(
+        _Reading(
+            answer,
+            kept,
+            own_probabilities(reply, item.presentation, answer.match, answer.span)
+            if answer.match.index is not None
+            else None,
+        )
+        for item, answer in zip(items, answers, strict=True)
+    )
+
+
+def _later(earlier: _Reading, later: _Reading) -> _Reading:
+    """What two replies say about an item that the earlier one stated no answer to."""
+    settled = after_mention(earlier.answer.match, later.answer.match)
+    if settled is None or settled is later.answer.match:
+        return later
+    return earlier if settled is earlier.answer.match else replace(later, answer=SheetAnswer(settled))
 
 
 def sheet_items(questions: Sequence[Question], presentations: Sequence[Presentation]) -> tuple[SheetItem, ...]:

@@ -61,7 +61,7 @@ class JudgeMetric(EvenhandMetric):
             only when the outcome is certain.
         flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
             ``verdict_only`` (no reasons).
-        max_reasks: How often a judge whose reply names no option is asked again.
+        max_reasks: How often a judge whose reply states no option, or merely mentions one, is asked again.
         generate_summaries: Ask for a summary of each assessment.
         prompt: The name of one of our prompts, or a text of your own, instead of the mode's.
         guidelines: What the judge is told about judging, beside the criterion.
