@@ -20,7 +20,7 @@ from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
-from evenhand.votes import UnscoredReason, Usage, Verdict
+from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class RubricSummary:
         length_penalty: The mean penalty; None without one.
         parse_rate: The share of the replies, over all criteria, that named an option.
         unscored_votes: Reason -> number of votes without a selection.
+        readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
         criteria: Criterion name -> the summary of its verdicts.
@@ -99,6 +100,7 @@ class RubricSummary:
     length_penalty: Interval | None
     parse_rate: Interval | None
     unscored_votes: Mapping[str, int]
+    readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage
     criteria: Mapping[str, ScoreSummary]
@@ -213,6 +215,7 @@ def summarize_rubric(
         length_penalty=_mean(penalties, level, (0.0, max(greatest, 1.0))),
         parse_rate=together.parse_rate,
         unscored_votes=together.unscored_votes,
+        readings=together.readings,
         reasks=together.reasks,
         usage=together.usage,
         criteria=MappingProxyType({name: summarize(column, level=level) for name, column in columns.items()}),

@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final, get_args
 
 import numpy as np
 
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
-from evenhand.votes import Usage, Verdict, total_usage
+from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage
 
 NO_REPLY = frozenset({"engine_error", "budget"})
+
+MOST_MENTIONS: Final = 0.05
+"""The share of the selections that may rest on mentions without a word of caution."""
+
+_HOW_READ: Final[tuple[MatchKind, ...]] = tuple(kind for kind in get_args(MatchKind) if kind != "none")
+
+
+def count_readings(votes: Iterable[Vote]) -> Mapping[MatchKind, int]:
+    """How the selections of votes were read off the replies: every kind -> votes.
+
+    ``exact`` and ``normalized``: the option was the whole reply; ``verdict``: the reply states it; ``mention``: it
+    states none and names this one only, which is evidence and no verdict; ``near``: a misspelling. Votes without a
+    selection, and recorded ones, were not read and are not counted; without any vote that was, the result is empty.
+    """
+    counts = Counter(vote.match.kind for vote in votes if vote.match is not None and vote.selected_index is not None)
+    return MappingProxyType({kind: counts[kind] for kind in _HOW_READ} if counts else {})
+
+
+def mention_caution(readings: Mapping[MatchKind, int]) -> str | None:
+    """What must be said where more than :data:`MOST_MENTIONS` of the selections rest on mentions; else None.
+
+    >>> mention_caution({"exact": 95, "mention": 5}) is None
+    True
+    >>> print(mention_caution({"exact": 94, "mention": 6}))
+    Caution: 6 of 100 selections rest on replies that merely mention an option and state no verdict; more than 5 % are \
+too many to trust the score. Read some of these replies, ask for structured output, or raise max_reasks.
+    """
+    total, mentioned = sum(readings.values()), readings.get("mention", 0)
+    if mentioned <= MOST_MENTIONS * total:
+        return None
+    return (
+        f"Caution: {mentioned} of {total} selections rest on replies that merely mention an option and state no "
+        f"verdict; more than {100 * MOST_MENTIONS:.0f} % are too many to trust the score. Read some of these replies, "
+        "ask for structured output, or raise max_reasks."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +71,7 @@ class ScoreSummary:
         agreement: The mean agreement of the votes with the verdict, over the instances with more than one vote.
         spread: The mean standard deviation of repeated draws; None without them.
         unscored_votes: Reason -> number of votes without a selection.
+        readings: How the others were read; see :func:`count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
     """
@@ -51,6 +88,7 @@ class ScoreSummary:
     agreement: Interval | None
     spread: Interval | None
     unscored_votes: Mapping[str, int]
+    readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage
     num_clusters: int | None = None
@@ -95,6 +133,7 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         agreement=agreement,
         spread=spread,
         unscored_votes=MappingProxyType(dict(sorted(reasons.items()))),
+        readings=count_readings(votes),
         reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
         num_clusters=IntervalLevel.of(level).n_clusters,

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from evenhand.aggregation import ItemResult
 from evenhand.aggregation.checklist_score import UNGROUPED
 from evenhand.checklists.result import ChecklistResult
-from evenhand.scoring import NO_REPLY
+from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.item_rest_correlation import item_rest_correlations
-from evenhand.votes import Usage, Vote, total_usage
+from evenhand.votes import MatchKind, Usage, Vote, total_usage
 
 FloatArray = NDArray[np.float64]
 
@@ -105,6 +105,7 @@ class ChecklistReport:
         unanswered: Items without an answer.
         unanswered_reasons: Reason -> number of items.
         unscored_votes: Reason -> number of votes without an answer.
+        readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
         reasks: How many times an item was asked about again.
         usage: What all calls consumed.
         items: One a question, in the order of first appearance.
@@ -134,6 +135,7 @@ class ChecklistReport:
     unanswered: int
     unanswered_reasons: Mapping[str, int]
     unscored_votes: Mapping[str, int]
+    readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage
     items: tuple[ItemReport, ...]
@@ -184,6 +186,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         unanswered=len(unanswered),
         unanswered_reasons=_counted(unanswered),
         unscored_votes=_counted([vote.unscored_reason for vote in votes]),
+        readings=count_readings(votes),
         reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
         items=_item_reports(results, level=level, seed=seed),

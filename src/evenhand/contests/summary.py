@@ -19,13 +19,13 @@ from evenhand.contests.tallies import (
     tallies,
 )
 from evenhand.errors import InvalidInputError
-from evenhand.scoring import NO_REPLY
+from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.ranks import Rank, balanced_prompts
 from evenhand.statistics.win_rate import win_rate_intervals
-from evenhand.votes import Usage
+from evenhand.votes import MatchKind, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ class ContestSummary:
         spread: The mean standard deviation of repeated draws; None without them.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
         unscored_votes: Reason -> votes without a selection.
+        readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
     """
@@ -103,6 +104,7 @@ class ContestSummary:
     spread: Interval | None
     parse_rate: Interval | None
     unscored_votes: Mapping[str, int]
+    readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage
 
@@ -161,6 +163,7 @@ def summarize_contests(
         spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, bounds=(0.0, 0.5)),
         parse_rate=_share(rows, _read, level),
         unscored_votes=_counts(vote.unscored_reason for vote in votes),
+        readings=count_readings(votes),
         reasks=sum(vote.reasks for vote in votes),
         usage=usage,
     )

@@ -30,7 +30,7 @@ from evenhand.statistics import (
     win_rate_intervals,
 )
 from evenhand.statistics.grade_score_chance import grade_score_parts
-from evenhand.votes import UnscoredReason, Usage, Verdict, Vote
+from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -105,6 +105,7 @@ class Grading:
         chances: What a random judge reaches, for each number of candidates and of answers that was scored.
         instances: One an instance, in order.
         parse_rate: Share of the replies that named an option at once.
+        readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
         reasks: How many times the judge was asked again.
         usage: What its calls consumed.
         level: Of the intervals, which are over instances.
@@ -125,6 +126,7 @@ class Grading:
     chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
     parse_rate: Interval | None
+    readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage
     level: float
@@ -220,6 +222,7 @@ def grade(
         chances=tuple(chances[key] for key in sorted(chances)),
         instances=instances,
         parse_rate=summary.parse_rate,
+        readings=summary.readings,
         reasks=summary.reasks,
         usage=summary.usage,
         level=level,

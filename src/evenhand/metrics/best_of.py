@@ -14,7 +14,7 @@ from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
-from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
+from evenhand.metrics.scores import interval_scores, number_or_nan, reading_scores, usage_scores
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 from evenhand.votes import Vote
 
@@ -225,7 +225,7 @@ def _shared_scores(summary: SelectionSummary, *, with_intervals: bool) -> dict[s
     scores |= {"num_unscored": summary.num_unscored, "num_undecided": summary.num_undecided, "reasks": votes.reasks}
     scores |= {f"unscored_instances_{reason}": count for reason, count in summary.unscored_instances.items()}
     scores |= {f"unscored_votes_{reason}": count for reason, count in votes.unscored_votes.items()}
-    return {**scores, **usage_scores(votes.usage)}
+    return {**scores, **reading_scores(votes.readings), **usage_scores(votes.usage)}
 
 
 def _orders(votes: Sequence[Vote]) -> list[list[Vote]]:

@@ -5,7 +5,7 @@ from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, usage_scores
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
 from evenhand.panel import PanelReport
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
@@ -87,7 +87,7 @@ def global_scores(
     scores |= {f"unanswered_items_{reason}": count for reason, count in report.unanswered_reasons.items()}
     scores |= {f"unscored_votes_{reason}": count for reason, count in report.unscored_votes.items()}
     scores |= {name: number_or_nan(getattr(report, name)) for name in ("score_if_unscored_0", "score_if_unscored_1")}
-    scores |= usage_scores(report.usage)
+    scores |= {**reading_scores(report.readings), **usage_scores(report.usage)}
     scores["categories"] = {
         each.category: {
             **interval_scores("pass_rate", each.pass_rate, with_intervals=with_intervals),

@@ -15,6 +15,7 @@ from evenhand.metrics.scores import (
     interval_scores,
     number_or_nan,
     panel_scores,
+    reading_scores,
     score_name_of,
     usage_scores,
 )
@@ -147,7 +148,8 @@ class DirectJudge(AssessingJudge):
         scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
         for reason, count in summary.unscored_votes.items():
             scores[f"{main}_unscored_votes_{reason}"] = count
-        scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}
+        plain = {**reading_scores(summary.readings), **usage_scores(summary.usage)}
+        scores |= {f"{main}_{name}": value for name, value in plain.items()}
         return {**scores, **self._panel_scores(intermediates), "score_name": main}
 
     def _panel_scores(self, assessments: Sequence[DirectAssessment]) -> dict[str, float]:

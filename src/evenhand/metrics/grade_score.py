@@ -16,7 +16,7 @@ from evenhand.judging.grading import (
     unrelated_effect,
 )
 from evenhand.metrics.best_of import ChoiceMetric
-from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
+from evenhand.metrics.scores import interval_scores, number_or_nan, reading_scores, usage_scores
 from evenhand.statistics import Uniformity
 from evenhand.unitxt_bases import EvaluationInput
 from evenhand.votes import Vote
@@ -190,7 +190,7 @@ def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, Any]:
     }
     for histograms in grading.histograms:
         scores |= _histogram_scores(histograms)
-    return {**scores, **usage_scores(grading.usage)}
+    return {**scores, **reading_scores(grading.readings), **usage_scores(grading.usage)}
 
 
 def _histogram_scores(histograms: ChoiceHistograms) -> dict[str, Any]:

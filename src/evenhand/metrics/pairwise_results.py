@@ -7,8 +7,8 @@ from evenhand.aggregation import aggregate
 from evenhand.contests import Contest, ContestSummary, Reduction, instance_rankings, winrates
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.scores import interval_scores, number_or_nan, usage_scores
-from evenhand.votes import UnscoredReason, Vote
+from evenhand.metrics.scores import interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.votes import MatchKind, UnscoredReason, Vote
 
 INSTANCE_FIELDS = (
     "summaries",
@@ -80,6 +80,7 @@ def check_names(systems: Sequence[str]) -> None:
     reasons = (*get_args(UnscoredReason), "not_applicable")
     shared = {"criteria", "score", "score_name", "num_of_instances", *SHARED_NUMBERS}
     shared |= {f"unscored_{what}_{reason}" for what in ("votes", "contests") for reason in reasons}
+    shared |= {f"match_share_{kind}" for kind in get_args(MatchKind)}
     intervals = ("score", *SHARED_INTERVALS, *POSITION_INTERVALS)
     shared |= {f"{name}{bound}" for name in intervals for bound in ("", "_ci_low", "_ci_high")}
     bounded = [
@@ -167,6 +168,7 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
         "num_lone": summary.position.n_lone if summary.position else 0,
         "first_shown_preference_p_value": summary.position.p_value if summary.position else None,
         "reasks": summary.reasks,
+        **reading_scores(summary.readings),
         **usage_scores(summary.usage),
     }
     scores |= {name: value for name, value in shared.items() if value is not None}

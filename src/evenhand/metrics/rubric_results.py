@@ -11,6 +11,7 @@ from evenhand.metrics.scores import (
     interval_scores,
     number_or_nan,
     panel_scores,
+    reading_scores,
     score_name_of,
     usage_scores,
 )
@@ -154,7 +155,8 @@ def global_scores(
     scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
     for reason, count in summary.unscored_votes.items():
         scores[f"{main}_unscored_votes_{reason}"] = count
-    scores |= {f"{main}_{name}": value for name, value in usage_scores(summary.usage).items()}
+    plain = {**reading_scores(summary.readings), **usage_scores(summary.usage)}
+    scores |= {f"{main}_{name}": value for name, value in plain.items()}
     for criterion in rubric.criteria:
         named, found = f"{main}_{criterion_score_name(criterion)}", summary.criteria[criterion.name]
         scores |= interval_scores(named, found.score, with_intervals=with_intervals)

@@ -1,12 +1,14 @@
 """Names and numbers of scores as unitxt shows them."""
 
 import math
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Union
 
 from evenhand.panel import PanelReport
+from evenhand.scoring import mention_caution
 from evenhand.statistics import Interval
-from evenhand.votes import Usage
+from evenhand.votes import MatchKind, Usage
 
 
 def number_or_nan(value: Union[float, None]) -> float:
@@ -45,6 +47,21 @@ def usage_scores(usage: Usage) -> dict[str, float]:
         "completion_tokens": usage.completion_tokens,
     }
     return scores if usage.cost is None else {**scores, "cost": usage.cost}
+
+
+class MentionedVerdictsWarning(UserWarning):
+    """Many selections rest on replies that merely mention an option."""
+
+
+def reading_scores(readings: Mapping[MatchKind, int]) -> dict[str, float]:
+    """How the selections were read: ``match_share_<kind>``, a share of them; nothing where nothing was read.
+
+    Warns (:class:`MentionedVerdictsWarning`) where too many rest on mentions.
+    """
+    if (caution := mention_caution(readings)) is not None:
+        warnings.warn(caution, MentionedVerdictsWarning, stacklevel=2)
+    total = sum(readings.values())
+    return {f"match_share_{kind}": count / total for kind, count in readings.items()}
 
 
 def score_name_of(names: Iterable[str], default: str) -> str:

@@ -11,7 +11,7 @@ from evenhand.criteria import Checklist
 from evenhand.numbers import format_count, format_estimate, format_interval, format_level, format_range, format_share
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval
-from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, unscored_votes_note
+from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, readings_note, unscored_votes_note
 
 MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38
@@ -199,7 +199,7 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
     for report in reports.values():
         votes.update(report.unscored_votes)
         unanswered.update(report.unanswered_reasons)
-    notes = list(unscored_votes_note(votes))
+    notes = [*unscored_votes_note(votes), *readings_note(report.readings for report in reports.values())]
     if unanswered:
         listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
         bounds = "; ".join(

@@ -23,7 +23,7 @@ from evenhand.numbers import (
 )
 from evenhand.reports import TextTable
 from evenhand.statistics import Uniformity
-from evenhand.tables.notes import baseline_note, unscored_votes_note
+from evenhand.tables.notes import baseline_note, readings_note, unscored_votes_note
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.saved import load_table, save_table, vote_record
@@ -279,6 +279,7 @@ class GradeTable(PrintedTables):
             vote.unscored_reason for each in self.instances for vote in each.votes if vote.unscored_reason is not None
         )
         yield from unscored_votes_note({str(reason): count for reason, count in reasons.items()})
+        yield from readings_note(grading.readings for grading in gradings)
         yield from baseline_note(self.parameters["judges"])
 
     def _records(self, *, votes: bool) -> Iterable[dict[str, Any]]:

@@ -20,7 +20,7 @@ from evenhand.scoring import ScoreSummary, score_limits, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
-from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, unscored_votes_note
+from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, readings_note, unscored_votes_note
 from evenhand.tables.panel_texts import panel_tables
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
@@ -441,7 +441,10 @@ class JudgementTable(PrintedTables):
         for summary in self.summaries.values():
             for reason, count in summary.unscored_votes.items():
                 reasons[reason] = reasons.get(reason, 0) + count
-        notes = list(unscored_votes_note(reasons))
+        notes = [
+            *unscored_votes_note(reasons),
+            *readings_note(summary.readings for summary in self.summaries.values()),
+        ]
         unscored = sum(summary.num_unscored for summary in self.summaries.values())
         if unscored:
             bounds = "; ".join(

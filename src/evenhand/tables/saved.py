@@ -118,6 +118,7 @@ def vote_record(vote: Vote) -> dict[str, Any]:
     usage = dumped["usage"]
     return {
         **{name: dumped[name] for name in _PLAIN_FIELDS},
+        "match_kind": vote.match.kind if vote.match else None,
         "reply": vote.completion.text if vote.completion else None,
         "finish_reason": vote.completion.finish_reason if vote.completion else None,
         "calls": usage["calls"],
