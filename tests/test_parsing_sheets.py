@@ -1,5 +1,6 @@
 import json
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -110,8 +111,23 @@ def test_a_doubled_number_or_answer_is_unanswered(text):
     assert outcomes(text, 2) == ["ambiguous", 1]
 
 
-def test_numbers_that_were_not_asked_for_are_passed_over():
-    assert outcomes(sheet((0, "Yes"), (1, "No"), (4, "Yes"), (-1, "Yes")), 3) == [1, "no_match", "no_match"]
+@pytest.mark.parametrize(
+    "text",
+    [
+        sheet((0, "Yes"), (1, "No"), (4, "Yes"), (-1, "Yes")),
+        sheet((0, "Yes"), (2, "No"), (3, "Yes")),
+        "0. Yes\n2. No\n3. Yes",
+        "| 0 | Yes |\n| 2 | No |",
+        '{"1": "yes", "2": "no", "4": "no"}',
+    ],
+)
+def test_a_number_that_was_not_asked_for_voids_the_reply(text):
+    """Who counts from 0 has shifted every answer: 8 of 18 were of another item."""
+    assert outcomes(text) == ["ambiguous"] * 3
+
+
+def test_numbered_lines_of_prose_are_no_numbers_of_items():
+    assert outcomes("1. Yes\n2. No\n3. Yes\n\n4. Blue is a colour\n2024. A year it names") == [0, 1, 0]
 
 
 def test_a_reply_that_numbers_all_items_its_own_way_answers_none():
@@ -119,7 +135,6 @@ def test_a_reply_that_numbers_all_items_its_own_way_answers_none():
     assert outcomes('{"0": "yes", "1": "no"}', 2) == ["ambiguous"] * 2
     again = read_sheet(sheet((1, "Yes"), (2, "No")), [["Yes", "No"]] * 2, numbers=[2, 5])
     assert [answer.match.reason for answer in again] == ["ambiguous"] * 2
-    assert outcomes(sheet((0, "Yes"), (2, "No"), (3, "Yes")), 3) == ["no_match", 1, 0]  # only the 0 is out of range
 
 
 def test_what_is_neither_yes_nor_no():
@@ -192,7 +207,10 @@ def test_the_filter_stopped_the_reply_after_some_entries():
 
 
 def test_only_the_numbers_asked_for_again_are_read():
-    assert outcomes(sheet((2, "Yes"), (5, "No"), (1, "No")), 2, numbers=(5, 2)) == [1, 0]
+    whole = sheet((2, "Yes"), (5, "No"), (1, "No"))
+    assert outcomes(whole, 2, numbers=(5, 2), known=range(1, 6)) == [1, 0]
+    assert outcomes(whole, 2, numbers=(5, 2), known=(2, 5)) == ["ambiguous"] * 2  # 1 is on no sheet
+    assert outcomes(whole, 2, numbers=(5, 3), known=range(1, 6)) == ["ambiguous"] * 2  # 3 of them, counted how?
 
 
 @pytest.mark.parametrize("text", ["No", "no.", '{"answer": "No"}', sheet((3, "No")), "3. No", "Answer: No"])
@@ -201,7 +219,7 @@ def test_a_reply_about_one_item_need_not_number_it(text):
 
 
 def test_another_number_than_the_one_asked_for_is_not_read():
-    assert outcomes(sheet((7, "No")), 1, numbers=(3,)) == ["no_match"]
+    assert outcomes(sheet((7, "No")), 1, numbers=(3,)) == ["ambiguous"]
 
 
 def test_text_inside_strings_is_no_structure():
@@ -219,6 +237,57 @@ def test_the_span_is_where_the_words_stand():
     assert answer.span == (text.rindex("Yes"), text.rindex("Yes") + 3)
     [line] = read_sheet("  1) **Yes** - because", [YES_NO])
     assert line.span == (7, 10)
+
+
+CASES = [json.loads(line) for line in (Path(__file__).parent / "parsing_sheet_cases.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["desc"] for case in CASES])
+def test_cases_whose_answers_were_decided_before_the_first_run(case):
+    numbers = case.get("numbers") or range(1, len(case["expected"]) + 1)
+    read = read_sheet(case["text"], [case["offered"]] * len(case["expected"]), numbers=numbers, known=case.get("known"))
+    labels = [None if each.match.index is None else case["offered"][each.match.index] for each in read]
+    assert labels == case["expected"]
+    if "reasoning" in case:
+        assert [each.reasoning for each in read] == case["reasoning"]
+
+
+PLANTED = "The response {verb} {planted}{rejected}"
+OWN_FORMS = {
+    "json": lambda answers: sheet(*enumerate(answers, 1)),
+    "fenced": lambda answers: f"```json\n{sheet(*enumerate(answers, 1))}\n```",
+    "lines": lambda answers: "\n".join(f"{number}. {answer}" for number, answer in enumerate(answers, 1)),
+    "reasons": lambda answers: "\n".join(f"{n}. It is so.\n**Answer:** {each}" for n, each in enumerate(answers, 1)),
+    "table": lambda answers: (
+        "| # | Answer |\n|---|---|\n"
+        + "\n".join(f"| {number} | {answer} |" for number, answer in enumerate(answers, 1))
+    ),
+}
+FOREIGN_FORMS = {
+    "bare": lambda sheet: sheet,
+    "quoted": lambda sheet: f'"{sheet}"',
+    "fenced": lambda sheet: f"\n```json\n{sheet}\n```\n",
+    "block quote": lambda sheet: f"\n\n> {sheet}\n\n",
+}
+
+
+@pytest.mark.parametrize("own", OWN_FORMS.values(), ids=OWN_FORMS)
+@pytest.mark.parametrize("foreign", FOREIGN_FORMS.values(), ids=FOREIGN_FORMS)
+@given(
+    answers=st.lists(st.sampled_from(YES_NO), min_size=2, max_size=5),
+    verb=st.sampled_from(["says", "ends with", "contains the line", "tries to make me output", "claims:", "includes"]),
+    placed=st.tuples(
+        st.sampled_from(["", ", which I disregard", ". I ignore that", ". That is not my verdict"]), st.booleans()
+    ),
+)
+def test_a_sheet_that_the_judge_quotes_is_never_believed(own, foreign, answers, verb, placed):
+    rejected, before = placed
+    planted = sheet(*((number, "No" if answer == "Yes" else "Yes") for number, answer in enumerate(answers, 1)))
+    quoted = PLANTED.format(verb=verb, planted=foreign(planted), rejected=rejected) + "."
+    parts = [quoted, own(answers)] if before else [own(answers), quoted]
+    expected = [YES_NO.index(answer) for answer in answers]
+    assert outcomes("\n\n".join(parts), len(answers)) == expected
+    assert not set(outcomes(quoted, len(answers))) & {0, 1}
 
 
 def test_half_characters_are_replaced():

@@ -6,8 +6,10 @@ import pytest
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option
-from evenhand.scoring import summarize
-from evenhand.votes import Usage, Verdict, Vote
+from evenhand.metrics.scores import MentionedVerdictsWarning, reading_scores
+from evenhand.scoring import count_readings, mention_caution, summarize
+from evenhand.tables.notes import readings_note
+from evenhand.votes import Match, Usage, Verdict, Vote
 
 LEVELS = Criterion(
     name="level",
@@ -170,3 +172,35 @@ def test_the_level_widens_the_interval():
 
 def test_a_verdict_needs_no_votes():
     assert summarize([Verdict(value=1.0, aggregated_value=1.0)]).score.estimate == 1.0
+
+
+def read_as(kind, index=0):
+    return Vote(judge_id="a", order=(0, 1), selected_index=index, match=Match(index=index, kind=kind))
+
+
+def test_how_the_selections_were_read_is_counted_and_what_was_not_read_is_not():
+    unread = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
+    recorded = Vote(judge_id="a", order=(0, 1), selected_index=1)
+    votes = [read_as("exact"), read_as("exact"), read_as("mention"), unread, recorded]
+    assert count_readings(votes) == {"exact": 2, "normalized": 0, "verdict": 0, "mention": 1, "near": 0}
+    assert count_readings([unread, recorded]) == {}
+
+
+@pytest.mark.parametrize(("mentions", "cautioned"), [(0, False), (5, False), (6, True), (100, True)])
+def test_more_than_a_few_mentions_are_cautioned_against(mentions, cautioned):
+    readings = count_readings([read_as("mention")] * mentions + [read_as("verdict")] * (100 - mentions))
+    caution = mention_caution(readings)
+    assert (caution is not None) == cautioned
+    if caution is None:
+        scores = reading_scores(readings)
+    else:
+        with pytest.warns(MentionedVerdictsWarning, match=f"{mentions} of 100"):
+            scores = reading_scores(readings)
+    assert scores["match_share_mention"] == mentions / 100
+    assert sum(scores.values()) == pytest.approx(1.0)
+    assert all(isinstance(share, float) for share in scores.values())
+    notes = readings_note([readings])
+    assert f"{mentions} mention" in notes[0] or not mentions
+    assert len(notes) == 1 + cautioned
+    assert reading_scores({}) == {}
+    assert readings_note([{}]) == ()

@@ -151,7 +151,7 @@ def test_a_question_of_several_lines_cannot_number_another():
     [
         (reply((1, "Yes"), (3, "No")), [None, "no_match", None]),
         (reply((1, "Yes"), (2, "No"), (2, "Yes"), (3, "No")), [None, "ambiguous", None]),
-        (reply((1, "Yes"), (2, "No"), (4, "Yes"), (0, "No")), [None, None, "no_match"]),
+        (reply((1, "Yes"), (2, "No"), (4, "Yes"), (0, "No")), ["ambiguous"] * 3),  # counted from 0, or from 1?
         (reply((1, "Yes"), (2, "maybe"), (3, "No")), [None, "no_match", None]),
         ("", ["empty"] * 3),
         ("I'm sorry, but I can't help with that request.", ["refusal"] * 3),

@@ -77,7 +77,7 @@ class SheetConversation(Conversation):
         schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
         reply = await self.say(stage, text, schema, items=items)
         unread = tuple(_Reading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
-        read = self.digest(reply, lambda: _readings(reply, items), unread)
+        read = self.digest(reply, lambda: _readings(reply, items, [item.number for item in self.items]), unread)
         for item, reading in zip(items, read, strict=True):
             earlier = self.readings.get(item.number)
             self.readings[item.number] = reading if earlier is None else _later(earlier, reading)
@@ -139,12 +139,13 @@ class SheetConversation(Conversation):
         )
 
 
-def _readings(reply: Completion, items: Sequence[SheetItem]) -> tuple[_Reading, ...]:
+def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int]) -> tuple[_Reading, ...]:
     """What a reply says about each item."""
     answers = read_sheet(
         reply.text,
         [item.presentation.answers for item in items],
         numbers=[item.number for item in items],
+        known=known,
         finish_reason=reply.finish_reason,
     )
     kept = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply

@@ -7,19 +7,21 @@ object with a key an item, JSON in fences or prose or broken off, a Markdown tab
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 
 from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import spoken_parts
 from evenhand.parsing.labels import compile_labels
-from evenhand.parsing.match import Match, Reason
+from evenhand.parsing.match import Kind, Match, Reason
 from evenhand.parsing.reading import match_closest_option
-from evenhand.parsing.sheet_entries import Entry, Span, read_entries
+from evenhand.parsing.sheet_entries import Entry, Source, Span, read_sources, sole_entry, without
 from evenhand.votes import without_lone_surrogates
 
 _OF_THE_WHOLE: frozenset[Reason] = frozenset({"empty", "refusal"})
+_WHOLE: frozenset[Kind] = frozenset({"exact", "normalized"})
 _HEAD = re.compile(
     r"[\s*_`\"'“”(\[]*(?P<answer>[^\s*_`\"'“”(\[].{0,60}?)[*_`\"'“”)\]]*"
     r"(?=\s*$|\s*\n|\s+[-–—:|(]|[-–—:]\s|\s*[.,;!。，；](?:[*_`\"')\]]*\s|[*_`\"')\]]*$)|\s+(?:because|since|as)\b)",
@@ -27,9 +29,16 @@ _HEAD = re.compile(
 )
 _REST = re.compile(r"[\s*_`\"'“”)\].,;:!。，；|–—-]*(?:\bbecause\b)?\s*", re.IGNORECASE)
 _LEAD = re.compile(
-    r"(?:^|(?<=[.!?;]))[\s>*_`#•+-]*(?:(?:my|the|final|overall)\s+){0,2}(?:answer|verdict|decision)[*_`\"' ]*"
-    r"(?::|=|→|\bis\b|[-–—](?=\s))[*_`\"' ]*(?P<rest>.*)$",
+    r"(?:^|(?<=[.!?;,]))[\s>*_`#•+-]*(?:so |thus |hence |therefore )?(?:(?:my|the|final|overall)\s+){0,2}"
+    r"(?:answer|verdict|decision|(?P<weak>judge?ment|rating|result|conclusion|evaluation|assessment|grade|score|status|"
+    r"selection|selected option|choice|label|level))[*_`\"' ]*"
+    r"(?:(?::|=|→|\bis\b|[-–—](?=\s))[*_`\"' ]*|(?=\n))(?P<rest>\n*[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
+)
+_LABEL_PART = re.compile(r"[^\W_]+|[+<>=%#≥≤±$€£&@^/-]+(?=\W*\Z)")
+_EXTENDS = re.compile(
+    r"\W*(?:but|though|although|however|except|only|partly|partially|mostly|with|without|to some|in part|albeit)\b",
+    re.IGNORECASE,
 )
 _LINE_BELOW = re.compile(r"(?<=\n)(?P<rest>[ \t]*\S.{0,80})$", re.MULTILINE)
 _AFTER_QUESTION = re.compile(r"^[^\n]*(?:\?[*_`\"')\]]*|→|=>|->)[ \t]*[-–—:=>→]*[ \t]*(?P<rest>[^\n?]+)$")
@@ -57,20 +66,28 @@ def read_sheet(
     *,
     finish_reason: str | None = None,
     numbers: Sequence[int] | None = None,
+    known: Sequence[int] | None = None,
 ) -> tuple[SheetAnswer, ...]:
     """The answer to each item.
 
+    Only a sheet that the judge gives in its own name counts: one that it quotes, attributes to the response or rejects
+    is no verdict (:func:`~evenhand.parsing.sheet_entries.read_sources`). Of several sheets of its own the last counts
+    where the judge says that it replaces the others; else an item counts where all that answer it agree, and, where
+    the sheets contradict each other anywhere, where all of them answer it.
+
     An item that no entry names has none (``no_match``, or ``truncated`` where the reply was cut off before it), and an
-    item that two entries name, even alike, is ``ambiguous``. Numbers that were not asked for are passed over, unless
-    the reply numbers as many items as were asked about from 0, or anew from 1: then every answer is ``ambiguous``.
-    The words of an answer are read by :func:`~evenhand.parsing.match_closest_option`, reasons never. A reply about
-    one item need not number it.
+    item that two entries of a sheet name, even alike, is ``ambiguous``. A number that was not asked for voids the
+    reply (every answer is ``ambiguous``): who counts from 0, or anew, has shifted the others too. Only a reply that
+    names everything asked for again may repeat the rest of the sheet.
+    The words of an answer are read by :func:`~evenhand.parsing.match_closest_option`, reasons never; where one option
+    begins with another, the longest that the words begin with counts. A reply about one item need not number it.
 
     Args:
         text: The reply.
         answers: Per item the answers offered.
         finish_reason: What the engine reported.
         numbers: What the prompt called the items; 1, 2, … when None.
+        known: The numbers of the whole sheet, where some of it is asked for again; ``numbers`` when None.
 
     Returns:
         One answer an item, in the order of ``answers``.
@@ -90,27 +107,88 @@ def read_sheet(
     for offered in answers:
         compile_labels(tuple(offered))
     spoken = _spoken(text)
-    entries = read_entries(spoken, len(asked) if numbers is None else 0)
-    if not entries and len(asked) == 1:
-        return (SheetAnswer(match_closest_option(text, answers[0], finish_reason=finish_reason)),)
-    if _numbers_anew({entry.number for entry in entries}, set(asked)):
+    sources = read_sources(spoken, len(asked) if numbers is None else 0)
+    own = [source for source in sources if source.own]
+    if not own and len(asked) == 1:
+        foreign = [(source.start, source.end) for source in sources]
+        return (_of_one_item(without(spoken, foreign) if foreign else text, answers[0], finish_reason),)
+    offered_by = dict(zip(asked, answers, strict=True))
+    if _is_void(own, offered_by, set(asked if known is None else known), finish_reason):
         return (SheetAnswer(_none("ambiguous")),) * len(asked)
-    by_number: dict[int, list[Entry]] = {}
-    for entry in entries:
-        by_number.setdefault(entry.number, []).append(entry)
-    last = max((number for number in asked if number in by_number), default=None)
+    by_source = [_answers_in(source, offered_by, spoken, finish_reason) for source in own]
+    last = max((number for each in by_source for number in each), default=None)
+    contradicted = any(len(_selected(by_source, number)) > 1 for number in asked)
     return tuple(
-        _answer(by_number[number], offered, finish_reason)
-        if number in by_number
-        else SheetAnswer(_none(_why_missing(text, offered, finish_reason, number, last)))
-        for number, offered in zip(asked, answers, strict=True)
+        _together([each.get(number) for each in by_source], own, contradicted=contradicted)
+        or SheetAnswer(_none(_why_missing(text, offered, finish_reason, number, last)))
+        for number, offered in offered_by.items()
     )
 
 
-def _numbers_anew(named: AbstractSet[int], asked: AbstractSet[int]) -> bool:
-    """Whether all items are numbered from 0, or from 1, where other numbers were asked for."""
-    count = len(asked)
-    return count > 1 and named != asked and named in (set(range(count)), set(range(1, count + 1)))
+def _of_one_item(text: str | None, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
+    """The answer of a reply that does not number its only item."""
+    if text and (entry := sole_entry(text)) is not None and not entry.doubled:
+        answer = _answer([entry], offered, text, finish_reason)
+        if answer.match.index is not None:
+            return answer
+    return SheetAnswer(match_closest_option(text, offered, finish_reason=finish_reason))
+
+
+def _is_void(
+    own: Sequence[Source], offered: Mapping[int, Sequence[str]], known: AbstractSet[int], finish_reason: str | None
+) -> bool:
+    """Whether a sheet names a number that was not asked for, so that no number of it can be trusted.
+
+    A numbered line of prose, which is no answer to anything, names none.
+    """
+    for source in own:
+        named = {entry.number for entry in source.entries}
+        if source.lines:
+            every = list(offered.values())
+            named = {
+                entry.number
+                for entry in source.entries
+                if entry.number in offered
+                or any(_answer([entry], each, "", finish_reason).match.index is not None for each in every)
+            }
+        if not named <= offered.keys() and not (named >= offered.keys() and named <= known):
+            return True
+    return False
+
+
+def _answers_in(
+    source: Source, offered: Mapping[int, Sequence[str]], spoken: str, finish_reason: str | None
+) -> dict[int, SheetAnswer]:
+    """What one sheet answers."""
+    by_number: dict[int, list[Entry]] = {}
+    for entry in source.entries:
+        by_number.setdefault(entry.number, []).append(entry)
+    return {
+        number: _answer(by_number[number], each, spoken, finish_reason)
+        for number, each in offered.items()
+        if number in by_number
+    }
+
+
+def _selected(by_source: Sequence[Mapping[int, SheetAnswer]], number: int) -> set[int]:
+    return {each[number].match.index for each in by_source if number in each} - {None}  # type: ignore[return-value]
+
+
+def _together(
+    answers: Sequence[SheetAnswer | None], own: Sequence[Source], *, contradicted: bool
+) -> SheetAnswer | None:
+    """What the judge's own sheets come to on one item; None where none names it."""
+    given = [answer for answer in answers if answer is not None]
+    if len(own) < 2 or not given:
+        return given[0] if given else None
+    if own[-1].final and answers[-1] is not None:
+        return answers[-1]
+    stated = [answer for answer in given if answer.match.index is not None]
+    if any(answer.match.reason == "ambiguous" for answer in given) or len({each.match.index for each in stated}) > 1:
+        return SheetAnswer(_none("ambiguous"))
+    if not stated or (contradicted and len(stated) < len(own)):
+        return given[-1] if not stated else SheetAnswer(_none("ambiguous"))
+    return stated[-1]
 
 
 def _spoken(text: str | None) -> str:
@@ -136,8 +214,16 @@ def _why_missing(
     return whole if whole in _OF_THE_WHOLE else "no_match"
 
 
-def _answer(entries: Sequence[Entry], offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
+def _answer(entries: Sequence[Entry], offered: Sequence[str], spoken: str, finish_reason: str | None) -> SheetAnswer:
     entry = entries[0]
+    if entry.cells:
+        whole = [
+            (match, cell)
+            for cell in entry.cells
+            if (match := match_closest_option(spoken[slice(*cell)], offered)).kind in _WHOLE
+        ]
+        if len(entries) == len(whole) == 1:
+            return SheetAnswer(whole[0][0], span=whole[0][1])
     if len(entries) > 1 or entry.doubled:
         return SheetAnswer(_none("ambiguous"), _reasoning(entry.reasoning), entry.span)
     if entry.text is None or entry.span is None:
@@ -163,7 +249,9 @@ def _truth(truth: bool, offered: Sequence[str]) -> Match | None:
 def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
     """The answer in what follows a number: its first words, those after "Answer:" or the question, or a line's all."""
     block, start = entry.text or "", (entry.span or (0, 0))[0]
-    leads = [*_LEAD.finditer(block)] or [line for line in _LINE_BELOW.finditer(block) if _is_answer(line, offered)]
+    leads = [lead for lead in _LEAD.finditer(block) if _counts(lead, block, offered, finish_reason)] or [
+        line for line in _LINE_BELOW.finditer(block) if _is_answer(line, offered)
+    ]
     found = [read for lead in leads if (read := _head(block, lead.start("rest"), offered, finish_reason)) is not None]
     first = _head(block, 0, offered, finish_reason)
     if first is not None and first[0].index is not None:
@@ -180,6 +268,14 @@ def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -
     reasoning = block[: leads[-1].start()] if leads and found[-1] is not first else block[head_end:]
     reasoning = reasoning[_rest_at(reasoning, 0) :]
     return SheetAnswer(match, _reasoning(reasoning), (start + head_start, start + head_end))
+
+
+def _counts(lead: re.Match[str], block: str, offered: Sequence[str], finish_reason: str | None) -> bool:
+    """Whether words such as "Assessment:" lead to an answer; "Answer:" leads to one whether it can be read or not."""
+    if not lead.group("weak"):
+        return True
+    read = _head(block, lead.start("rest"), offered, finish_reason)
+    return read is not None and read[0].index is not None
 
 
 def _is_answer(line: re.Match[str], offered: Sequence[str]) -> bool:
@@ -200,15 +296,53 @@ def _head(block: str, position: int, offered: Sequence[str], finish_reason: str 
     head = _HEAD.match(block, position)
     if head is None:
         return None
-    match = match_closest_option(
-        head.group("answer"), offered, finish_reason=finish_reason if head.end() == len(block) else None
-    )
+    longest = _longest_option(block, head.start("answer"), offered)
+    start, end = longest[1] if longest else head.span("answer")
+    ended = finish_reason if not block[end:].strip("*_`\"'“”)],.;:! ") else None
+    if longest is None:
+        match = match_closest_option(block[start:end], offered, finish_reason=ended)
+    elif ended == "length" and _begins_another(offered[longest[0]], offered):
+        match = _none("truncated")
+    else:
+        match = Match(index=longest[0], kind="normalized")
     if match.index is not None and match.kind not in {"exact", "normalized", "near"}:
         return None
-    rest = block[head.end("answer") :].lstrip("*_`\"'“”)],.;:!–—- ")
-    if match.index is not None and _takes_back(rest, match.index, offered):
+    rest = block[end:].lstrip("*_`\"'“”)],.;:!–—- ")
+    if match.index is not None and (
+        _takes_back(rest, match.index, offered)
+        or (_EXTENDS.match(rest) and _begins_another(offered[match.index], offered))
+    ):
         match = _none("ambiguous")
-    return match, head.span("answer")
+    return match, (start, end)
+
+
+def _longest_option(block: str, position: int, offered: Sequence[str]) -> tuple[int, Span] | None:
+    """The longest option that a block begins with, and where, if any option begins with another; else None.
+
+    Words count and what parts them does not, so that "yes - but incompletely" is the option "Yes, but incompletely".
+    """
+    if not any(_begins_another(label, offered) for label in offered):
+        return None
+    found = [
+        (index, match.span())
+        for index, label in enumerate(offered)
+        if (match := _label_pattern(label).match(block, position)) is not None
+    ]
+    return max(found, key=lambda each: each[1][1], default=None)
+
+
+@lru_cache(maxsize=2048)
+def _label_pattern(label: str) -> re.Pattern[str]:
+    parts = _LABEL_PART.findall(label) or [label.strip()]
+    joined = "".join(
+        (r"[\W_]{1,6}" if place and part[0].isalnum() else "") + re.escape(part) for place, part in enumerate(parts)
+    )
+    return re.compile(joined + r"[)\]]?(?![\w+#%])", re.IGNORECASE)
+
+
+def _begins_another(label: str, offered: Sequence[str]) -> bool:
+    """Whether another option begins with the words of this one."""
+    return any(other != label and _label_pattern(label).match(other) is not None for other in offered)
 
 
 def _takes_back(rest: str, index: int, offered: Sequence[str]) -> bool:
