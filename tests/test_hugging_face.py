@@ -213,7 +213,7 @@ def test_recorded_votes_are_aggregated():
     assert (module.name, list(module.features)) == ("vote_aggregation_relevance", ["predictions", "references"])
     names = evenhand.load("criteria.evenhand.direct.relevance").labels  # 1, .75, .5, .25, 0
     votes = [[names[0], names[0], names[3]], [names[1], None, names[1]], {"a": names[2], "b": names[2]}, None]
-    right = [names[0], names[2], 2, names[0]]
+    right = [names[0], names[2], 0.5, names[0]]  # the value of Partly relevant
     scores = module.compute(predictions=votes, references=right)
     # medians 1, .75 and .5; the last instance has no vote
     assert scores["score"] == scores["relevance"] == pytest.approx((1 + 0.75 + 0.5) / 3)
