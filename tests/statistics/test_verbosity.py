@@ -210,3 +210,60 @@ def test_unknown_lengths_and_scores_are_counted_and_left_out():
 def test_what_cannot_be_used_is_named(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call()
+
+
+def draw_systems(generator, taste, ratio, size=150):
+    """Two systems 1.5 log-odds apart, the better of which writes this many times as much as the other."""
+    better = generator.integers(2, size=size)
+    systems = np.stack([better, 1 - better], axis=1)
+    lengths = np.exp(6 + np.log(ratio) * systems + generator.normal(0, 0.5, (size, 2))).round()
+    advantage = 1.5 * (systems[:, 0] - systems[:, 1]) + taste * np.diff(np.log1p(lengths[:, ::-1]), axis=1)[:, 0]
+    return (generator.random(size) < expit(advantage)).astype(float), lengths, systems
+
+
+@pytest.mark.parametrize(("taste", "ratio"), [(0.0, 1.7), (0.0, 1 / 1.7), (0.9, 1 / 1.7)])
+def test_a_better_system_that_writes_more_or_less_is_no_taste_for_length(taste, ratio):
+    """With a term for the systems: about 5 % false alarms, and the taste is covered (of 30 data sets 25 or more)."""
+    generator = np.random.default_rng(11)
+    held = found = found_without = 0
+    for _ in range(30):
+        score, lengths, systems = draw_systems(generator, taste, ratio)
+        inside = verbosity_slope(score, lengths, systems=systems).slope.interval
+        without = verbosity_slope(score, lengths).slope.interval
+        held += inside.low <= taste <= inside.high
+        found += not inside.low <= 0 <= inside.high
+        found_without += not without.low <= 0 <= without.high
+    assert held >= 25
+    if taste:
+        assert found >= 20 > found_without
+    else:
+        assert found <= 5
+        assert found_without > 25
+
+
+def test_the_term_for_systems_is_a_column_a_system_less_one():
+    generator = np.random.default_rng(3)
+    size, strengths = 400, np.array([0.0, 0.7, -0.5])
+    systems = np.array([generator.permutation(3)[:2] for _ in range(size)])
+    lengths = np.exp(generator.normal(6, 0.7, (size, 2)) + 0.3 * systems).round()
+    ratio = np.log1p(lengths[:, 0]) - np.log1p(lengths[:, 1])
+    score = (generator.random(size) < expit(np.diff(strengths[systems[:, ::-1]], axis=1)[:, 0] + 0.5 * ratio)) * 1.0
+    dummies = np.eye(3)[systems[:, 0]] - np.eye(3)[systems[:, 1]]
+    oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
+    oracle.fit(np.column_stack([ratio, dummies[:, 1:]]), score)
+    names = np.array(["a", "b", "c"])[systems]
+    found = verbosity_slope(score, lengths, systems=names)
+    assert found.slope.interval.estimate == pytest.approx(oracle.coef_[0][0], abs=1e-4)
+    # A fourth system that never wins has no finite strength: its contests say nothing about length.
+    more = verbosity_slope(
+        [*score, 1.0, 1.0], [*lengths, (5, 9), (7, 2)], systems=[*names, ("a", "never"), ("b", "never")]
+    )
+    assert more.slope.interval.estimate == pytest.approx(found.slope.interval.estimate)
+    assert (more.contests, more.unused) == (size, 2)
+
+
+def test_lengths_that_follow_from_the_systems_are_not_identified():
+    found = verbosity_slope([1, 0, 1, 1], [[199, 99]] * 4, systems=[("a", "b")] * 4)
+    assert "cannot be told from the systems" in found.reason
+    with pytest.raises(InvalidInputError, match="systems has the shape"):
+        verbosity_slope([1, 0, 1, 1], [[2, 1]] * 4, systems=["a", "b", "a", "b"])

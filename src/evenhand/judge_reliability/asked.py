@@ -35,12 +35,14 @@ class Asked:
         verdict: What the judge's votes come to by themselves, the votes inside.
         label: The category (`Categories`) that people chose; None where it is not known.
         lengths: In characters: of both responses of a comparison, of the one that was assessed.
+        systems: Which wrote them, as many as there are lengths; None where that is not known.
     """
 
     instance: int
     verdict: Verdict
     label: int | None = None
     lengths: tuple[int, ...] | None = None
+    systems: tuple[str, ...] | None = None
 
     @property
     def draws(self) -> dict[int, dict[Order, Vote]]:

@@ -28,6 +28,7 @@ class Meeting:
         lengths: Of both, in characters.
         preference: 1, -1 or 0 as people prefer the first, the second or neither; None where that is not known.
         shown_first: 1 if the first response was shown first, -1 if the second was, 0 if they were not shown together.
+        systems: Which wrote the two; None where that is not known.
     """
 
     instance: int
@@ -35,12 +36,13 @@ class Meeting:
     lengths: tuple[int, int]
     preference: float | None
     shown_first: int
+    systems: tuple[str, ...] | None
 
 
 def verbosity(
     asked: Sequence[Asked], categories: Categories, level: float, *, given_people: bool = False
 ) -> VerbositySlope | Undefined:
-    """The slope of winning on the logarithm of the ratio of lengths.
+    """The slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
 
     In comparisons every vote is a meeting, and the place is held fixed. In assessments two responses to an instance
     meet where both have a score: the higher one wins.
@@ -59,9 +61,11 @@ def verbosity(
     if (why := _without_contrast(meetings, given_people=given_people)) is not None:
         return Undefined(why)
     places = [meeting.shown_first for meeting in meetings]
+    named = [meeting.systems for meeting in meetings if meeting.systems is not None]
     found = verbosity_slope(
         _numbers([meeting.score for meeting in meetings]),
         np.array([meeting.lengths for meeting in meetings], dtype=float).reshape(len(meetings), 2),
+        systems=np.array(named) if len(named) == len(meetings) else None,
         quality_difference=_numbers([meeting.preference for meeting in meetings]) if given_people else None,
         shown_first=places if any(places) else None,
         clusters=[meeting.instance for meeting in meetings],
@@ -105,7 +109,8 @@ def _votes(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
         for vote in question.verdict.votes:
             score = SIDE_SCORES.get(categories.of_vote(vote))
             place = 1 if vote.order == (0, 1) else -1
-            yield Meeting(question.instance, score, (question.lengths[0], question.lengths[1]), preference, place)
+            lengths = question.lengths[0], question.lengths[1]
+            yield Meeting(question.instance, score, lengths, preference, place, question.systems)
 
 
 def _scores(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
@@ -126,6 +131,7 @@ def _scores(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]
                 (first.lengths[0], second.lengths[0]),
                 people,
                 0,
+                None if first.systems is None or second.systems is None else (*first.systems, *second.systems),
             )
 
 

@@ -38,12 +38,14 @@ class Case:
         verdict: With all votes; without any where a response was missing.
         label: The category that people chose.
         lengths: In characters: of the two responses of a comparison, of the one that was assessed.
+        systems: Which wrote them.
     """
 
     instance: int
     verdict: Verdict
     label: int | None
     lengths: tuple[int, ...] | None = None
+    systems: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Cases:
             votes = [vote for vote in case.verdict.votes if vote.judge_id == judge_id]
             if votes:
                 alone = self.rules.aggregate(votes, self.criterion)
-                found.append(Asked(case.instance, alone, case.label, case.lengths))
+                found.append(Asked(case.instance, alone, case.label, case.lengths, case.systems))
         return found
 
     @property
@@ -123,7 +125,7 @@ def _assessment(judgement: Judgement, criterion: Criterion, rows: Sequence[Row])
     label = None if judgement.gold is None else criterion.index_of(judgement.gold)
     response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
     lengths = None if is_missing(response) else (len(text_of(response)),)
-    return Case(judgement.instance, judgement.verdict, label, lengths)
+    return Case(judgement.instance, judgement.verdict, label, lengths, (judgement.system,))
 
 
 def _comparison(entry: ContestEntry) -> Case:
@@ -134,6 +136,7 @@ def _comparison(entry: ContestEntry) -> Case:
         contest.verdict,
         None if entry.gold is None else sides[entry.gold],
         None if first is None or second is None else (first, second),
+        (contest.first, contest.second),
     )
 
 

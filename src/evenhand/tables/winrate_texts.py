@@ -101,6 +101,12 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
         *ranking_notes(table.ranking),
         *_order_notes(table),
     ]
+    controlled = table.ranking.length_controlled
+    if controlled is not None and controlled.reason is None:
+        notes.append(
+            "At equal length: what the model of systems and lengths makes of them. It takes away the quality that goes "
+            "with length too, so that a system whose responses are longer for saying more is held back."
+        )
     if table.summary.reduction != "win_rate":
         notes.append("Winrates weigh a win by its grade; ranks, strengths and tests count every contest once.")
     agreement = table.gold_agreement()
