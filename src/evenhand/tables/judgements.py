@@ -12,7 +12,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judging.clusters import clustered_level
-from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
+from evenhand.numbers import format_count, format_level, format_range, format_score, format_share
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
@@ -20,7 +20,14 @@ from evenhand.scoring import ScoreSummary, score_limits, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
-from evenhand.tables.notes import baseline_note, clusters_cell, clusters_header, readings_note, unscored_votes_note
+from evenhand.tables.notes import (
+    baseline_note,
+    clusters_cell,
+    clusters_header,
+    readings_note,
+    unread_note,
+    unscored_votes_note,
+)
 from evenhand.tables.panel_texts import panel_tables
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
@@ -298,7 +305,7 @@ class JudgementTable(PrintedTables):
             cells: tuple[str, ...] = (
                 system,
                 criterion,
-                format_interval(summary.score),
+                format_score(summary.score, summary.unread),
                 format_count(summary.num_instances),
                 *clusters_cell(summary),
                 format_count(summary.num_unscored),
@@ -454,6 +461,9 @@ class JudgementTable(PrintedTables):
                 if summary.num_unscored
             )
             notes.append(f"Scores if every unscored instance had the lowest or the highest score: {bounds}.")
+        notes += unread_note(
+            {f"{system}, {criterion}": each.unread for (system, criterion), each in self.summaries.items()}
+        )
         return (*notes, *baseline_note(self.parameters["judges"]))
 
 
