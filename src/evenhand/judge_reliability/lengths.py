@@ -65,7 +65,7 @@ def verbosity(
     found = verbosity_slope(
         _numbers([meeting.score for meeting in meetings]),
         np.array([meeting.lengths for meeting in meetings], dtype=float).reshape(len(meetings), 2),
-        systems=np.array(named) if len(named) == len(meetings) else None,
+        systems=np.array(named) if named and len(named) == len(meetings) else None,
         quality_difference=_numbers([meeting.preference for meeting in meetings]) if given_people else None,
         shown_first=places if any(places) else None,
         clusters=[meeting.instance for meeting in meetings],
