@@ -38,6 +38,7 @@ class Contest(FrozenModel):
         showings: What each judge says in each order.
         graded: The verdict's values are grades of preference: 1 much better, ¾ slightly better, ½ equal, …
         round: Of a Swiss design, from 0.
+        cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -47,6 +48,7 @@ class Contest(FrozenModel):
     showings: tuple[Showing, ...] = ()
     graded: bool = False
     round: int = 0
+    cluster: str | None = None
 
     @property
     def score(self) -> float | None:

@@ -21,6 +21,7 @@ from evenhand.contests.tallies import (
 from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.ranks import Rank, balanced_prompts
@@ -70,6 +71,7 @@ class ContestSummary:
         reduction: How contests became winrates.
         level: Of the intervals.
         num_instances: Instances with a contest.
+        num_clusters: Clusters that these are of; None where instances do not depend on each other.
         contests: Contests.
         ties: The scored ones without a winner.
         tie_rate: Their share of the scored ones.
@@ -107,6 +109,7 @@ class ContestSummary:
     readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage
+    num_clusters: int | None = None
 
 
 def summarize_contests(
@@ -123,7 +126,7 @@ def summarize_contests(
         contests: In any order.
         systems: The names, in the order of the report.
         reduction: How contests become winrates.
-        level: Of the intervals.
+        level: Of the intervals, which are over the instances, or the clusters that the contests name.
         ranking: Of the same contests, if it has been made already.
 
     Raises:
@@ -140,8 +143,13 @@ def summarize_contests(
     for contest in contests:
         clusters.setdefault(contest.instance, []).append(contest)
     rows = list(clusters.values())
+    named = [row[0].cluster for row in rows]
+    method = IntervalLevel.of(level).method
+    level = IntervalLevel(level, None if None in named else named, method)
     votes = [vote for contest in contests for vote in contest.verdict.votes]
     selections = order_selections(contests)
+    judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
+    by_judge = IntervalLevel(level, None if level.clusters is None else judged, method)
     usage = Usage()
     for vote in votes:
         usage += vote.usage
@@ -149,7 +157,7 @@ def summarize_contests(
     return ContestSummary(
         systems=_system_summaries(rows, systems, reduction, ranking),
         reduction=reduction,
-        level=level,
+        level=float(level),
         num_instances=len(rows),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
@@ -158,7 +166,7 @@ def summarize_contests(
         unscored_contests=_counts(contest.unscored_reason for contest in contests),
         positional_bias=_share(rows, lambda contest: [1 - same for same in _position_consistent(contest)], level),
         position_consistency=consistency,
-        position=position_bias(selections, level=level) if selections else None,
+        position=position_bias(selections, level=by_judge) if selections else None,
         agreement=_share(rows, _agreement, level),
         spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, bounds=(0.0, 0.5)),
         parse_rate=_share(rows, _read, level),
@@ -166,6 +174,7 @@ def summarize_contests(
         readings=count_readings(votes),
         reasks=sum(vote.reasks for vote in votes),
         usage=usage,
+        num_clusters=level.n_clusters,
     )
 
 

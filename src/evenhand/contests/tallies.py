@@ -129,8 +129,18 @@ def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Co
         first=[place[contest.first] for contest in contests],
         second=[place[contest.second] for contest in contests],
         score=[_number(contest.score) for contest in contests],
-        cluster=[contest.instance for contest in contests],
+        cluster=cluster_numbers(contests),
+        prompt=[contest.instance for contest in contests],
     )
+
+
+def cluster_numbers(contests: Sequence[Contest]) -> list[int]:
+    """A number for what each contest belongs to: its instance, or the cluster of that."""
+    numbers: dict[str | int, int] = {}
+    return [
+        numbers.setdefault(contest.instance if contest.cluster is None else contest.cluster, len(numbers))
+        for contest in contests
+    ]
 
 
 def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
@@ -139,8 +149,8 @@ def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> C
     Of a graded vote the side counts, as in :attr:`Contest.score`: a win is 1 whatever its grade.
     """
     place = {system: position for position, system in enumerate(systems)}
-    first, second, score, cluster = [], [], [], []
-    for contest in contests:
+    first, second, score, cluster, prompt = [], [], [], [], []
+    for contest, number in zip(contests, cluster_numbers(contests), strict=True):
         for vote in contest.verdict.votes:
             given = vote.order[0] == 0
             shown = (contest.first, contest.second) if given else (contest.second, contest.first)
@@ -148,8 +158,9 @@ def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> C
             second.append(place[shown[1]])
             side = None if vote.value is None else side_of(vote.value)
             score.append(_number(side if given else _mirrored(side)))
-            cluster.append(contest.instance)
-    return Contests.of(systems, first=first, second=second, score=score, cluster=cluster)
+            cluster.append(number)
+            prompt.append(contest.instance)
+    return Contests.of(systems, first=first, second=second, score=score, cluster=cluster, prompt=prompt)
 
 
 def _mirrored(value: float | None) -> float | None:

@@ -39,6 +39,7 @@ class ComparisonRow:
         data_classification: The data classification policy, which the engine must allow.
         draw_key: Names the instance in seeded draws of orders; the index when empty.
         guidelines: What the judge is told about judging, beside the criterion.
+        cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -49,6 +50,7 @@ class ComparisonRow:
     data_classification: tuple[str, ...] | None = None
     draw_key: str = ""
     guidelines: str = ""
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         if self.criterion.scale != "pairwise":
@@ -249,6 +251,7 @@ class _Field:
             verdict=MISSING_RESPONSE,
             graded=row.graded,
             round=round_number,
+            cluster=row.cluster,
         )
 
     def position(self, contest: Contest) -> tuple[int, Pair]:

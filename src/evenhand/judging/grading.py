@@ -29,6 +29,7 @@ from evenhand.statistics import (
     uniformity,
     win_rate_intervals,
 )
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.grade_score_chance import grade_score_parts
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
 
@@ -191,7 +192,7 @@ def grade(
         votes: All votes on each instance, of this judge and of others; none where fewer than two candidates were left.
             The orders of an instance must be the rotations of its candidates' own order.
         judge_id: Whose votes count.
-        level: Of the intervals.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the instances.
         seed: Of simulated chance levels and of the histograms' tests.
     """
     own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]
@@ -239,10 +240,11 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
         without_option: The same instances without it.
     """
     level = with_option.level
+    offered = [each.n_options > 0 for each in with_option.instances]
     shown = [each for each in with_option.instances if each.n_options]
     chosen = np.array([[each.chosen[-1], each.chosen[-1] > 0] for each in shown], dtype=float).reshape(-1, 2)
     answered = np.array([[each.answered, each.answered > 0] for each in shown], dtype=float).reshape(-1, 2)
-    share, ever = ratio_intervals(chosen, answered, level=level)
+    share, ever = ratio_intervals(chosen, answered, level=IntervalLevel.of(level).only(offered))
     pairs = list(zip(with_option.instances, without_option.instances, strict=True))
     plain = [(more.grade_score, fewer.grade_score) for more, fewer in pairs]
     corrected = [(more.chance_corrected, fewer.chance_corrected) for more, fewer in pairs]
@@ -325,19 +327,22 @@ def _corrected(score: float, chance: GradeScoreChance) -> float:
 
 def _mean_interval(values: Sequence[float | None], level: float, least: float = 0.0) -> Interval | None:
     """Of the mean of the values that are there, each between ``least`` and 1."""
-    present = np.array([[value] for value in values if value is not None], dtype=float).reshape(-1, 1)
-    (scaled,) = win_rate_intervals((present - least) / (1 - least), np.ones_like(present), level=level)
+    column = np.array([[np.nan if value is None else value] for value in values], dtype=float).reshape(-1, 1)
+    present = ~np.isnan(column)
+    (scaled,) = win_rate_intervals(
+        np.where(present, (column - least) / (1 - least), 0.0), present.astype(float), level=level
+    )
     if scaled is None:
         return None
     low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
-    estimate = float(present.mean())
+    estimate = float(column[present].mean())
     return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
 
 
 def _mean_difference(
     pairs: Sequence[tuple[float | None, float | None]], level: float, bounds: tuple[float, float]
 ) -> Interval | None:
-    differences = [more - fewer for more, fewer in pairs if more is not None and fewer is not None]
+    differences = [np.nan if more is None or fewer is None else more - fewer for more, fewer in pairs]
     return mean_intervals(np.array(differences, dtype=float).reshape(-1, 1), level=level, bounds=bounds)[0]
 
 

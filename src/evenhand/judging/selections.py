@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 TOLERANCE = 1e-9
@@ -248,7 +249,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
 
     Args:
         selections: One an instance.
-        level: Of the intervals.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the instances.
     """
     names = list(dict.fromkeys(name for each in selections for name in (*each.names, *each.missing)))
     reasons: dict[str, int] = {}
@@ -276,13 +277,16 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
 
 
 def _rate(name: str, selections: Sequence[Selection], level: float) -> CandidateRate:
+    offered = [name in each.names for each in selections]
     offering = [(each, each.names.index(name)) for each in selections if name in each.names]
     shares = [(each.shares[place], 1.0) if each.shares else (0.0, 0.0) for each, place in offering]
     table = np.array(shares, dtype=float).reshape(len(shares), 2)
     lows, highs = zip(*(each.bounds[place] for each, place in offering), strict=True) if offering else ((), ())
     return CandidateRate(
         name=name,
-        rate=ratio_intervals(table[:, :1], table[:, 1:], level=level)[0] if offering else None,
+        rate=ratio_intervals(table[:, :1], table[:, 1:], level=IntervalLevel.of(level).only(offered))[0]
+        if offering
+        else None,
         if_unscored_0=float(np.mean(lows)) if offering else None,
         if_unscored_1=float(np.mean(highs)) if offering else None,
         num_offered=sum(len(each.names) > 1 for each, _ in offering),

@@ -14,7 +14,7 @@ from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
-from evenhand.metrics.scores import interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 from evenhand.votes import Vote
 
@@ -121,11 +121,13 @@ class BestOfN:
         first: The first candidate of the first instance, whose rate is the main score.
         selection: What the votes come to.
         criteria_json: The criterion's artifact as JSON.
+        cluster: What the instance belongs to; None where instances do not depend on each other.
     """
 
     first: str
     selection: Selection
     criteria_json: str
+    cluster: Union[str, None] = None
 
 
 class BestOfJudge(ChoiceMetric):
@@ -155,14 +157,16 @@ class BestOfJudge(ChoiceMetric):
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[BestOfN]:
         """Judge all instances."""
-        rows, as_json = self.candidates(list(evaluation_inputs_stream))
+        inputs = list(evaluation_inputs_stream)
+        rows, as_json = self.candidates(inputs)
         if not rows:
             return []
         first = next(iter(rows[0].texts))
+        clusters = self.clusters_of(inputs)
         (votes,) = self.ask(rows)
         return [
-            BestOfN(first, self._selection(row, cast), criteria_json)
-            for row, cast, criteria_json in zip(rows, votes, as_json, strict=True)
+            BestOfN(first, self._selection(row, cast), criteria_json, cluster)
+            for row, cast, criteria_json, cluster in zip(rows, votes, as_json, clusters, strict=True)
         ]
 
     def reduce_one(self, intermidate: BestOfN) -> Dict[str, Any]:  # unitxt spells its parameter so
@@ -189,7 +193,7 @@ class BestOfJudge(ChoiceMetric):
 
     def reduce(self, intermediates: List[BestOfN]) -> Dict[str, Any]:
         """The global scores: how often each candidate is selected, and how far that can be trusted."""
-        summary = summarize_selections([each.selection for each in intermediates], level=self.confidence_level)
+        summary = summarize_selections([each.selection for each in intermediates], level=self.level_of(intermediates))
         shown = self.return_confidence_interval
         scores: dict[str, Any] = {}
         for one in summary.candidates:
@@ -222,6 +226,7 @@ def _shared_scores(summary: SelectionSummary, *, with_intervals: bool) -> dict[s
     for name, interval in intervals.items():
         if interval is not None:
             scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    scores |= cluster_scores("num_clusters", votes.num_clusters)
     scores |= {"num_unscored": summary.num_unscored, "num_undecided": summary.num_undecided, "reasks": votes.reasks}
     scores |= {f"unscored_instances_{reason}": count for reason, count in summary.unscored_instances.items()}
     scores |= {f"unscored_votes_{reason}": count for reason, count in votes.unscored_votes.items()}

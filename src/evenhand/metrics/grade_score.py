@@ -16,7 +16,7 @@ from evenhand.judging.grading import (
     unrelated_effect,
 )
 from evenhand.metrics.best_of import ChoiceMetric
-from evenhand.metrics.scores import interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
 from evenhand.statistics import Uniformity
 from evenhand.unitxt_bases import EvaluationInput
 from evenhand.votes import Vote
@@ -38,6 +38,7 @@ class GradedChoices:
         runs: The votes without, and where it was asked with, the unrelated option.
         grades: Judge -> what its votes come to, one a run.
         criteria_json: The criterion's artifact as JSON.
+        cluster: What the instance belongs to; None where instances do not depend on each other.
     """
 
     judges: tuple[str, ...]
@@ -47,6 +48,7 @@ class GradedChoices:
     runs: tuple[tuple[Vote, ...], ...]
     grades: Dict[str, tuple[InstanceGrade, ...]]
     criteria_json: str
+    cluster: Union[str, None] = None
 
 
 class GradeScore(ChoiceMetric):
@@ -82,11 +84,13 @@ class GradeScore(ChoiceMetric):
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[GradedChoices]:
         """Judge all instances."""
-        rows, as_json = self.candidates(list(evaluation_inputs_stream))
+        inputs = list(evaluation_inputs_stream)
+        rows, as_json = self.candidates(inputs)
+        clusters = self.clusters_of(inputs)
         unrelated = unrelated_candidates(rows, seed=self.seed) if self.unrelated_option else ()
         runs = self.ask(rows, unrelated)
         judges = tuple(judge.judge_id for judge in self.panel([]))
-        graded = {judge: [self._grade(votes, judge) for votes in runs] for judge in judges}
+        graded = {judge: [self._grade(votes, judge, self.confidence_level) for votes in runs] for judge in judges}
         return [
             GradedChoices(
                 judges=judges,
@@ -96,6 +100,7 @@ class GradeScore(ChoiceMetric):
                 runs=tuple(votes[place] for votes in runs),
                 grades={judge: tuple(run.instances[place] for run in graded[judge]) for judge in judges},
                 criteria_json=as_json[place],
+                cluster=clusters[place],
             )
             for place, row in enumerate(rows)
         ]
@@ -121,9 +126,10 @@ class GradeScore(ChoiceMetric):
         """The global scores: for each judge its Grade Score, its parts, and what they rest on."""
         judges, shown = intermediates[0].judges, self.return_confidence_interval
         runs = list(zip(*(each.runs for each in intermediates), strict=True))
-        scores: dict[str, Any] = {}
+        level = self.level_of(intermediates)
+        scores: dict[str, Any] = cluster_scores("num_clusters", level.n_clusters)
         for judge in judges:
-            gradings = [self._grade(votes, judge) for votes in runs]
+            gradings = [self._grade(votes, judge, level) for votes in runs]
             found: dict[str, Any] = {}
             for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
                 found |= {prefix + name: value for name, value in _scores(grading, with_intervals=shown).items()}
@@ -132,8 +138,8 @@ class GradeScore(ChoiceMetric):
             scores |= {_suffixed(name, judges, judge): value for name, value in found.items()}
         return {**scores, "score_name": _suffixed("grade_score", judges, judges[0])}
 
-    def _grade(self, votes: Sequence[Sequence[Vote]], judge_id: str) -> Grading:
-        return grade(votes, judge_id, level=self.confidence_level, seed=self.seed)
+    def _grade(self, votes: Sequence[Sequence[Vote]], judge_id: str, level: float) -> Grading:
+        return grade(votes, judge_id, level=level, seed=self.seed)
 
 
 def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Union
 
 from evenhand.artifacts import comparison_from_artifact, load_comparison
 from evenhand.contests import (
@@ -23,6 +23,7 @@ from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 
 PAIRWISE_SCALES = ("choice", "graded")
@@ -133,7 +134,7 @@ class PairwiseJudge(JudgeMetric):
             [contest for intermediate in intermediates for contest in intermediate.contests],
             intermediates[0].systems,
             reduction=check_reduction(self.reduction, graded=self.graded),
-            level=self.confidence_level,
+            level=IntervalLevel(self.confidence_level, None, self.interval),
         )
         scores = global_results(summary, with_intervals=self.return_confidence_interval)
         return {**scores, "score_name": _main_score(intermediates[0])}
@@ -143,8 +144,9 @@ class PairwiseJudge(JudgeMetric):
         artifacts = self.criteria_artifacts(inputs)
         frozen = {id(artifact): self._criterion(artifact) for artifact in artifacts}
         as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
+        clusters = self.clusters_of(inputs)
         rows = [
-            self._row(place, given, frozen[id(artifact)])
+            self._row(place, given, frozen[id(artifact)], clusters[place])
             for place, (given, artifact) in enumerate(zip(inputs, artifacts, strict=True))
         ]
         for criterion in frozen.values():
@@ -154,7 +156,9 @@ class PairwiseJudge(JudgeMetric):
     def _criterion(self, artifact: Criteria) -> Criterion:
         return comparison_from_artifact(artifact, allow_ties=self.allow_ties, graded=self.graded)
 
-    def _row(self, place: int, given: EvaluationInput, criterion: Criterion) -> ComparisonRow:
+    def _row(
+        self, place: int, given: EvaluationInput, criterion: Criterion, cluster: Union[str, None]
+    ) -> ComparisonRow:
         return ComparisonRow(
             instance=place,
             responses=read_responses(self.response_of(given, criterion.prediction_field, place), place),
@@ -164,6 +168,7 @@ class PairwiseJudge(JudgeMetric):
             draw_key=draw_key_of(given),
             data_classification=getattr(given, "data_classification", None),
             guidelines=self.guidelines,
+            cluster=cluster,
         )
 
 

@@ -7,7 +7,7 @@ from evenhand.aggregation import aggregate
 from evenhand.contests import Contest, ContestSummary, Reduction, instance_rankings, winrates
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.scores import interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
 from evenhand.votes import MatchKind, UnscoredReason, Vote
 
 INSTANCE_FIELDS = (
@@ -52,6 +52,7 @@ SHARED_NUMBERS = (
     "num_unscored",
     "num_inconsistent",
     "num_lone",
+    "num_clusters",
     "first_shown_preference_p_value",
     "reasks",
     "calls",
@@ -167,6 +168,7 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
         "num_inconsistent": summary.position.n_inconsistent if summary.position else 0,
         "num_lone": summary.position.n_lone if summary.position else 0,
         "first_shown_preference_p_value": summary.position.p_value if summary.position else None,
+        **cluster_scores("num_clusters", summary.num_clusters),
         "reasks": summary.reasks,
         **reading_scores(summary.readings),
         **usage_scores(summary.usage),

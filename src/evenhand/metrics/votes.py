@@ -10,7 +10,7 @@ from evenhand.cells import is_abstention, is_written_nothing
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.metrics.metric import EvenhandMetric
-from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -37,12 +37,14 @@ class AggregatedVotes:
         criterion: The criterion.
         verdict: The verdict with all votes.
         reference: The option that is right; None where it is not known.
+        cluster: What the instance belongs to; None where instances do not depend on each other.
     """
 
     score_name: str
     criterion: Criterion
     verdict: Verdict
     reference: Union[int, None]
+    cluster: Union[str, None] = None
 
 
 class VoteAggregation(EvenhandMetric):
@@ -115,6 +117,7 @@ class VoteAggregation(EvenhandMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[AggregatedVotes]:
         """Aggregate the votes on all instances."""
         inputs, criterion = list(evaluation_inputs_stream), self.criterion()
+        clusters = self.clusters_of(inputs)
         reader = VoteReader.of(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         votes = _votes([prediction for prediction, _, _ in inputs], reader)
@@ -125,6 +128,7 @@ class VoteAggregation(EvenhandMetric):
                 criterion=criterion,
                 verdict=self._verdict(cast, criterion, f"instance {row}"),
                 reference=reference,
+                cluster=clusters[row],
             )
             for row, (cast, reference) in enumerate(zip(votes, right, strict=True))
         ]
@@ -156,7 +160,7 @@ class VoteAggregation(EvenhandMetric):
             [intermediate.verdict for intermediate in intermediates],
             criterion,
             [intermediate.reference for intermediate in intermediates],
-            level=self.confidence_level,
+            level=self.level_of(intermediates),
             resamples=self.resamples,
             seed=self.seed,
         )
@@ -166,6 +170,7 @@ class VoteAggregation(EvenhandMetric):
         scores |= self._shown(f"{main}_krippendorff_alpha", summary.krippendorff_alpha)
         for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1"):
             scores[f"{main}_{name}"] = number_or_nan(getattr(found, name))
+        scores |= cluster_scores(f"{main}_num_clusters", found.num_clusters)
         for name in ("num_votes", "num_abstentions", "num_na_votes"):
             scores[f"{main}_{name}"] = getattr(summary, name)
         if summary.comparison is not None:

@@ -137,3 +137,13 @@ def _spread(column: Column) -> tuple[Column, ...]:
     ]
     judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
     return tuple(Column(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
+
+
+def recorded_columns(*given: str | Sequence[str] | None) -> set[str]:
+    """The columns that hold votes and labels, as they were named.
+
+    >>> sorted(recorded_columns(["judge_a", "judge_b"], "gold", None))
+    ['gold', 'judge_a', 'judge_b']
+    """
+    named = [[each] if isinstance(each, str) else each or [] for each in given]
+    return {column for columns in named for column in columns}

@@ -98,7 +98,7 @@ def summarize_votes(
         verdicts: One an instance, on recorded votes (one order and one sample a judge).
         criterion: Whose options were voted on.
         references: Per instance the option that is right, None where it is not known.
-        level: Of the intervals.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the instances.
         resamples: Draws for the intervals of alpha and kappa.
         seed: Of the draws.
     """
@@ -115,7 +115,7 @@ def summarize_votes(
         num_na_votes=sum(vote.na for vote in votes),
         selections=tuple((label, selected.count(place)) for place, label in enumerate(scale.labels)),
         comparison=compare(verdicts, scale, references, **drawn) if references is not None and known else None,
-        level=level,
+        level=float(level),
     )
 
 

@@ -27,6 +27,7 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
         ("agreement with the verdict", format_share(scores.agreement)),
         ("Krippendorff's alpha", format_measure(summary.krippendorff_alpha)),
         ("instances", format_count(scores.num_instances)),
+        *([] if scores.num_clusters is None else [("clusters", format_count(scores.num_clusters))]),
         ("unscored", format_count(scores.num_unscored)),
         ("NA", format_count(scores.num_na)),
         ("votes", format_count(summary.num_votes)),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.intervals import Interval, mean_intervals
 
 FloatArray = NDArray[np.float64]
@@ -69,8 +70,8 @@ def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level:
     >>> accuracy([0, 1, 2, 2], [0, 1, 1, 0]).estimate, accuracy([0, 1, 2, 2], [0, 1, 1, 0], within=1).estimate
     (0.5, 0.75)
     """
-    truths, judgements = _complete(truth, judged, "accuracy")
-    (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=level)
+    truths, judgements, confidence = _complete(truth, judged, "accuracy", level)
+    (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=confidence)
     return _defined(interval)
 
 
@@ -113,12 +114,12 @@ def value_errors(truth: ArrayLike, judged: ArrayLike, *, level: float = 0.95) ->
     >>> round(errors.bias.estimate, 4)
     0.0833
     """
-    truths, judgements = _complete(truth, judged, "the error of values")
+    truths, judgements, confidence = _complete(truth, judged, "the error of values", level)
     if min(truths.min(), judgements.min()) < 0 or max(truths.max(), judgements.max()) > 1:
         raise InvalidInputError("a value lies outside [0, 1]; rescale the values, as the options of a criterion are")
     errors = judgements - truths
-    squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=level)
-    (bias,) = mean_intervals(errors, level=level, bounds=(-1.0, 1.0))
+    squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=confidence)
+    (bias,) = mean_intervals(errors, level=confidence, bounds=(-1.0, 1.0))
     return ValueErrors(_rooted(_defined(squared)), _defined(absolute), _defined(bias))
 
 
@@ -139,12 +140,14 @@ def _paired(truth: ArrayLike, judged: ArrayLike) -> FloatArray:
     return np.stack([np.asarray(truth, dtype=float), np.asarray(judged, dtype=float)])
 
 
-def _complete(truth: ArrayLike, judged: ArrayLike, name: str) -> tuple[FloatArray, FloatArray]:
+def _complete(
+    truth: ArrayLike, judged: ArrayLike, name: str, level: float
+) -> tuple[FloatArray, FloatArray, IntervalLevel]:
     pair = _paired(truth, judged)
     both = ~np.isnan(pair).any(axis=0)
     if not both.any():
         raise EstimationError(f"{name} is undefined: no unit has both a judgement and a truth")
-    return pair[0, both], pair[1, both]
+    return pair[0, both], pair[1, both], IntervalLevel.of(level).only(both)
 
 
 def _defined(interval: Interval | None) -> Interval:

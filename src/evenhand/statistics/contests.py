@@ -7,7 +7,7 @@ they carry the order effect. *Resolved* contests have a row for a pair and promp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,8 +29,9 @@ class Contests:
         second: Shape (m,): the system shown second; never the same as ``first``.
         score: Shape (m,): the result for ``first``: 1 a win, 0 a loss, 0.5 a tie, any other number in [0, 1] an average
             of several votes, NaN not scored.
-        cluster: Shape (m,): the prompt (any integer label). Contests of a prompt are dependent, those of two prompts
-            are not.
+        cluster: Shape (m,): the prompt, or what several prompts belong to (any integer label). Contests of a cluster
+            are dependent, those of two clusters are not.
+        prompt: Shape (m,): the prompt (any integer label).
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1], second=[1, 0], score=[1, 0.5], cluster=[7, 9])
     >>> contests.wins.tolist()
@@ -42,11 +43,12 @@ class Contests:
     second: IntArray
     score: FloatArray
     cluster: IntArray
+    prompt: IntArray
 
     def __post_init__(self) -> None:
         _check_systems(self.systems)
         size = len(self.first)
-        for name in ("first", "second", "cluster"):
+        for name in ("first", "second", "cluster", "prompt"):
             object.__setattr__(self, name, _frozen_integers(name, getattr(self, name), size))
         score = np.array(self.score, dtype=np.float64)
         if score.shape != (size,):
@@ -80,15 +82,18 @@ class Contests:
         second: npt.ArrayLike,
         score: npt.ArrayLike,
         cluster: npt.ArrayLike | None = None,
+        prompt: npt.ArrayLike | None = None,
     ) -> Contests:
-        """Build contests from any sequences; without ``cluster`` every contest is a prompt of its own."""
+        """Build contests from any sequences; without ``cluster`` every contest is one, and each a prompt of its own."""
         rows = np.asarray(first)
+        together = np.arange(len(rows)) if cluster is None else np.asarray(cluster)
         return cls(
             tuple(systems),
             rows,
             np.asarray(second),
             np.asarray(score, dtype=np.float64),
-            np.arange(len(rows)) if cluster is None else np.asarray(cluster),
+            together,
+            together if prompt is None else np.asarray(prompt),
         )
 
     def __len__(self) -> int:
@@ -101,19 +106,25 @@ class Contests:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Contests:
         """The contests for which ``rows``, shape (m,), is true; the systems stay as they are."""
-        return Contests(self.systems, self.first[rows], self.second[rows], self.score[rows], self.cluster[rows])
+        players, together = (self.first[rows], self.second[rows]), (self.cluster[rows], self.prompt[rows])
+        return Contests(self.systems, *players, self.score[rows], *together)
+
+    @property
+    def by_prompt(self) -> Contests:
+        """The same contests with every prompt a cluster of its own."""
+        return replace(self, cluster=self.prompt)
 
     @cached_property
     def wins(self) -> FloatArray:
-        """Shape (n prompts, k, k): the score that row system took from column system on a prompt.
+        """Shape (n clusters, k, k): the score that row system took from column system in a cluster.
 
-        Prompts stand in the order of their labels; those without a scored contest keep their row of zeros.
+        Clusters stand in the order of their labels; those without a scored contest keep their row of zeros.
         """
         return self._totals(self.score, 1.0 - self.score)
 
     @cached_property
     def meetings(self) -> FloatArray:
-        """Shape (n prompts, k, k), symmetric: how many scored contests two systems had on a prompt."""
+        """Shape (n clusters, k, k), symmetric: how many scored contests two systems had in a cluster."""
         ones = np.ones(len(self))
         return self._totals(ones, ones)
 

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics.clusters import IntervalLevel, cluster_sums
 from evenhand.statistics.intervals import Interval, proportion_interval, ratio_intervals
+from evenhand.statistics.sign_flip import sign_flip_p_value
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -76,7 +78,8 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
             position, such as a tie.
         orders: (n_orders, n_options), or (n_instances, n_orders, n_options): the options in the order shown. The
             default is two options, then swapped.
-        level: Of the intervals.
+        level: Of the intervals; an `IntervalLevel` brings the clusters of the instances. The test then flips the signs
+            of whole clusters, which needs two options; with more there is none.
 
     Raises:
         EstimationError: No instance.
@@ -116,15 +119,31 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
         flip_rate=ratio_intervals(inconsistent, checked, level=level)[0],
         n_stuck=n_stuck,
         n_first=n_first,
-        first_shown_preference=proportion_interval(n_first, n_stuck, level=level, method="exact") if n_stuck else None,
-        p_value=float(stats.binomtest(n_first, n_stuck, 1 / n_options).pvalue) if n_stuck else None,
+        first_shown_preference=_preference(first, stuck, level) if n_stuck else None,
+        p_value=_p_value(first, stuck, n_options, level) if n_stuck else None,
         position_counts=tuple(counts.tolist()),
         first_position_share=ratio_intervals((positions == 0).sum(axis=1), (positions >= 0).sum(axis=1), level=level)[
             0
         ],
         position_entropy=float(normalized_entropy(counts[None])[0]) if counts.any() else None,
-        level=level,
+        level=float(level),
     )
+
+
+def _preference(first: NDArray[np.bool_], stuck: NDArray[np.bool_], level: float) -> Interval | None:
+    if IntervalLevel.of(level).clusters is None:
+        return proportion_interval(int(first.sum()), int(stuck.sum()), level=level, method="exact")
+    return ratio_intervals(first, stuck, level=level)[0]
+
+
+def _p_value(first: NDArray[np.bool_], stuck: NDArray[np.bool_], n_options: int, level: float) -> float | None:
+    confidence = IntervalLevel.of(level)
+    if confidence.clusters is None:
+        return float(stats.binomtest(int(first.sum()), int(stuck.sum()), 1 / n_options).pvalue)
+    if n_options > 2:
+        return None
+    differences = cluster_sums(2.0 * first - stuck, confidence.labels(len(first)))
+    return sign_flip_p_value(differences)[0]
 
 
 def as_selections(selections: ArrayLike) -> IntArray:

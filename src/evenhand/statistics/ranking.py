@@ -165,7 +165,7 @@ def rank_systems(
         seed=seed,
         contests=len(contests),
         unscored=int(np.isnan(contests.score).sum()),
-        prompts=len(np.unique(contests.cluster)),
+        prompts=len(np.unique(contests.prompt)),
     )
 
 

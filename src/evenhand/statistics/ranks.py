@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval, cluster_resamples, mean_intervals
 from evenhand.statistics.pairwise import PairComparison, compare_pairs
@@ -240,9 +241,12 @@ def mean_ranks(
     complete = (counts > 0).all(axis=1) & (True if balanced is None else np.asarray(balanced, dtype=np.bool_))
     if len(ranked) < 2 or not complete.any():
         return tuple(found)
+    confidence = IntervalLevel.of(level).only(complete)
     ranks: FloatArray = rankdata(-steps(_rates(scores[complete], counts[complete])), axis=1)
     for system, interval in zip(
-        ranked.tolist(), mean_intervals(ranks, level=level, bounds=(1.0, float(len(ranked)))), strict=True
+        ranked.tolist(),
+        mean_intervals(ranks, level=confidence, bounds=(1.0, float(len(ranked)))),
+        strict=True,
     ):
         found[system] = interval
     return tuple(found)

@@ -13,6 +13,7 @@ from evenhand.artifacts import load_criterion
 from evenhand.cells import NOT_ASKED
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
+from evenhand.judging.clusters import read_clusters
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -24,7 +25,9 @@ from evenhand.recorded import (
     read_column,
     summarize_votes,
 )
+from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
@@ -46,6 +49,7 @@ class VoteTable(PrintedTables):
         criterion: Whose options were voted on.
         parameters: What made the table: columns, rule, weights, level, resamples, seed, version.
         notes: What the reader must know about how the votes were read.
+        clusters: What each instance belongs to; None where instances do not depend on each other.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -54,6 +58,7 @@ class VoteTable(PrintedTables):
     criterion: Criterion
     parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    clusters: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(self.parameters))
@@ -117,6 +122,7 @@ class VoteTable(PrintedTables):
         criterion, parameters = Criterion.model_validate(header["criterion"]), header["parameters"]
         verdicts = tuple(Verdict.model_validate(row["verdict"]) for row in rows)
         references = tuple(row["reference"] for row in rows)
+        clusters = tuple(row["cluster"] for row in rows) if parameters.get("cluster_field") else None
         return cls(
             verdicts=verdicts,
             references=references,
@@ -124,13 +130,14 @@ class VoteTable(PrintedTables):
                 verdicts,
                 criterion,
                 [None if label is None else criterion.labels.index(label) for label in references],
-                level=parameters["level"],
+                level=IntervalLevel(parameters["level"], clusters, parameters.get("interval", "auto")),
                 resamples=parameters["resamples"],
                 seed=parameters["seed"],
             ),
             criterion=criterion,
             parameters=parameters,
             notes=tuple(header["notes"]),
+            clusters=clusters,
         )
 
     def __repr__(self) -> str:
@@ -146,6 +153,7 @@ class VoteTable(PrintedTables):
                 "na": verdict.na,
                 "unscored_reason": verdict.unscored_reason,
                 "reference": reference,
+                "cluster": None if self.clusters is None else self.clusters[instance],
                 "match": None
                 if reference is None or verdict.selected_label is None
                 else verdict.selected_label == reference,
@@ -165,7 +173,9 @@ def aggregate_votes(
     gold: str | None = None,
     as_index: bool = False,
     split: str | None = None,
+    cluster_field: str | bool | None = None,
     level: float = 0.95,
+    interval: str = "auto",
     resamples: int = 1000,
     seed: int = 0,
 ) -> VoteTable:
@@ -183,7 +193,10 @@ def aggregate_votes(
         gold: The column with the label that is right.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
+        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
+            each other. See :class:`~evenhand.judging.settings.RunOptions`.
         level: Of the intervals.
+        interval: How those of means and rates are made: see :func:`~evenhand.statistics.ratio_intervals`.
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of the draws.
 
@@ -201,6 +214,8 @@ def aggregate_votes(
     reader = VoteReader.of(criterion, as_index=as_index)
     right = read_column(references[0], reader, "reference") if references else None
     named = _named_weights(weights, judges)
+    clusters = read_clusters(rows, cluster_field, apart=recorded_columns(votes, gold))
+    confidence = IntervalLevel(level, clusters, interval)
     cast = [[reader.vote(judge.name, index) for index in read_column(judge, reader, "judge")] for judge in judges]
     asked = [
         [votes[row] for judge, votes in zip(judges, cast, strict=True) if judge.cells[row] is not NOT_ASKED]
@@ -213,7 +228,7 @@ def aggregate_votes(
         references=tuple(None if place is None else criterion.labels[place] for place in right)
         if right is not None
         else (None,) * len(rows),
-        summary=summarize_votes(verdicts, criterion, right, level=level, resamples=resamples, seed=seed),
+        summary=summarize_votes(verdicts, criterion, right, level=confidence, resamples=resamples, seed=seed),
         criterion=criterion,
         parameters={
             "evenhand_version": evenhand.__version__,
@@ -224,11 +239,14 @@ def aggregate_votes(
             "as_index": as_index,
             "rule": rule,
             "weights": named,
+            "cluster_field": cluster_field,
             "level": level,
+            "interval": interval,
             "resamples": resamples,
             "seed": seed,
         },
         notes=() if note is None else (note,),
+        clusters=clusters,
     )
 
 

@@ -13,6 +13,7 @@ import evenhand
 from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
+from evenhand.judging.clusters import read_clusters
 from evenhand.numbers import format_count
 from evenhand.recorded import (
     NOT_ASKED,
@@ -29,8 +30,10 @@ from evenhand.recorded import (
     panels,
     read_column,
 )
+from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import TextTable, pairs_of_raters_table
 from evenhand.statistics import Agreement, Interval
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
@@ -85,7 +88,7 @@ class AgreementTable(PrintedTables):
 
     def text_table(self) -> TextTable:
         """The table as texts."""
-        instances = self.parameters["n"]
+        instances, clusters = self.parameters["n"], self.parameters.get("num_clusters")
         silent = [self._silence(name, count) for name, count in self.missing.items() if count]
         notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
         if (numbers := self.parameters.get("numbers_read_as")) is not None:
@@ -93,7 +96,8 @@ class AgreementTable(PrintedTables):
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
         return pairs_of_raters_table(
-            f"Agreement on {format_count(instances, 'instance')}",
+            f"Agreement on {format_count(instances, 'instance')}"
+            + ("" if clusters is None else f" of {format_count(clusters, 'cluster')}"),
             self.pairs,
             self.panels,
             notes,
@@ -160,7 +164,9 @@ def agreement(
     *,
     as_index: bool = False,
     split: str | None = None,
+    cluster_field: str | bool | None = None,
     level: float = 0.95,
+    interval: str = "auto",
     resamples: int = 1000,
     seed: int = 0,
 ) -> AgreementTable:
@@ -176,7 +182,10 @@ def agreement(
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
+        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
+            each other. See :class:`~evenhand.judging.settings.RunOptions`.
         level: Of the intervals.
+        interval: How those of shares are made: see :func:`~evenhand.statistics.ratio_intervals`.
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of the draws.
 
@@ -198,7 +207,9 @@ def agreement(
     reader, scale = VoteReader.of(criterion, as_index=as_index), Scale.of(criterion)
     raters = [Rater(column.name, "judge", read_column(column, reader, "judge")) for column in judges]
     raters += [Rater(column.name, "human", read_column(column, reader, "human")) for column in humans]
-    drawn = Drawing(level=level, resamples=resamples, seed=seed)
+    clusters = read_clusters(rows, cluster_field, apart=recorded_columns(votes, gold))
+    confidence = IntervalLevel(level, clusters, interval)
+    drawn = Drawing(level=confidence, resamples=resamples, seed=seed)
     return AgreementTable(
         pairs=all_pairs(raters, scale, **drawn),
         panels=panels(raters, scale, **drawn),
@@ -212,7 +223,11 @@ def agreement(
             "criteria_given": criteria is not None,
             "as_index": as_index,
             "numbers_read_as": reader.note([column.cells for column in (*judges, *humans)]),
+            "cluster_field": cluster_field,
+            "num_clusters": confidence.n_clusters,
+            "interval": interval,
             **drawn,
+            "level": level,
         },
         not_asked={column.name: sum(cell is NOT_ASKED for cell in column.cells) for column in (*judges, *humans)},
     )

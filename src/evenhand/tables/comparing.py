@@ -19,6 +19,7 @@ from evenhand.contests import (
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.clusters import read_clusters
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import context_of, warn_of_left_out_context
@@ -60,7 +61,14 @@ class _Plan:
 
     def rows(self) -> list[ComparisonRow]:
         """One row a prompt."""
-        rows = [self._row(instance, prompt) for instance, prompt in enumerate(self.prompts)]
+        apart = {*self.systems, *([self.parameters["response_field"]] if self.parameters["response_field"] else [])}
+        if self.gold_field is not None:
+            pairs = [(first, second) for first in self.systems for second in self.systems]
+            apart |= {self.gold_field.replace("{first}", one).replace("{second}", two) for one, two in pairs}
+        fields = [prompt.fields for prompt in self.prompts]
+        found = read_clusters(fields, self.settings.cluster_field, apart=apart, what="prompt")
+        clusters = found or [None] * len(self.prompts)
+        rows = [self._row(instance, *pair) for instance, pair in enumerate(zip(self.prompts, clusters, strict=True))]
         warn_of_left_out_context(self.criterion, self.context_fields)
         return rows
 
@@ -78,7 +86,7 @@ class _Plan:
         read_preferences(self.prompts, self.gold_field)
         return estimate_tournament(self.rows(), self.design, self.settings, self.judges)
 
-    def _row(self, instance: int, prompt: Prompt) -> ComparisonRow:
+    def _row(self, instance: int, prompt: Prompt, cluster: str | None) -> ComparisonRow:
         references = references_of(prompt.fields, self.reference_field, instance)
         return ComparisonRow(
             instance=instance,
@@ -86,6 +94,7 @@ class _Plan:
             criterion=self.criterion,
             context=context_of(prompt.fields, self.context_fields, self.criterion, instance, references),
             references=references,
+            cluster=cluster,
         )
 
     def _entry(self, contest: Contest, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
@@ -224,8 +233,9 @@ def winrates(
     values = {option.value for option in criterion.options if not option.na}
     context = context_columns(context_fields)
     reference = reference_column(reference_field, rows[0], layout.systems or ())
-    shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     settings = RunSettings.from_options(options, [criterion.scale])
+    shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
+    shared += [settings.cluster_field] if isinstance(settings.cluster_field, str) else []
     parsed = parse_design(design, seed=settings.seed)
     prompts = layout.prompts(rows, shared)
     judges = judges_of(engine)

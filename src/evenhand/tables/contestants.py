@@ -158,8 +158,8 @@ def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, ide
         seen: list[Any] = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
         if len(set(seen)) > 1:
             raise InvalidInputError(
-                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {_other(seen)!r}), which the judge "
-                "is shown once for all responses: give each prompt its own id"
+                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {_other(seen)!r}), which belongs to "
+                "the prompt and is shown or counted once for all responses: give each prompt its own id"
             )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.criteria import Criterion
+from evenhand.judging.clusters import clustered_level
 from evenhand.judging.grading import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     format_count,
@@ -23,6 +24,7 @@ from evenhand.numbers import (
 )
 from evenhand.reports import TextTable
 from evenhand.statistics import Uniformity
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.notes import baseline_note, readings_note, unscored_votes_note
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
@@ -46,6 +48,7 @@ class GradedInstance:
         missing: The names of those without one.
         unrelated: The text of the unrelated option, which comes after the others; None without one.
         votes: All judges' votes; none where fewer than two candidates are left.
+        cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -55,6 +58,7 @@ class GradedInstance:
     missing: tuple[str, ...]
     unrelated: str | None
     votes: tuple[Vote, ...]
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,20 @@ class GradeTable(PrintedTables):
             (judge, prompt, unrelated): grade(
                 [each.votes for each in self.instances if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
                 judge,
-                level=self.parameters["level"],
+                level=self._interval_level,
                 seed=self.parameters["seed"],
             )
             for judge in self.parameters["judges"]
             for prompt in self.parameters["prompts"]
             for unrelated in runs
         }
+
+    @property
+    def _interval_level(self) -> IntervalLevel:
+        """The level of intervals over the rows, with their clusters."""
+        first = next((each.prompt for each in self.instances), None)
+        own = [each.cluster for each in self.instances if each.prompt == first and not each.with_unrelated]
+        return clustered_level(self.parameters["level"], own, self.parameters.get("interval", "auto"))
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
@@ -129,6 +140,7 @@ class GradeTable(PrintedTables):
                 "candidates": each.candidates,
                 "missing": each.missing,
                 "unrelated": each.unrelated,
+                "cluster": each.cluster,
                 "votes": [vote.model_dump(mode="json") for vote in each.votes],
             }
             for each in self.instances
@@ -156,6 +168,7 @@ class GradeTable(PrintedTables):
                     missing=tuple(row["missing"]),
                     unrelated=row["unrelated"],
                     votes=tuple(Vote.model_validate(vote) for vote in row["votes"]),
+                    cluster=row.get("cluster"),
                 )
                 for row in rows
             ),

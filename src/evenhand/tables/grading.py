@@ -19,6 +19,7 @@ from evenhand.judging.choices import (
     unrelated_candidates,
     warn_of_equal_candidates,
 )
+from evenhand.judging.clusters import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grading import check_grade_settings
 from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
@@ -39,6 +40,7 @@ class _Plan:
     judges: tuple[JudgeEngine, ...]
     prompts: tuple[str, ...]
     settings: RunSettings
+    clusters: tuple[str, ...] | None
     parameters: Mapping[str, Any]
 
     def asked(self) -> list[tuple[Candidates, str | None, Question | None]]:
@@ -65,6 +67,7 @@ class _Plan:
                         missing=row.missing,
                         unrelated=text,
                         votes=next(votes) if question else (),
+                        cluster=None if self.clusters is None else self.clusters[row.instance],
                     )
                 )
             spent = [vote for each in instances[-len(self.asked()) :] for vote in each.votes]
@@ -209,6 +212,7 @@ def grade_scores(
         judges=judges,
         prompts=names,
         settings=settings,
+        clusters=read_clusters(rows, settings.cluster_field, apart=[str(column) for column in listed(columns)]),
         parameters={
             "evenhand_version": evenhand.__version__,
             "judges": [judge.judge_id for judge in judges],

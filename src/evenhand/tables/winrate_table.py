@@ -13,6 +13,7 @@ from evenhand.contests import (
     Contest,
     ContestSummary,
     check_reduction,
+    cluster_numbers,
     presented_contests,
     resolve,
     resolved_contests,
@@ -21,6 +22,7 @@ from evenhand.contests import (
 from evenhand.criteria import Criterion
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.tables.printed import PrintedTables
@@ -92,9 +94,14 @@ class WinrateTable(PrintedTables):
             [entry.contest for entry in self.contests],
             self.systems,
             reduction=check_reduction(self.parameters["reduction"], graded=self.parameters["scale"] == "graded"),
-            level=self.parameters["level"],
+            level=self._level,
             ranking=self.ranking,
         )
+
+    @property
+    def _level(self) -> IntervalLevel:
+        """The level of intervals, and their method; what belongs together is in the contests."""
+        return IntervalLevel(self.parameters["level"], None, self.parameters.get("interval", "auto"))
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -108,7 +115,7 @@ class WinrateTable(PrintedTables):
             presented=presented_contests(contests, self.systems),
             rounds=[contest.round for contest in contests],
             length_difference=[entry.length_difference for entry in self.contests],
-            level=self.parameters["level"],
+            level=self._level,
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
         )
@@ -155,11 +162,12 @@ class WinrateTable(PrintedTables):
     def gold_agreement(self) -> Interval | None:
         """The share of the contests with a person's preference and a score in which both prefer the same."""
         hits: dict[int, list[bool]] = {}
-        for entry in self.contests:
+        numbers = cluster_numbers([entry.contest for entry in self.contests])
+        for entry, number in zip(self.contests, numbers, strict=True):
             if entry.agrees_with_gold is not None:
-                hits.setdefault(entry.contest.instance, []).append(entry.agrees_with_gold)
+                hits.setdefault(number, []).append(entry.agrees_with_gold)
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
-        return ratio_intervals(sums, counts, level=self.parameters["level"])[0] if hits else None
+        return ratio_intervals(sums, counts, level=self._level)[0] if hits else None
 
     def resummarize(self, **rules: Unpack[Rules]) -> Self:
         """The same votes under other rules, without a call.
@@ -250,6 +258,7 @@ class WinrateTable(PrintedTables):
             contest, verdict = entry.contest, entry.contest.verdict
             yield {
                 "instance": contest.instance,
+                "cluster": contest.cluster,
                 "prompt_id": entry.prompt_id,
                 "round": contest.round,
                 "first": contest.first,
