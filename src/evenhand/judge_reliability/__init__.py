@@ -3,7 +3,7 @@
 Read :func:`criterion_reliability` first; :func:`findings` says in words what the numbers mean.
 """
 
-from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Categories
+from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Categories, level_over
 from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen, choice_reliability
 from evenhand.judge_reliability.measure import criterion_reliability
 from evenhand.judge_reliability.people import agreement_of_judges
@@ -42,4 +42,5 @@ __all__ = [
     "finding_on_choices",
     "findings",
     "findings_on_judges",
+    "level_over",
 ]

@@ -14,6 +14,7 @@ from evenhand.criteria import Criterion
 from evenhand.question import response_label
 from evenhand.recorded import Scale
 from evenhand.statistics import NOT_ASKED, UNSCORED
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import Verdict, Vote
 
 IntArray = NDArray[np.int64]
@@ -31,11 +32,12 @@ class Asked:
     """One question, what one judge's votes on it come to, and what is known besides.
 
     Attributes:
-        instance: The row of the data; all questions of a row are one cluster.
+        instance: The row of the data; all questions of a row are of one cluster.
         verdict: What the judge's votes come to by themselves, the votes inside.
         label: The category (`Categories`) that people chose; None where it is not known.
         lengths: In characters: of both responses of a comparison, of the one that was assessed.
         systems: Which wrote them, as many as there are lengths; None where that is not known.
+        cluster: A number for what the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -43,6 +45,12 @@ class Asked:
     label: int | None = None
     lengths: tuple[int, ...] | None = None
     systems: tuple[str, ...] | None = None
+    cluster: int | None = None
+
+    @property
+    def together(self) -> int:
+        """The cluster, or the row where it is one of its own: questions with the same number depend on each other."""
+        return self.instance if self.cluster is None else self.cluster
 
     @property
     def draws(self) -> dict[int, dict[Order, Vote]]:
@@ -140,7 +148,7 @@ class Categories:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
-    """A table of selections, and the instance of each row.
+    """A table of selections, and what each row belongs to.
 
     Attributes:
         selections: (n_rows, n_columns), -1 unscored, -2 not asked.
@@ -165,6 +173,13 @@ class Rows:
         return None if len(np.unique(self.instances)) == len(self.instances) else self.instances
 
 
+def level_over(asked: Sequence[Asked], level: float) -> IntervalLevel:
+    """The level of intervals over questions, with what they belong to where that is the same for some."""
+    together = [question.together for question in asked]
+    repeated = len(set(together)) < len(together)
+    return IntervalLevel(level, together if repeated else None, IntervalLevel.of(level).method)
+
+
 def reversed_pairs(asked: Sequence[Asked], categories: Categories) -> Rows:
     """Every draw that was asked for in an order and in its reverse, as pairs of sides.
 
@@ -180,7 +195,7 @@ def reversed_pairs(asked: Sequence[Asked], categories: Categories) -> Rows:
                     continue
                 pair = votes[order], votes[order[::-1]]
                 rows.append([categories.of_vote(vote) for vote in pair] if categories.compares else _moved(pair))
-                instances.append(question.instance)
+                instances.append(question.together)
     return Rows.of(rows, instances)
 
 
@@ -194,7 +209,7 @@ def _moved(pair: tuple[Vote, Vote]) -> list[int]:
 
 def draws_of_prompts(asked: Sequence[Asked], categories: Categories) -> Rows:
     """One row a question and order, one column a draw."""
-    prompts = [(question.instance, votes) for question in asked for votes in question.prompts.values()]
+    prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
     return Rows.of(
         [[categories.of_vote(vote) for vote in votes] for _, votes in prompts],
         [instance for instance, _ in prompts],
@@ -203,7 +218,7 @@ def draws_of_prompts(asked: Sequence[Asked], categories: Categories) -> Rows:
 
 def orders_of_draws(asked: Sequence[Asked]) -> Rows:
     """One row a question and draw, one column an order: the option selected, in the criterion's own order."""
-    draws = [(question.instance, votes) for question in asked for votes in question.draws.values()]
+    draws = [(question.together, votes) for question in asked for votes in question.draws.values()]
     return Rows.of(
         [
             [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())]

@@ -110,7 +110,7 @@ def _votes(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
             score = SIDE_SCORES.get(categories.of_vote(vote))
             place = 1 if vote.order == (0, 1) else -1
             lengths = question.lengths[0], question.lengths[1]
-            yield Meeting(question.instance, score, lengths, preference, place, question.systems)
+            yield Meeting(question.together, score, lengths, preference, place, question.systems)
 
 
 def _scores(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]:
@@ -119,14 +119,14 @@ def _scores(asked: Sequence[Asked], categories: Categories) -> Iterator[Meeting]
         if question.lengths is not None:
             of_instance.setdefault(question.instance, []).append(question)
     levels = categories.scale.levels
-    for instance, questions in of_instance.items():
+    for questions in of_instance.values():
         for first, second in combinations(questions, 2):
             if first.lengths is None or second.lengths is None:
                 continue
             score = _order(first.verdict.aggregated_value, second.verdict.aggregated_value)
             people = _order(*(None if each.label is None else levels[each.label] for each in (first, second)))
             yield Meeting(
-                instance,
+                first.together,
                 None if score is None else (1 + score) / 2,
                 (first.lengths[0], second.lengths[0]),
                 people,

@@ -13,6 +13,7 @@ from evenhand.judge_reliability.asked import (
     Asked,
     Categories,
     draws_of_prompts,
+    level_over,
     orders_of_draws,
     reversed_pairs,
 )
@@ -53,7 +54,7 @@ def criterion_reliability(
 
     Position is measured on single votes: a draw in an order and the draw of the same number in the reverse order. So
     neither consistency nor preference depends on how many draws there are, or on how verdicts are made of them. The
-    pairs, draws and votes of an instance are one cluster.
+    pairs, draws and votes of an instance, or of what instances belong to, are one cluster.
 
     Args:
         judge_id: Which judge; every vote is its own.
@@ -89,6 +90,7 @@ def criterion_reliability(
         scale=criterion.scale,
         mode="compare" if categories.compares else "assess",
         num_instances=len({question.instance for question in asked}),
+        num_clusters=_clusters(asked),
         num_questions=len(asked),
         num_missing=num_missing,
         num_samples=max((len(votes) for question in asked for votes in question.prompts.values()), default=0),
@@ -106,13 +108,18 @@ def criterion_reliability(
     )
 
 
+def _clusters(asked: Sequence[Asked]) -> int | None:
+    known = {question.cluster for question in asked} - {None}
+    return len(known) or None
+
+
 def _replies(asked: Sequence[Asked], level: float) -> Replies:
     votes = [vote for question in asked for vote in question.verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     usage = total_usage(vote.usage for vote in votes)
     replied = [_replied(question.verdict.votes) for question in asked]
     parse_rate = share_of(
-        [read for read, _ in replied], [all_ for _, all_ in replied], [each.instance for each in asked], level
+        [read for read, _ in replied], [all_ for _, all_ in replied], [each.together for each in asked], level
     )
     listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(reasons.items()))
     return Replies(
@@ -140,7 +147,7 @@ def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Inter
     return share_of(
         [sum(vote.unscored_reason == reason for vote in question.verdict.votes) for question in asked],
         [len(question.verdict.votes) for question in asked],
-        [question.instance for question in asked],
+        [question.together for question in asked],
         level,
     )
 
@@ -163,7 +170,7 @@ def _repetition(asked: Sequence[Asked], categories: Categories, level: float) ->
 
 def _spread(asked: Sequence[Asked], level: float) -> Interval | Undefined:
     drawn = [
-        (question.instance, [vote.value for vote in votes if vote.value is not None])
+        (question.together, [vote.value for vote in votes if vote.value is not None])
         for question in asked
         for votes in question.prompts.values()
     ]
@@ -197,7 +204,7 @@ def _grade_score_of_two(
     shown = [_first_draw(question, categories) for question in asked]
     if not shown or any(NOT_ASKED in row for row in shown):
         return Undefined("not every question was shown in both orders: leave check_positional_bias on")
-    return defined(lambda: grade_score(shown, level=level, seed=seed))
+    return defined(lambda: grade_score(shown, level=level_over(asked, level), seed=seed))
 
 
 def _first_draw(question: Asked, categories: Categories) -> list[int]:

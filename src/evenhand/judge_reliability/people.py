@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from evenhand.judge_reliability.asked import Asked, Categories
+from evenhand.judge_reliability.asked import Asked, Categories, level_over
 from evenhand.judge_reliability.report import AgreementWithPeople, Confidences, JudgesAgreement
 from evenhand.judge_reliability.shares import share_of
 from evenhand.recorded import Drawing, Rater, Scale, Undefined, all_pairs, panels
 from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import Verdict, Vote
 
 MISSING = "unscored"
@@ -27,13 +28,14 @@ def agreement_with_people(
     scale = categories.scale
     people = Rater("people", "human", tuple(question.label for question in labelled))
     judge = Rater("judge", "judge", tuple(categories.of_verdict(question.verdict) for question in labelled))
+    level = level_over(labelled, drawing["level"])
+    drawing = {**drawing, "level": level}
     (pair,) = all_pairs([people, judge], scale, **drawing)
     (both,) = panels([judge, people], scale, **drawing)[-1:]
     verdicts = [
         [float(chosen == question.label)] if chosen is not None else []
         for question, chosen in zip(labelled, judge.selected, strict=True)
     ]
-    level = drawing["level"]
     return AgreementWithPeople(
         num_labels=len(labelled),
         num_compared=pair.num_compared,
@@ -69,12 +71,14 @@ def _draws_right(question: Asked, categories: Categories) -> list[float]:
     ]
 
 
-def _accuracy(labelled: Sequence[Asked], outcomes: Sequence[Sequence[float]], level: float) -> Interval | Undefined:
+def _accuracy(
+    labelled: Sequence[Asked], outcomes: Sequence[Sequence[float]], level: IntervalLevel
+) -> Interval | Undefined:
     found = share_of(
         [sum(trials) for trials in outcomes],
         [len(trials) for trials in outcomes],
-        [question.instance for question in labelled],
-        level,
+        [question.together for question in labelled],
+        level.of_clusters(),
     )
     return found or Undefined("nothing that people labelled has a selection of the judge")
 
@@ -96,7 +100,7 @@ def confidences_of(
         return NO_LABELS
     stated = [_confidence(vote, categories) for _, vote in known]
     right = [float(categories.of_vote(vote) == question.label) for question, vote in known]
-    clusters = [question.instance for question, _ in known]
+    clusters = [question.together for question, _ in known]
     return Confidences(
         num_votes=len(known),
         brier=brier_score(stated, right, bins=BINS, clusters=clusters, level=level),
@@ -123,7 +127,8 @@ def agreement_of_judges(
     Args:
         verdicts: Judge -> verdict a question, by its own votes alone; two judges or more.
         categories: Of the criterion.
-        **drawing: Level, resamples and seed of the intervals.
+        **drawing: Level (`evenhand.statistics.clusters.IntervalLevel` for questions that belong together), resamples
+            and seed of the intervals.
     """
     scale = Scale.of(categories.criterion)
     sides, selected = (

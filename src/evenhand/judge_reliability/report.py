@@ -151,6 +151,7 @@ class CriterionReliability:
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of these draws.
+        num_clusters: Clusters that the instances are of; None where instances do not depend on each other.
     """
 
     judge_id: str
@@ -174,6 +175,7 @@ class CriterionReliability:
     level: float
     resamples: int
     seed: int
+    num_clusters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,12 +102,17 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
     return TextTable(
         title=(
             f"{act} on {first.criterion!r}: {format_count(first.num_questions, 'question')} on "
-            f"{format_count(first.num_instances, 'instance')}, {format_count(first.num_samples, 'draw')} of each prompt"
+            f"{format_count(first.num_instances, 'instance')}{_of_clusters(first)}, "
+            f"{format_count(first.num_samples, 'draw')} of each prompt"
         ),
         headers=(f"measure [{format_level(first.level)}]", *(result.judge_id for result in results)),
         rows=shown,
         notes=tuple(note for result in results for note in _notes(result, named=len(results) > 1)),
     )
+
+
+def _of_clusters(result: CriterionReliability) -> str:
+    return "" if result.num_clusters is None else f" of {format_count(result.num_clusters, 'cluster')}"
 
 
 def _notes(result: CriterionReliability, *, named: bool) -> list[str]:

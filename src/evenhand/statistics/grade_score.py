@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.grade_score_chance import GradeScoreChance, grade_score_chance, grade_score_parts
 from evenhand.statistics.intervals import Interval, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, as_orders, as_selections, shown_positions
@@ -164,13 +165,14 @@ def grade_score(
     for block in blocks:
         places, options = _histograms(block, shift_draws, seed)
         own = [chance for chance in chances if chance.n_options == block.n_options]
+        within = IntervalLevel.of(level).only(block.rows)
         sizes.append(
             GradeScoreOfSize(
                 n_options=block.n_options,
                 n_questions=len(block.rows),
                 n_set_aside=int((~scored[block.rows]).sum()),
-                grade_score=_mean_interval(parts[block.rows, 0], level) if own else None,
-                chance_corrected=_corrected_interval(parts[block.rows, 3], own, level) if own else None,
+                grade_score=_mean_interval(parts[block.rows, 0], within) if own else None,
+                chance_corrected=_corrected_interval(parts[block.rows, 3], own, within) if own else None,
                 places=places,
                 options=options,
             )
@@ -190,7 +192,7 @@ def grade_score(
         sizes=tuple(sizes),
         chances=tuple(chances),
         incomplete=incomplete,
-        level=level,
+        level=float(level),
     )
 
 
@@ -280,8 +282,10 @@ def _check_rotations(orders: IntArray, rows: IntArray) -> None:
 
 def _mean_interval(values: FloatArray, level: float, least: float = 0.0) -> Interval:
     """Of the mean of the values that are there, at least one, each between ``least`` and 1."""
-    present = values[~np.isnan(values), None]
-    scaled = win_rate_intervals((present - least) / (1 - least), np.ones_like(present), level=level)
+    known = ~np.isnan(values)
+    present = values[known, None]
+    confidence = IntervalLevel.of(level).only(known)
+    scaled = win_rate_intervals((present - least) / (1 - least), np.ones_like(present), level=confidence)
     found = next(interval for interval in scaled if interval)
     low, high = (least + (1 - least) * limit for limit in (found.low, found.high))
     estimate = float(present.mean())

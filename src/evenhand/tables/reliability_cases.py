@@ -20,6 +20,7 @@ from evenhand.judge_reliability import (
     agreement_of_judges,
     choice_reliability,
     criterion_reliability,
+    level_over,
 )
 from evenhand.judging.instances import field_of, text_of
 from evenhand.tables.grade_table import GradeTable
@@ -39,6 +40,7 @@ class Case:
         label: The category that people chose.
         lengths: In characters: of the two responses of a comparison, of the one that was assessed.
         systems: Which wrote them.
+        cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
     instance: int
@@ -46,6 +48,7 @@ class Case:
     label: int | None
     lengths: tuple[int, ...] | None = None
     systems: tuple[str, ...] | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,13 @@ class Cases:
     def asked(self, judge_id: str) -> list[Asked]:
         """The questions with the votes of one judge, and what these come to alone."""
         found = []
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(case.cluster for case in self.cases))}
         for case in self.cases:
             votes = [vote for vote in case.verdict.votes if vote.judge_id == judge_id]
             if votes:
                 alone = self.rules.aggregate(votes, self.criterion)
-                found.append(Asked(case.instance, alone, case.label, case.lengths, case.systems))
+                number = None if case.cluster is None else numbers[case.cluster]
+                found.append(Asked(case.instance, alone, case.label, case.lengths, case.systems, number))
         return found
 
     @property
@@ -125,7 +130,7 @@ def _assessment(judgement: Judgement, criterion: Criterion, rows: Sequence[Row])
     label = None if judgement.gold is None else criterion.index_of(judgement.gold)
     response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
     lengths = None if is_missing(response) else (len(text_of(response)),)
-    return Case(judgement.instance, judgement.verdict, label, lengths, (judgement.system,))
+    return Case(judgement.instance, judgement.verdict, label, lengths, (judgement.system,), judgement.cluster)
 
 
 def _comparison(entry: ContestEntry) -> Case:
@@ -137,6 +142,7 @@ def _comparison(entry: ContestEntry) -> Case:
         None if entry.gold is None else sides[entry.gold],
         None if first is None or second is None else (first, second),
         (contest.first, contest.second),
+        contest.cluster,
     )
 
 
@@ -164,5 +170,6 @@ def reports_on(
         ]
         if len(judges) > 1:
             verdicts = {judge: [question.verdict for question in questions] for judge, questions in asked.items()}
-            agreements.append(agreement_of_judges(verdicts, categories, level=level, resamples=resamples, seed=seed))
+            over = level_over(next(iter(asked.values())), level)
+            agreements.append(agreement_of_judges(verdicts, categories, level=over, resamples=resamples, seed=seed))
     return tuple(results), tuple(agreements)

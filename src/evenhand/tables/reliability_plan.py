@@ -12,6 +12,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.judge_reliability import ChoiceReliability
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.assessing import judge
 from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
@@ -115,7 +116,7 @@ class ReliabilityPlan:
         results, agreements = reports_on(
             cases,
             [each.judge_id for each in self.judges],
-            level=self.settings.level,
+            level=IntervalLevel(self.settings.level, None, self.settings.interval),
             resamples=self.resamples,
             seed=self.settings.seed,
         )
