@@ -155,7 +155,7 @@ def summarize_contests(
         usage += vote.usage
     consistency = _share(rows, _position_consistent, level)
     return ContestSummary(
-        systems=_system_summaries(rows, systems, reduction, ranking),
+        systems=_system_summaries(rows, systems, reduction, ranking, level),
         reduction=reduction,
         level=float(level),
         num_instances=len(rows),
@@ -202,15 +202,15 @@ def _selection(value: float | None) -> int:
 
 
 def _system_summaries(
-    rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking
+    rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking, level: float
 ) -> tuple[SystemSummary, ...]:
     found = [tallies(row, systems, reduction) for row in rows]
     shape = (len(rows), len(systems))
     wins = np.array([[one[system].wins for system in systems] for one in found], dtype=float).reshape(shape)
     battles = np.array([[one[system].battles for system in systems] for one in found], dtype=float).reshape(shape)
-    rates = win_rate_intervals(wins, battles, level=ranking.level)
+    rates = win_rate_intervals(wins, battles, level=level)
     balanced = [bool(balanced_prompts(resolved_contests(row, systems).meetings).all()) for row in rows]
-    ranks = mean_ranks(wins, battles, balanced=balanced, level=ranking.level)
+    ranks = mean_ranks(wins, battles, balanced=balanced, level=level)
     entries = {entry.system: entry for entry in ranking.systems}
     if not any(ranks):
         ranks = tuple(entries[system].rank.mean_rank for system in systems)

@@ -136,9 +136,9 @@ def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Co
 
 def cluster_numbers(contests: Sequence[Contest]) -> list[int]:
     """A number for what each contest belongs to: its instance, or the cluster of that."""
-    numbers: dict[str | int, int] = {}
+    numbers: dict[str, int] = {}
     return [
-        numbers.setdefault(contest.instance if contest.cluster is None else contest.cluster, len(numbers))
+        contest.instance if contest.cluster is None else numbers.setdefault(contest.cluster, len(numbers))
         for contest in contests
     ]
 

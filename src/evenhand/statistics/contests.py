@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.errors import InvalidInputError
+from evenhand.statistics.clusters import IntervalLevel
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -113,6 +114,13 @@ class Contests:
     def by_prompt(self) -> Contests:
         """The same contests with every prompt a cluster of its own."""
         return replace(self, cluster=self.prompt)
+
+    def prompt_level(self, level: float) -> IntervalLevel:
+        """The level of intervals over the rows of ``by_prompt``, with the clusters of the prompts."""
+        prompts, first = np.unique(self.prompt, return_index=True)
+        clusters = self.cluster[first].tolist()
+        together = clusters if len(set(clusters)) < len(prompts) else None
+        return IntervalLevel(level, together, IntervalLevel.of(level).method)
 
     @cached_property
     def wins(self) -> FloatArray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval, ratio_intervals
 
@@ -57,10 +56,7 @@ def cycle_rate(contests: Contests, *, level: float = 0.95) -> CycleRate:
     wins, meetings = prompts.wins, prompts.meetings
     cyclic, triples = _circular_triads(wins.sum(axis=0, keepdims=True), meetings.sum(axis=0, keepdims=True))
     by_prompt_cyclic, by_prompt_triples = _circular_triads(wins, meetings)
-    labels, first = np.unique(contests.prompt, return_index=True)
-    clusters = contests.cluster[first].tolist() if len(set(contests.cluster.tolist())) < len(labels) else None
-    confidence = IntervalLevel(level, clusters, IntervalLevel.of(level).method)
-    (interval,) = ratio_intervals(by_prompt_cyclic, by_prompt_triples, level=confidence)
+    (interval,) = ratio_intervals(by_prompt_cyclic, by_prompt_triples, level=contests.prompt_level(level))
     return CycleRate(
         triples=int(triples[0]),
         cyclic=int(cyclic[0]),

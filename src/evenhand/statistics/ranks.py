@@ -109,7 +109,7 @@ def rank_by_win_rate(
     drawn = np.concatenate([_rates(drawn @ scores, drawn @ counts) for drawn in draws])
     drawn = steps(drawn[~np.isnan(drawn).any(axis=1)])
     observed = rankdata(-steps(_rates(scores.sum(axis=0), counts.sum(axis=0))), method="min")
-    within = mean_ranks(scores, counts, balanced=balanced_prompts(contests.meetings), level=level)
+    within = tuple(_mean_ranks_of(contests, level)[system] for system in ranked.tolist())
     if comparisons is None:
         comparisons = compare_pairs(contests, level=level)
     better, worse = _significantly(comparisons, level)
@@ -262,10 +262,7 @@ def field_mean_ranks(contests: Contests, strengths: StrengthContrasts) -> tuple[
     Returns:
         One a system, in the order of ``Contests.systems``; None for a system without a rank.
     """
-    meetings = contests.meetings
-    within = mean_ranks(
-        contests.wins.sum(axis=2), meetings.sum(axis=2), balanced=balanced_prompts(meetings), level=strengths.level
-    )
+    within = _mean_ranks_of(contests, strengths.level)
     if any(mean is not None for mean in within):
         return within
     found: list[Interval | None] = [None] * len(contests.systems)
@@ -274,6 +271,14 @@ def field_mean_ranks(contests: Contests, strengths: StrengthContrasts) -> tuple[
         estimate, low, high = (1 + others * (1 - value) for value in (rate.estimate, rate.high, rate.low))
         found[system] = replace(rate, estimate=estimate, low=low, high=high)
     return tuple(found)
+
+
+def _mean_ranks_of(contests: Contests, level: float) -> tuple[Interval | None, ...]:
+    """One a system, over the prompts, each by itself, and what the prompts belong to."""
+    prompts = contests.by_prompt
+    wins, meetings = prompts.wins.sum(axis=2), prompts.meetings
+    balanced = balanced_prompts(meetings)
+    return mean_ranks(wins, meetings.sum(axis=2), balanced=balanced, level=contests.prompt_level(level))
 
 
 def balanced_prompts(meetings: FloatArray) -> npt.NDArray[np.bool_]:
