@@ -15,7 +15,8 @@ from evenhand.judge_reliability import (
     findings_on_judges,
 )
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
-from evenhand.judge_reliability.words import WIDE
+from evenhand.judge_reliability.choices import PlacesChosen
+from evenhand.judge_reliability.words import WIDE, _place_in_words
 from evenhand.judging.grading import grade, unrelated_effect
 from evenhand.question import comparison_criterion
 from evenhand.votes import Verdict, Vote
@@ -318,3 +319,22 @@ def test_wide_intervals_and_only_they_are_called_too_few(pair, number):
         return
     interval = found.position.position_consistency
     assert ("too few" in said["position consistency"]) == (interval.high - interval.low > WIDE)
+
+
+def test_the_place_chosen_most_is_named_only_where_it_is_ahead_of_the_next():
+    # 49 : 48 : 3 of 100: the places differ, the first two do not; 70 : 20 : 10 is 70 against 20, p < 1e-7.
+    close, clear = (_place_in_words(PlacesChosen(3, counts, 1e-6), 0.95) for counts in ((49, 48, 3), (70, 20, 10)))
+    assert "most" not in close
+    assert "number 1 is chosen in 49 % and number 2 in 48 % of 100 answers" in close
+    assert "number 1 is chosen most, in 70 % of 100 answers" in clear
+
+
+def test_the_option_abandoned_most_is_named_only_where_the_intervals_tell_it_apart():
+    def said(flipped, yes, no):
+        draws = [("Yes", "No")] * flipped + [("Yes", "Yes")] * yes + [("No", "No")] * no
+        questions = [asked(CITES, [pair], place) for place, pair in enumerate(draws)]
+        return said_of(report(questions, CITES))["option flips"]
+
+    # 48 of 100 and 48 of 98; 40 of 42 and 40 of 440.
+    assert said(48, 52, 50).endswith("which option is abandoned most these data do not tell")
+    assert said(40, 2, 400).startswith("'Yes' is abandoned most: ")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from scipy.stats import binomtest
+
 from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,
@@ -114,14 +116,24 @@ def choices_in_words(found: ChoiceReliability) -> str:
 
 
 def _place_in_words(places: PlacesChosen, level: float) -> str:
-    """Which place attracts the judge, where the test says that one does."""
+    """Which place attracts the judge, where tests say that the places differ and that this one is ahead.
+
+    The first is the test that all places are chosen alike; the second the binomial test of the most frequent place
+    against the next, with Bonferroni's factor for all pairs of places, since the data pick the two.
+    """
     if places.p_value >= 1 - level:
         return ""
-    most = max(places.counts)
+    ranked = sorted(range(len(places.counts)), key=lambda place: -places.counts[place])
+    most, following = (places.counts[place] for place in ranked[:2])
+    pairs = len(ranked) * (len(ranked) - 1) / 2
+    ahead = binomtest(most, most + following).pvalue * pairs < 1 - level
+    answers = sum(places.counts)
+    chosen = f"number {ranked[0] + 1} is chosen{' most,' if ahead else ''} in {format_percent(most / answers)}"
+    if not ahead:
+        chosen += f" and number {ranked[1] + 1} in {format_percent(following / answers)}"
     return (
-        f"; of {places.n_options} places number {places.counts.index(most) + 1} is chosen most, in "
-        f"{format_percent(most / sum(places.counts))} of {format_count(sum(places.counts), 'answer')} "
-        f"({state_p_value(places.p_value)} if all are chosen alike)"
+        f"; of {places.n_options} places {chosen} of {format_count(answers, 'answer')} "
+        f"({state_p_value(places.p_value)} if all are chosen alike{'' if ahead else '; the two are not told apart'})"
     )
 
 
@@ -197,7 +209,11 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
 
 
 def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
-    """The option that is abandoned most often, and how often."""
+    """The option with the greatest flip rate; that it is abandoned most is said where the intervals tell it apart.
+
+    Its lower limit must lie above the upper limit of every other option. For two rates with intervals at 95 % that is a
+    test at about 0.6 % (Goldstein and Healy, 1995), so that picking the greatest of up to eight stays within 5 %.
+    """
     known = [(each.flips.flip_rate, each) for each in flips if each.flips.flip_rate is not None]
     if not known:
         return NO_NUMBER + "no option was selected in a question scored in two orders"
@@ -210,11 +226,16 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
             f"no option is abandoned in another order; of {least.label!r}, selected {selected}, the data leave open up "
             f"to {format_percent(rate.high)}"
         )
-    alone = sum(each.estimate == rate.estimate for each, _ in known) == 1
+    others = [each for each, option in known if option is not worst]
+    most = bool(others) and all(rate.low > each.high for each in others)
+    alike = any(each.estimate == rate.estimate for each in others)
+    how = " most" if most else " as often as any" if alike else ""
     text = (
-        f"{worst.label!r} is abandoned {'most' if alone else 'as often as any'}: another order selects something else "
+        f"{worst.label!r} is abandoned{how}: another order selects something else "
         f"in {format_share(rate)} of the {format_count(worst.flips.n_selected, 'time')} that some order selects it"
     )
+    if others and not most and not alike:
+        text += "; which option is abandoned most these data do not tell"
     if unused:
         text += f"; never selected where two orders answer: {', '.join(map(repr, unused))}"
     return text + _too_few(rate)

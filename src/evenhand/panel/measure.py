@@ -278,8 +278,10 @@ def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared
         "compares only the first two of each, which no early stop selects."
     )
     shared = (
-        "The effective number of judges is that of the scores: judges that are right together count as repeating each "
-        "other. Give the values that are right as a reference to measure it on the errors."
+        "The effective number of votes (effective_judges) is that of the scores: judges that are right together count "
+        "as repeating each other, so that three accurate judges with independent errors come to little more than one. "
+        "How many independent judges the panel is worth is measured on the errors: give the values that are right as "
+        "a reference."
     )
     notes = (caution, stopped if uneven else None, shared if shared_truth else None)
     return tuple(note for note in notes if note is not None)

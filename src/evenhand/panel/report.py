@@ -83,7 +83,8 @@ class PanelReport:
         agreement: The mean share of an instance's votes that equal its verdict, over the instances with several votes.
         percent_agreement: The share of agreeing pairs of judges.
         alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
-        effective: How many independent judges the panel is worth; see `evenhand.statistics.effective_judges`.
+        effective: Of errors, how many independent judges the panel is worth; of scores, how many votes do not repeat
+            each other, for a shared truth or a shared error. See `evenhand.statistics.effective_judges`.
         correlated: Whether its correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
         judges: In the order of their names.
         pairs: Every two judges.

@@ -22,7 +22,7 @@ SHARED_INSTANCES = 3
 
 @dataclass(frozen=True, slots=True)
 class EffectiveJudges:
-    """How many independent judges a panel is worth.
+    """Of errors, how many independent judges a panel is worth; of scores, how many votes do not repeat each other.
 
     Attributes:
         effective: k / (1 + (k - 1) max(rho, 0)), in [1, k].

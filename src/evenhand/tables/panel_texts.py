@@ -54,7 +54,7 @@ def _together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextT
             f"agreement [{format_level(level)}]",
             "alpha",
             "kappas",
-            "effective judges",
+            "effective judges" if all(report.correlated == "errors" for _, report in reports) else "effective votes",
         ),
         rows=tuple(rows),
         notes=(*_notes(reports), *more),
