@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -28,14 +28,16 @@ UnscoredReason = Literal[
     "inconsistent",
     "no_value",
     "missing_response",
+    "stopped_early",
     "abstained",
     "not_asked",
 ]
 """Why nothing was selected. The first six are read off the reply; ``engine_error`` and ``budget`` mean that there
 was no reply; ``inconsistent`` is a verdict whose orders disagree under ``on_position_bias="abstain"``; ``no_value``
 is a selection whose option has no value, so that no score is defined; ``missing_response`` is a contest that was not
-judged, because a system gave no response. Of votes that were recorded elsewhere, ``abstained`` is one that somebody who
-was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
+judged, because a system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of
+votes that were recorded elsewhere, ``abstained`` is one that somebody who was asked did not give, and ``not_asked`` a
+question on which nothing was recorded at all."""
 
 MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
 
@@ -170,6 +172,23 @@ class Completion(FrozenModel):
         )
 
 
+PREDICTIVE: Literal["predictive"] = "predictive"
+StopConfidence = float | Literal["predictive"] | None
+"""How likely the outcome must be for draws to end early; see `evenhand.aggregation.draws_are_settled`."""
+
+
+class EarlyStop(FrozenModel):
+    """That a judge's draws in one order could end before all were made, because of what they said.
+
+    Attributes:
+        planned: Draws of the prompt at most.
+        confidence: The rule that ended them: ``predictive``, a posterior, or None where nothing could change any more.
+    """
+
+    planned: int
+    confidence: StopConfidence = None
+
+
 class Vote(FrozenModel):
     """One answer to one question: one judge, one order, one sample.
 
@@ -193,6 +212,7 @@ class Vote(FrozenModel):
         reasks: How many times the judge was asked again to name an option.
         usage: What all calls of this vote consumed.
         prompts: Stage -> the messages sent, for the stages that ran.
+        early_stop: The rule that could end the draws that this is one of; None where their number was fixed.
     """
 
     judge_id: str
@@ -213,6 +233,7 @@ class Vote(FrozenModel):
     reasks: int = 0
     usage: Usage = Usage()
     prompts: dict[str, list[Message]] | None = None
+    early_stop: EarlyStop | None = None
 
     @property
     def asked(self) -> bool:
@@ -223,6 +244,33 @@ class Vote(FrozenModel):
     def scored(self) -> bool:
         """Whether an option that is not NA was selected."""
         return self.selected_index is not None and not self.na
+
+
+ALWAYS_DRAWN = 2
+"""Draws of a judge in one order that are made whatever they say, except as in :func:`unselected_draws`."""
+
+
+def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
+    """The votes that were cast whatever the others said: all where the number of draws was fixed, else the first two.
+
+    Of draws that could stop after one, the first: those of two, and those under a confidence that a single draw
+    reaches (P(θ > ½) is ¾ then).
+
+    >>> early = EarlyStop(planned=5)
+    >>> drawn = [Vote(judge_id="j", order=(0, 1), sample=sample, early_stop=early) for sample in range(3)]
+    >>> [vote.sample for vote in unselected_draws(drawn)]
+    [0, 1]
+    """
+    return [
+        vote
+        for vote in votes
+        if vote.early_stop is None or vote.sample % vote.early_stop.planned < _always_drawn(vote.early_stop)
+    ]
+
+
+def _always_drawn(stop: EarlyStop) -> int:
+    after_one = isinstance(stop.confidence, float | int) and stop.confidence <= 0.75
+    return 1 if after_one or stop.planned <= ALWAYS_DRAWN else ALWAYS_DRAWN
 
 
 class Verdict(FrozenModel):
@@ -236,9 +284,10 @@ class Verdict(FrozenModel):
         aggregated_value: The number before it was snapped to an option; equals ``value`` for rules that select.
         na: Every judge that answered said that the question does not apply.
         agreement: The share of all votes that equal the final choice. Votes that failed and abstentions are in the
-            base; who was not asked has no vote, and what the budget held back is none.
+            base; who was not asked has no vote, and what the budget held back is none. Of draws that could stop early
+            the first two, which no stop selects, stand for all.
         spread: The mean over judges and orders of the population standard deviation of the values drawn; None without
-            repeated draws.
+            repeated draws, and where they could stop early.
         position_consistent: Whether every judge selected the same option in all orders; None where no judge answered in
             two.
         bounds: ``aggregated_value`` if every unscored vote had selected the option of the lowest, and of the highest,

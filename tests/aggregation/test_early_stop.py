@@ -3,16 +3,25 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.aggregation import aggregate, draws_are_settled, posterior_of_lead
+from benchmarks.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
+from evenhand.aggregation import (
+    Scoring,
+    aggregate,
+    draws_are_settled,
+    posterior_of_lead,
+    predictive_probability,
+)
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
-from evenhand.votes import Vote
+from evenhand.votes import EarlyStop, Vote, unselected_draws
+from tests.support.shared import shared_path
 
 LEVELS = (0.0, 0.5, 0.5, 1.0)
 
@@ -128,3 +137,150 @@ def test_a_confidence_lies_between_a_half_and_one(confidence):
     criterion = CRITERIA["binary"]
     with pytest.raises(InvalidInputError, match=r"give a number between 0\.5 and 1"):
         draws_are_settled(draws([0], criterion), criterion, 1, confidence=confidence)
+
+
+DISTINCT = {
+    "binary": yes_no_criterion("c", "d", na=True),
+    "binary, a fault": yes_no_criterion("c", "d", weight=-1.0),
+    "ordinal": levels(4),
+    "ordinal, a fault": levels(3).model_copy(update={"weight": -1.0}),
+    "nominal": levels(4, "nominal"),
+    "pairwise": comparison_criterion("c", "d"),
+    "pairwise with ties": comparison_criterion("c", "d", allow_ties=True),
+    "graded": comparison_criterion("c", "d", graded=True),
+}
+
+
+@pytest.mark.parametrize("criterion", DISTINCT.values(), ids=DISTINCT)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_the_predictive_probability_is_that_of_every_continuation(criterion, data):
+    """The oracle lists every count of the further draws, with scipy's Dirichlet-multinomial mass."""
+    scored = [place for place, option in enumerate(criterion.options) if not option.na]
+    made = data.draw(st.lists(st.sampled_from(scored), min_size=1, max_size=5))
+    remaining = data.draw(st.integers(1, 4))
+    counts = [made.count(place) for place in range(len(criterion.options))]
+    concentration = [counts[place] + 0.25 / len(scored) for place in scored]
+    now = outcome(draws(made, criterion), criterion)
+    stays = 0.0
+    for further in itertools.combinations_with_replacement(scored, remaining):
+        mass = stats.dirichlet_multinomial.pmf([further.count(place) for place in scored], concentration, remaining)
+        stays += mass * (outcome(draws([*made, *further], criterion), criterion) == now)
+    assert predictive_probability(counts, remaining, criterion) == pytest.approx(stays, abs=1e-9)
+
+
+def test_the_predictive_rule_waits_for_three_draws_and_a_third():
+    met = CRITERIA["binary"]
+    ends = [
+        draws_are_settled(draws([0] * made, met), met, planned - made, confidence="predictive")
+        for planned, made in ((9, 2), (9, 4), (15, 4), (15, 5))
+    ]
+    # 2 of 9 are too few whatever they say, and so are 4 of 15
+    assert ends == [False, True, False, True]
+    # 5 : 3 of 9: one no is enough for 5 : 4, which is still yes
+    assert draws_are_settled(draws([0] * 5 + [1] * 3, met), met, 1, confidence="predictive")
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.6, 0.75, 0.9, 0.97])
+@pytest.mark.parametrize("planned", [5, 8, 9, 15])
+def test_the_default_comes_to_what_all_draws_come_to(accuracy, planned):
+    calls, same = expected(Stopping(CRITERIA["binary, a fault"], "predictive"), [accuracy, 1 - accuracy], planned)
+    assert same >= 0.97
+    assert calls < expected(Stopping(CRITERIA["binary, a fault"], None), [accuracy, 1 - accuracy], planned)[0] + 1e-12
+
+
+@pytest.mark.parametrize("criterion", [levels(5), levels(4, "nominal")], ids=["five levels", "four kinds"])
+@pytest.mark.parametrize("accuracy", [0.5, 0.7, 0.97])
+def test_so_it_does_among_several_options(criterion, accuracy):
+    others = [(1 - accuracy) / (len(criterion.options) - 1)] * (len(criterion.options) - 1)
+    assert expected(Stopping(criterion, "predictive"), [accuracy, *others], 7)[1] >= 0.97
+
+
+def test_the_default_saves_two_calls_of_five_on_recorded_draws():
+    cells = recorded_cells(shared_path(RECORDED))
+    some = type(cells)(dict(itertools.islice(cells.items(), 0, None, 8)))
+    for criterion in (levels(10), levels(10, "nominal")):
+        calls, same = replay(Stopping(criterion, "predictive"), cells if len(some) < 2000 else some)
+        assert same >= 0.97
+        assert calls < replay(Stopping(criterion, 0.95), some)[0]
+
+
+def stopped(indices, criterion, planned, confidence=None, judge="j"):
+    """Draws of which all but the first may depend on what was said."""
+    rule = EarlyStop(planned=planned, confidence=confidence)
+    return [vote.model_copy(update={"early_stop": rule, "judge_id": judge}) for vote in draws(indices, criterion)]
+
+
+def test_what_a_stop_would_bias_is_left_out_of_a_verdict():
+    criterion = CRITERIA["binary"]
+    votes = stopped([0, 1, 0, 0], criterion, 5)
+    verdict = aggregate(votes, criterion)
+    assert (verdict.aggregated_value, verdict.spread) == (1.0, None)
+    assert verdict.agreement == 0.5  # of the first two, not 3/4
+    assert aggregate(draws([0, 1, 0, 0], criterion), criterion).agreement == 0.75
+    with pytest.raises(InvalidInputError, match=r"draws of 'j', which could stop early.*stop_early=False"):
+        aggregate(votes, criterion, scoring=Scoring(expected=True))
+
+
+def test_draws_come_to_nothing_under_a_criterion_that_they_do_not_settle():
+    # 3 of 3, one of 1 and one of 2: two more of 1 tie, which goes to the worse; two of 0 move the median of seven to 2
+    ordinal, nominal = (levels(4, scale).model_copy(update={"name": "c"}) for scale in ("ordinal", "nominal"))
+    votes = stopped([3, 3, 3, 1, 2], ordinal, 7)
+    assert aggregate(votes, nominal).unscored_reason == aggregate(votes, ordinal).unscored_reason == "stopped_early"
+    assert aggregate(stopped([3, 3, 3, 1, 2, 0, 1], ordinal, 7), nominal).selected_index == 3
+    # 4 : 1 is settled, whatever the two others are
+    assert aggregate(stopped([3, 3, 3, 3, 0], ordinal, 7), nominal).selected_index == 3
+
+
+def test_every_panel_rule_reads_what_was_settled():
+    criterion = levels(5)
+    votes = [*stopped([4, 4, 4], criterion, 5, judge="a"), *stopped([0, 0, 0], criterion, 5, judge="b")]
+    values = {rule: aggregate(votes, criterion, rule).aggregated_value for rule in ("mean", "min", "max", "median")}
+    assert values == {"mean": 0.5, "min": 0.0, "max": 1.0, "median": 0.5}
+    assert aggregate(votes, criterion, "weighted_mean", weights={"a": 3, "b": 1}).aggregated_value == 0.75
+
+
+def test_bounds_hold_what_unmade_draws_could_still_have_said():
+    criterion = CRITERIA["binary"]
+    # 4 yes and 2 unread of seven: with two no, 4 : 2 is settled, for one no more is 4 : 3
+    assert aggregate(stopped([0, 0, 0, 0, None, None], criterion, 7), criterion).bounds == (1.0, 1.0)
+    # under a posterior 4 yes end nine draws; with two no in place of the unread ones nothing is certain
+    unsure = aggregate(stopped([0, None, 0, None, 0, 0], criterion, 9, 0.95), criterion)
+    assert (unsure.aggregated_value, unsure.bounds) == (1.0, (0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("planned", "confidence", "first"), [(5, None, 2), (5, "predictive", 2), (2, None, 1), (5, 0.7, 1), (5, 0.8, 2)]
+)
+def test_the_draws_that_no_stop_selects(planned, confidence, first):
+    votes = stopped([0, 1, 0], CRITERIA["binary"], planned, confidence)[:planned]
+    assert [vote.sample for vote in unselected_draws(votes)] == list(range(first))
+    free = draws([0, 1, 0], CRITERIA["binary"])
+    assert unselected_draws(free) == free
+
+
+def test_agreement_under_a_stop_is_that_of_all_draws_on_average():
+    """5,000 cells of nine draws with P(yes) from 0.5 to 1: the agreement of all draws, and of those made."""
+    criterion = CRITERIA["binary"]
+    random = np.random.default_rng(5)
+    cells = (random.random((5000, 9)) > random.uniform(0.5, 1, size=(5000, 1)) - 1e-12).astype(int)
+    every, made, naive = [], [], []
+    seen = {}
+    for cell in map(tuple, cells.tolist()):
+        if cell not in seen:
+            end = next(
+                made_so_far
+                for made_so_far in range(1, 10)
+                if draws_are_settled(draws(cell[:made_so_far], criterion), criterion, 9 - made_so_far)
+            )
+            kept = cell[:end]
+            seen[cell] = (
+                aggregate(draws(cell, criterion), criterion).agreement,
+                aggregate(stopped(kept, criterion, 9), criterion).agreement,
+                aggregate(draws(kept, criterion), criterion).agreement,
+            )
+        for found, value in zip((every, made, naive), seen[cell], strict=True):
+            found.append(value)
+    # the standard error of the difference is below 0.3 / sqrt(5000) = 0.004
+    assert np.mean(made) == pytest.approx(np.mean(every), abs=0.013)
+    assert np.mean(naive) > np.mean(every) + 0.02

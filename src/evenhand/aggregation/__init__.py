@@ -24,7 +24,16 @@ from evenhand.aggregation.checklist_score import (
     summarize_checklists,
 )
 from evenhand.aggregation.collapse import SELECTED, Scoring
-from evenhand.aggregation.early_stop import check_confidence, draws_are_settled, posterior_of_lead
+from evenhand.aggregation.early_stop import (
+    NEEDS_ALL_DRAWS,
+    REDRAW,
+    check_confidence,
+    check_mean_over_draws,
+    draws_are_settled,
+    posterior_of_lead,
+    predictive_probability,
+    stopped_early,
+)
 from evenhand.aggregation.expected import mean_covered_mass
 from evenhand.aggregation.length_penalty import LengthPenalty
 from evenhand.aggregation.levels import worst_option
@@ -51,8 +60,10 @@ from evenhand.aggregation.yes_no import (
 )
 
 __all__ = [
+    "NEEDS_ALL_DRAWS",
     "ON_POSITION_BIAS",
     "REASONS_BY_SEVERITY",
+    "REDRAW",
     "RULES",
     "SELECTED",
     "Aggregation",
@@ -73,6 +84,7 @@ __all__ = [
     "aggregate",
     "category_pass_rates",
     "check_confidence",
+    "check_mean_over_draws",
     "check_on_position_bias",
     "check_primary_score",
     "check_rule",
@@ -86,9 +98,11 @@ __all__ = [
     "met_answers",
     "possible_scores",
     "posterior_of_lead",
+    "predictive_probability",
     "rubric_score",
     "score_answers",
     "score_items",
+    "stopped_early",
     "summarize_checklists",
     "verdict_answer",
     "verdict_confidence",

@@ -8,6 +8,7 @@ from graphlib import TopologicalSorter
 from typing import Literal
 
 from evenhand.aggregation.collapse import Scoring
+from evenhand.aggregation.early_stop import stopped_early
 from evenhand.aggregation.rules import average_of
 from evenhand.aggregation.verdict import aggregate
 from evenhand.aggregation.vote_rules import VoteRules
@@ -20,7 +21,7 @@ from evenhand.aggregation.yes_no import (
 )
 from evenhand.criteria import Checklist, ChecklistItem, Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 
 ItemReason = UnscoredReason | Literal["prerequisite", "prerequisite_unanswered"]
 DEFAULT_RULES = VoteRules()
@@ -224,18 +225,18 @@ def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) ->
     the judges (weighted where the panel's rule is ``weighted``). Without log-probabilities that is the share of yes.
 
     Returns:
-        The mean; None where no vote is scored, and for a single vote without log-probabilities: one answer says
-        nothing about how sure it is.
+        The mean; None where no vote is scored, for a single vote without log-probabilities (one answer says nothing
+        about how sure it is), and where draws could stop early, whose mean is biased by that.
     """
     scored = [vote for vote in verdict.votes if vote.scored]
-    if not scored or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)):
+    if stopped_early(verdict.votes) or not scored or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)):
         return None
     return _mean_verdict(verdict.votes, rules).aggregated_value
 
 
 def possible_confidences(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[float, float]:
-    """The confidence if every unscored vote had said no, and if every one had said yes."""
-    if not any(vote.scored for vote in verdict.votes):
+    """The confidence if every unscored vote had said no, and if every one had said yes; [0, 1] where it is missing."""
+    if stopped_early(verdict.votes) or not any(vote.scored for vote in verdict.votes):
         return (0.0, 1.0)
     mean = _mean_verdict(verdict.votes, rules)
     if mean.bounds is not None:
@@ -279,6 +280,11 @@ def _covered_mass(vote: Vote) -> float | None:
 
 
 def verdict_covered_mass(verdict: Verdict) -> float | None:
-    """The mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any."""
-    masses = [mass for vote in verdict.votes if vote.scored and (mass := _covered_mass(vote)) is not None]
+    """The mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any.
+
+    Of draws that could stop early, over the first two.
+    """
+    masses = [
+        mass for vote in unselected_draws(verdict.votes) if vote.scored and (mass := _covered_mass(vote)) is not None
+    ]
     return average_of(masses) if masses else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from evenhand.aggregation.checklist_items import (
@@ -15,6 +15,7 @@ from evenhand.aggregation.checklist_items import (
     possible_answers,
     possible_confidences,
 )
+from evenhand.aggregation.early_stop import stopped_early
 from evenhand.aggregation.rules import average_of
 from evenhand.aggregation.vote_rules import VoteRules
 from evenhand.aggregation.yes_no import Answer
@@ -178,13 +179,19 @@ def checklist_scores(
 
 
 def score_items(items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate") -> ChecklistScore:
-    """The scores of the items of one checklist."""
-    return score_answers(
+    """The scores of the items of one checklist.
+
+    There is no normalized score where the draws of an answered item could stop early: it is a mean over draws
+    (:mod:`evenhand.aggregation.early_stop`).
+    """
+    score = score_answers(
         [result.answer for result in items],
         [result.item.weight for result in items],
         confidences=[result.confidence for result in items],
         primary=primary,
     )
+    stopped = any(result.answer in {"yes", "no"} and stopped_early(result.verdict.votes) for result in items)
+    return replace(score, normalized_score=None) if stopped else score
 
 
 def possible_scores(

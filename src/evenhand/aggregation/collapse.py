@@ -27,11 +27,13 @@ class OrderResult:
         choice: The choice; None when no vote of the order is scored.
         na: No vote is scored, and at least one says that the criterion does not apply.
         spread: The population standard deviation of the values drawn; None with fewer than two.
+        undecided: The draws stopped before they settled what they come to.
     """
 
     choice: Choice | None
     na: bool
     spread: float | None
+    undecided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,17 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = S
     spread = None
     if len(indices) > 1 and levels.has_values:
         spread = _population_deviation([levels.number(index) for index in indices])
+    return OrderResult(collapse_indices(indices, levels), na=False, spread=spread)
+
+
+def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
+    """What the scored draws of one judge in one order come to; at least one."""
     if indices.count(indices[0]) == len(indices):
-        return OrderResult(levels.choice(indices[0]), na=False, spread=spread)
-    by_value = levels.graded if levels.pairwise else levels.criterion.scale == "ordinal"
-    if by_value and levels.has_values:
+        return levels.choice(indices[0])
+    if levels.by_value:
         index = levels.snap(statistics.median([levels.number(index) for index in indices]))
-        choice = levels.choice(index) if index >= 0 else levels.tie
-    else:
-        choice = plurality_choice([levels.choice(index) for index in indices], levels)
-    return OrderResult(choice, na=False, spread=spread)
+        return levels.choice(index) if index >= 0 else levels.tie
+    return plurality_choice([levels.choice(index) for index in indices], levels)
 
 
 def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:

@@ -77,6 +77,11 @@ class Levels:
         return sides.count(1) > 1 or sides.count(-1) > 1
 
     @property
+    def by_value(self) -> bool:
+        """Whether draws come to their median, and not to the option or side drawn most often."""
+        return self.has_values and (self.graded if self.pairwise else self.criterion.scale == "ordinal")
+
+    @property
     def met(self) -> int:
         """The option of a binary criterion that means MET: the higher value; without values the first."""
         return max(self.scored, key=self.number) if self.has_values else self.scored[0]

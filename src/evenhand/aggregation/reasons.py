@@ -21,6 +21,7 @@ REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "ambiguous",
     "inconsistent",
     "no_value",
+    "stopped_early",
 )
 """Which of two equally frequent reasons is named: the one further from an answer comes first."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypedDict
 
@@ -12,9 +12,9 @@ from evenhand.aggregation.collapse import (
     JudgeResult,
     Scoring,
     collapse_orders,
-    collapse_samples,
     is_na,
 )
+from evenhand.aggregation.early_stop import draws_are_settled, draws_left_out, order_result
 from evenhand.aggregation.levels import TOLERANCE, UNNAMED_TIE, Choice, Levels
 from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.aggregation.rules import (
@@ -28,7 +28,7 @@ from evenhand.aggregation.rules import (
 )
 from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import InvalidInputError
-from evenhand.votes import UnscoredReason, Verdict, Vote
+from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 
 TIE_LABEL = "tie"
 
@@ -85,6 +85,11 @@ def aggregate(
     **Without values** (``criterion.has_values`` is False) rules that need them select by ``mode``; the selection is
     reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
 
+    **Draws that could stop early** give what they settled, and nothing that the stop would bias:
+    :mod:`evenhand.aggregation.early_stop` says which number is which. ``agreement`` is then that of the draws which are
+    made whatever the others say, ``spread`` is missing, expected values are refused, and a verdict of draws that
+    stopped before they settled what this criterion comes to is unscored (``stopped_early``).
+
     The order of ``votes`` never matters. Two votes with the same judge, order and sample are two draws.
 
     Args:
@@ -98,7 +103,7 @@ def aggregate(
 
     Raises:
         InvalidInputError: If there are no votes, a vote does not fit the criterion, or a weight is missing, negative
-            or not finite, or every judge weighs 0 under a weighted rule.
+            or not finite, every judge weighs 0 under a weighted rule, or draws that could stop early are averaged.
         InvalidCriterionError: If a pairwise criterion has an option without a value.
         UnknownRuleError: If ``rule`` or ``on_position_bias`` does not exist or does not fit the criterion.
 
@@ -137,12 +142,18 @@ def _filled(votes: Sequence[Vote], criterion: Criterion, *, best: bool) -> list[
     valued = [(option.value, index) for index, option in enumerate(criterion.options) if option.value is not None]
     index = (max if best else min)(valued)[1]
     label = criterion.options[index].label
-    return [
-        vote
-        if vote.selected_index is not None or vote.na
-        else vote.model_copy(update={"selected_index": index, "selected_label": label, "unscored_reason": None})
-        for vote in votes
-    ]
+    filling = {"selected_index": index, "selected_label": label, "unscored_reason": None, "early_stop": None}
+    filled = []
+    for draws in (draws for orders in _grid(votes, Levels.of(criterion)).values() for draws in orders.values()):
+        read = [vote.selected_index is not None or vote.na for vote in draws]
+        whole = [vote if known else vote.model_copy(update=filling) for vote, known in zip(draws, read, strict=True)]
+        left, stop = draws_left_out(draws), draws[0].early_stop
+        if stop is not None and not all(read):  # what could have been said may not have ended the draws
+            if not draws_are_settled(whole, criterion, left, confidence=stop.confidence):
+                whole += [draws[0].model_copy(update=filling)] * left
+            whole = [vote.model_copy(update={"early_stop": None}) for vote in whole]
+        filled += whole
+    return filled
 
 
 def _collapse(
@@ -163,13 +174,14 @@ def _collapse(
     policy = check_on_position_bias(on_position_bias, criterion.scale, has_values=levels.has_values)
     grid = _grid(votes, levels)
     judge_weights = _judge_weights(grid, weights, rule)
-    results = {
-        judge: collapse_orders(
-            {order: collapse_samples(draws, levels, scoring) for order, draws in orders.items()}, policy, levels
-        )
+    cells = {
+        judge: {order: order_result(draws, levels, scoring) for order, draws in orders.items()}
         for judge, orders in grid.items()
     }
+    results = {judge: collapse_orders(orders, policy, levels) for judge, orders in cells.items()}
     reliability = _reliability(votes, results)
+    if any(cell.undecided for orders in cells.values() for cell in orders.values()):
+        return Verdict(unscored_reason="stopped_early", **reliability)
     counted = {judge: result for judge, result in results.items() if judge_weights[judge] > 0}
     ballots = [
         Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
@@ -273,7 +285,7 @@ def _scored_verdict(votes: Sequence[Vote], levels: Levels, choice: Choice, relia
         value=levels.values[index],
         aggregated_value=number,
         na=na,
-        agreement=_share(votes, index),
+        agreement=_share(votes, lambda vote: vote.selected_index == index),
         unscored_reason="no_value" if number is None and not na else None,
         assessment=_assessment(votes, levels, index, number),
         **reliability,
@@ -285,20 +297,24 @@ def _na_verdict(votes: Sequence[Vote], levels: Levels, reliability: _Reliability
         vote.selected_index for vote in votes if vote.selected_index is not None and levels.na[vote.selected_index]
     )
     index = min(said, key=lambda option: (-said[option], option)) if said else levels.criterion.na_index
-    agreeing = [vote for vote in votes if is_na(vote, levels) and vote.selected_index in {index, None}]
+
+    def agrees(vote: Vote) -> bool:
+        return is_na(vote, levels) and vote.selected_index in {index, None}
+
     return Verdict(
         selected_index=index,
         selected_label=None if index is None else levels.criterion.options[index].label,
         na=True,
-        agreement=len(agreeing) / sum([vote.asked for vote in votes]),
-        assessment=_first_assessment(agreeing),
+        agreement=_share(votes, agrees),
+        assessment=_first_assessment([vote for vote in votes if agrees(vote)]),
         **reliability,
     )
 
 
-def _share(votes: Sequence[Vote], index: int) -> float:
-    """The share of those asked who chose the option; what the budget held back dissents from nothing."""
-    return sum([vote.selected_index == index for vote in votes]) / sum([vote.asked for vote in votes])
+def _share(votes: Sequence[Vote], agrees: Callable[[Vote], bool]) -> float | None:
+    """The share of those asked who agree; what the budget held back dissents from nothing."""
+    counted = [vote for vote in unselected_draws(votes) if vote.asked]
+    return sum([agrees(vote) for vote in counted]) / len(counted) if counted else None
 
 
 def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float | None) -> str | None:

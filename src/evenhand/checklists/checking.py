@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypedDict, get_args
 
+from evenhand.aggregation import NEEDS_ALL_DRAWS
 from evenhand.checklists.result import ChecklistResult, Metric
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError, did_you_mean
@@ -216,8 +217,7 @@ def _settings(given: Mapping[str, Any], run_options: Mapping[str, Any]) -> RunSe
     settings = RunSettings.from_options(run_options, ["binary"])
     if given["primary_metric"] == "normalized" and settings.grid.stop_early:
         raise InvalidInputError(
-            "stop_early does not go with primary_metric='normalized': every further draw changes a mean; drop one of "
-            "the two"
+            f"stop_early does not go with primary_metric='normalized': {NEEDS_ALL_DRAWS}; drop one of the two"
         )
     mode, reasoning, prompt = given["mode"], given["capture_reasoning"], settings.flow.prompt
     ours = _PROMPTS[mode, reasoning]

@@ -17,8 +17,7 @@ from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.item_rest_correlation import item_rest_correlations
-from evenhand.statistics.unread import UnreadBounds, unread_bounds
-from evenhand.votes import MatchKind, Usage, Vote, total_usage
+from evenhand.votes import MatchKind, Usage, Vote, total_usage, unselected_draws
 
 FloatArray = NDArray[np.float64]
 
@@ -84,7 +83,6 @@ class ChecklistReport:
     Attributes:
         num_instances: Responses.
         num_clusters: Clusters that these are of; None where responses do not depend on each other.
-        unread: The bounds of the primary score, where so much is unread that they lead; else None.
         num_unscored: Responses without a primary score for want of an answer.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
@@ -143,7 +141,6 @@ class ChecklistReport:
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
     num_clusters: int | None = None
-    unread: UnreadBounds | None = None
 
     @property
     def macro_pass_rate(self) -> Interval | None:
@@ -195,7 +192,6 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
         num_clusters=IntervalLevel.of(level).n_clusters,
-        unread=unread_bounds(scores[0], [result.bounds for result in results], level=level),
     )
 
 
@@ -230,7 +226,12 @@ def _counted(reasons: Sequence[str | None]) -> Mapping[str, int]:
 def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
     """Numerator and denominator of each of :data:`RATES`."""
     score = result.score
-    replied = [vote for item in result.items for vote in item.verdict.votes if vote.unscored_reason not in NO_REPLY]
+    replied = [
+        vote
+        for item in result.items
+        for vote in unselected_draws(item.verdict.votes)
+        if vote.unscored_reason not in NO_REPLY
+    ]
     checked = [item.verdict.position_consistent for item in result.items]
     return (
         (score.yes, score.answered),

@@ -88,7 +88,11 @@ def add_run_options(verb: argparse.ArgumentParser) -> None:
     group.add_argument("--samples", type=int, default=1, help="draws of each prompt (default: 1)")
     group.add_argument("--stop-early", action=switch, default=False, help="no draw that is not needed (default: no)")
     group.add_argument(
-        "--confidence", default="0.95", metavar="SHARE|none", help="from which --stop-early stops too (default: 0.95)"
+        "--confidence",
+        default="predictive",
+        metavar="predictive|SHARE|none",
+        help="when --stop-early stops: once the outcome of all draws is 98.5 %% probable (the default), once the lead "
+        "of an option is as probable as this share, or once nothing else is possible",
     )
     group.add_argument("--max-reasks", type=int, default=1, help="for a reply that names no option (default: 1)")
     group.add_argument("--generate-summaries", action=switch, default=False, help="of each assessment (default: no)")
@@ -164,13 +168,15 @@ def _bias_check(text: str) -> bool | float:
         ) from error
 
 
-def _confidence(text: str) -> float | None:
-    if text == "none":
-        return None
+def _confidence(text: str) -> float | str | None:
+    if text in {"none", "predictive"}:
+        return None if text == "none" else text
     try:
         return float(text)
     except ValueError as error:
-        raise InvalidInputError(f"--confidence is {text!r}; accepted: a number such as 0.95, or 'none'") from error
+        raise InvalidInputError(
+            f"--confidence is {text!r}; accepted: 'predictive', a number such as 0.95, or 'none'"
+        ) from error
 
 
 def _aggregation(given: Sequence[str] | None) -> str | dict[str, str] | None:

@@ -26,7 +26,7 @@ from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, posi
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.ranks import Rank, balanced_prompts
 from evenhand.statistics.win_rate import win_rate_intervals
-from evenhand.votes import MatchKind, Usage
+from evenhand.votes import MatchKind, Usage, unselected_draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ def _given(value: float | None) -> list[float]:
 
 def _read(contest: Contest) -> list[float]:
     """1 a reply that named an option, 0 one that did not; a re-ask follows one that did not."""
-    replied = [vote for vote in contest.verdict.votes if vote.unscored_reason not in NO_REPLY]
+    replied = [vote for vote in unselected_draws(contest.verdict.votes) if vote.unscored_reason not in NO_REPLY]
     return [float(vote.selected_index is not None) for vote in replied] + [0.0] * sum(vote.reasks for vote in replied)
 
 

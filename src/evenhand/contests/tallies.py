@@ -10,6 +10,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranks import balanced_prompts
 from evenhand.statistics.strength_contrasts import strengths_of_wins
+from evenhand.votes import unselected_draws
 
 Reduction = Literal["win_rate", "weighted_win_rate"]
 
@@ -146,12 +147,14 @@ def cluster_numbers(contests: Sequence[Contest]) -> list[int]:
 def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
     """One row a vote, the system that the judge was shown first as ``first``; unscored votes included as such.
 
+    Of draws that could stop early the first two: the others were made because those did not agree.
+
     Of a graded vote the side counts, as in :attr:`Contest.score`: a win is 1 whatever its grade.
     """
     place = {system: position for position, system in enumerate(systems)}
     first, second, score, cluster, prompt = [], [], [], [], []
     for contest, number in zip(contests, cluster_numbers(contests), strict=True):
-        for vote in contest.verdict.votes:
+        for vote in unselected_draws(contest.verdict.votes):
             given = vote.order[0] == 0
             shown = (contest.first, contest.second) if given else (contest.second, contest.first)
             first.append(place[shown[0]])

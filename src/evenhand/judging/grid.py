@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.aggregation import check_confidence
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Question
+from evenhand.votes import PREDICTIVE, StopConfidence
 
 Orders = Literal["given", "reversed", "both", "cyclic", "shuffled"]
 Permutation = tuple[int, ...]
@@ -34,7 +35,7 @@ class Grid:
         seed: Of the sample of instances and of the shuffles.
         stop_early: Draw one sample after the other, and no more once the draws of a judge in an order are settled
             (:func:`~evenhand.aggregation.draws_are_settled`).
-        confidence: From which posterior of the leading option on they are; None when only what cannot change counts.
+        confidence: When they are: see :func:`~evenhand.aggregation.draws_are_settled`.
     """
 
     orders: Orders = "given"
@@ -43,7 +44,7 @@ class Grid:
     shuffles: int = 1
     seed: int = 0
     stop_early: bool = False
-    confidence: float | None = 0.95
+    confidence: StopConfidence = PREDICTIVE
 
     def __post_init__(self) -> None:
         if self.orders not in get_args(Orders):

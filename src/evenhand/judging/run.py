@@ -29,7 +29,7 @@ from evenhand.judging.grid import Grid
 from evenhand.judging.tasks import Task, checked_weights, sheets_of, tasks_of
 from evenhand.numbers import format_cost
 from evenhand.question import Question
-from evenhand.votes import Usage, Vote
+from evenhand.votes import EarlyStop, Usage, Vote
 
 GRACE_SECONDS = 60.0
 
@@ -235,6 +235,9 @@ async def _work(lane: _Lane, run: _Run) -> None:
                 cast = await sheet.ask(run.flow, task.order, sample, lane.calls.within(share), lane.weight)
             finally:
                 share.close()
+            if len(task.samples) > 1:
+                stop = EarlyStop(planned=len(task.samples), confidence=run.grid.confidence)
+                cast = [vote.model_copy(update={"early_stop": stop}) for vote in cast]
             for row, vote in zip(sheet.rows, cast, strict=True):
                 run.votes[row][place] = vote
             run.progress.add(cast)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, ratio_intervals
@@ -96,7 +97,11 @@ def select(
         missing: The candidates without a text.
         aggregation: The panel rule.
         on_position_bias: What a disagreement between orders counts.
+
+    Raises:
+        InvalidInputError: If draws could stop early, which biases their mean.
     """
+    check_mean_over_draws(votes, "the share of each candidate")
     names, missing = tuple(names), tuple(missing)
     if not votes:
         whole = ((0.0, 1.0),) * len(names)

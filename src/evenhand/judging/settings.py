@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypedDict, cast
 
-from evenhand.aggregation import Aggregation, ScoringName, VoteRules
+from evenhand.aggregation import NEEDS_ALL_DRAWS, Aggregation, ScoringName, VoteRules
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
@@ -24,7 +24,7 @@ from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
 from evenhand.statistics.clusters import check_interval_method
 from evenhand.statistics.dirichlet import check_level
-from evenhand.votes import Vote
+from evenhand.votes import PREDICTIVE, StopConfidence, Vote
 
 
 class AlikeDrawsWarning(UserWarning):
@@ -44,9 +44,10 @@ class RunOptions(TypedDict, total=False):
         orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
         shuffles: How many permutations ``shuffled`` draws.
         samples: Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.
-        stop_early: Make no further draw once the remaining ones cannot change what the judge comes to.
-        confidence: With ``stop_early``, stop too once the posterior of the leading option reaches this (0.95); None to
-            stop only when the outcome is certain.
+        stop_early: Make no further draw once all draws would come to the same outcome. What needs all draws (spread,
+            confidences, expected values) is missing then.
+        confidence: When that is, with ``stop_early``: ``predictive``, when it is 98.5 % probable; a number such as
+            0.95, when the posterior of the leading option reaches it; None, when nothing else is possible.
         flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
             ``verdict_only`` (no reasons).
         max_reasks: How often a judge whose reply states no option, or merely mentions one, is asked again (1).
@@ -78,7 +79,7 @@ class RunOptions(TypedDict, total=False):
     shuffles: int
     samples: int
     stop_early: bool
-    confidence: float | None
+    confidence: StopConfidence
     flow: str
     max_reasks: int
     generate_summaries: bool
@@ -106,7 +107,7 @@ DEFAULTS: RunOptions = {
     "shuffles": 1,
     "samples": 1,
     "stop_early": False,
-    "confidence": 0.95,
+    "confidence": PREDICTIVE,
     "flow": "two_step",
     "max_reasks": 1,
     "generate_summaries": False,
@@ -133,7 +134,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "max_reasks": ((Integral,), "a whole number"),
     "generate_summaries": ((bool,), "True or False"),
     "include_prompts_in_result": ((bool,), "True or False"),
-    "confidence": ((Real, NoneType), "a number such as 0.95, or None"),
+    "confidence": ((Real, str, NoneType), "'predictive', a number such as 0.95, or None"),
     "prompt": ((str, NoneType), "the name of a prompt, the text of one, or None"),
     "judge_weights": ((list, tuple, NoneType), "a list with one number a judge, or None"),
     "max_failure_rate": ((Real,), "a number between 0 and 1"),
@@ -211,7 +212,7 @@ class RunSettings:
         expected = rules.scoring == "expected"
         if expected and given["stop_early"]:
             raise InvalidInputError(
-                "stop_early does not go with scoring='expected': every further draw changes a mean; drop one of the two"
+                f"stop_early does not go with scoring='expected': {NEEDS_ALL_DRAWS}; drop one of the two"
             )
         check_level(given["level"])
         check_cluster_field(given["cluster_field"])

@@ -110,8 +110,9 @@ def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
     draws = range(grid.samples)
     for sheet in sheets:
         place = judge * len(sheet.orders) * grid.samples
+        again = any(offset for offsets in sheet.offsets for offset in offsets)  # those draws are collapsed together
         for order in range(len(sheet.orders)):
-            if grid.stop_early:
+            if grid.stop_early and not again:
                 yield Task(sheet, order, draws, range(place, place + grid.samples))
             else:
                 for sample in draws:

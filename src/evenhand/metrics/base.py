@@ -56,9 +56,10 @@ class JudgeMetric(EvenhandMetric):
         samples: Draws of each prompt; more than 1 need an engine with a temperature. Odd numbers cannot tie, and a
             spread of 0 from fewer than 5 draws proves little where a threshold decides
             (:func:`~evenhand.panel.spread_caution`).
-        stop_early: Make no further draw once the remaining ones cannot change what the judge comes to.
-        confidence: With ``stop_early``, stop too once the posterior of the leading option reaches this; None to stop
-            only when the outcome is certain.
+        stop_early: Make no further draw once all draws would come to the same outcome. What needs all draws (spread,
+            confidences, expected values) is missing then.
+        confidence: With ``stop_early``: ``predictive``, stop once that is 98.5 % probable; a number such as 0.95, once
+            the posterior of the leading option reaches it; None, once nothing else is possible.
         flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
             ``verdict_only`` (no reasons).
         max_reasks: How often a judge whose reply states no option, or merely mentions one, is asked again.
@@ -91,7 +92,7 @@ class JudgeMetric(EvenhandMetric):
     shuffles: int = 1
     samples: int = 1
     stop_early: bool = False
-    confidence: Maybe[float] = 0.95
+    confidence: Maybe[Union[float, str]] = "predictive"
     flow: str = "two_step"
     max_reasks: int = 1
     generate_summaries: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
+from evenhand.aggregation import NEEDS_ALL_DRAWS
 from evenhand.artifacts import comparison_from_artifact
 from evenhand.contests import read_responses
 from evenhand.criteria import Scale
@@ -154,6 +155,11 @@ class BestOfJudge(ChoiceMetric):
         """Check every setting that can be checked before there is data."""
         super().verify()
         check_choice_rules(self.aggregation, self.on_position_bias, self.judge_weights)
+        if self.stop_early:
+            raise InvalidInputError(
+                "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
+                f"draws: {NEEDS_ALL_DRAWS}; leave it out"
+            )
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[BestOfN]:
         """Judge all instances."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation import NEEDS_ALL_DRAWS, REDRAW, VoteRules
 from evenhand.criteria import Criterion
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.panel.caution import spread_caution
@@ -76,8 +76,9 @@ def panel_report(
     quadratic-weighted over the full scale, categories being the options' values (without values: their places). In
     comparisons alpha is by interval, and a tie is on the scale whether it was offered or not.
 
-    The stability of draws compares all pairs, unless the questions put to the judge had different numbers of draws
-    (stopping early): then only the first two of each, since how many draws there are depends on what they said.
+    The stability of draws compares all pairs, unless draws could stop early, or the questions put to the judge had
+    different numbers of draws: then only the first two of each, since how many draws there are depends on what they
+    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.early_stop`).
 
     Args:
         verdicts: One an instance, each with all its votes.
@@ -195,7 +196,8 @@ def _stability(
 ) -> JudgeStability:
     column = table.judges.index(judge)
     counts = (drawn != NOT_DRAWN).sum(axis=2)
-    uneven = len(np.unique(counts[counts > 0])) > 1
+    stopped = table.stopped[column]
+    uneven = stopped or len(np.unique(counts[counts > 0])) > 1
     same = draw_stability(drawn, first_two=uneven, level=level)
     if same is None:
         undefined[f"judge_stability_{judge}"] = "no question was answered in two draws"
@@ -206,7 +208,7 @@ def _stability(
             table.spreads[:, column],
             level,
             f"judge_spread_{judge}",
-            "no question was drawn twice",
+            f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice",
             undefined,
             bounds=(0.0, 0.5),
         ),
@@ -274,8 +276,8 @@ def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared
     caution = spread_caution(max(cells.values())) if cells else None
     uneven = [judge.judge_id for judge in judges if judge.stability.first_two]
     stopped = (
-        f"The questions put to {', '.join(map(repr, uneven))} had different numbers of draws; the stability of draws "
-        "compares only the first two of each, which no early stop selects."
+        f"The draws of {', '.join(map(repr, uneven))} could stop early or are of different numbers; the stability of "
+        "draws compares only the first two of each, which no early stop selects."
     )
     shared = (
         "The effective number of votes (effective_judges) is that of the scores: judges that are right together count "

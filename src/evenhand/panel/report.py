@@ -17,7 +17,8 @@ class JudgeStability:
     Attributes:
         same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
             an option; see `evenhand.statistics.draw_stability`.
-        first_two: Only the first two draws were compared, because not every question had the same number of draws.
+        first_two: Only the first two draws were compared, because draws could stop early, or not every question had the
+            same number of draws.
         spread: The mean over instances of the standard deviation of the values drawn.
         flip_rate: The share of the instances answered in several orders whose selections disagree.
     """

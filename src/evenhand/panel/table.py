@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import VoteRules, check_rule
+from evenhand.aggregation import VoteRules, check_rule, stopped_early
 from evenhand.aggregation.rules import WEIGHTED_RULES
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -69,6 +69,7 @@ class PanelTable:
         spreads: (n_instances, n_judges): the standard deviation of the values that the judge drew.
         panel: (n_instances,): the score of the whole panel.
         without: (n_instances, n_judges): the score of the panel without the judge.
+        stopped: Per judge whether draws could stop early.
     """
 
     judges: tuple[str, ...]
@@ -78,6 +79,7 @@ class PanelTable:
     spreads: FloatArray
     panel: FloatArray
     without: FloatArray
+    stopped: tuple[bool, ...]
 
 
 def panel_table(verdicts: Sequence[Verdict], rule: PanelRule) -> PanelTable:
@@ -104,7 +106,9 @@ def panel_table(verdicts: Sequence[Verdict], rule: PanelRule) -> PanelTable:
             consistent[row, column] = _number(alone.position_consistent)
             spreads[row, column] = _number(alone.spread)
             without[row, column] = _score(rule.of_panel([vote for vote in verdict.votes if vote.judge_id != judge]))
-    return PanelTable(judges, scores, selections, 1 - consistent, spreads, panel, without)
+    early = {vote.judge_id for verdict in verdicts for vote in verdict.votes if stopped_early([vote])}
+    stopped = tuple(judge in early for judge in judges)
+    return PanelTable(judges, scores, selections, 1 - consistent, spreads, panel, without, stopped)
 
 
 def category_of(verdict: Verdict, criterion: Criterion) -> float | None:
@@ -131,12 +135,13 @@ def is_ordered(criterion: Criterion) -> bool:
 def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:
     """What one judge selected in every draw: (n_instances, n_orders, n_draws), the draws by their number.
 
-    An NA answer is an option of its own; a draw that named no option is -1, and what was not drawn -2.
+    An NA answer is an option of its own; a draw that named no option is -1, and what was not drawn -2. Of draws that
+    could stop early only those are listed that are made whatever the others say.
     """
     rows: list[dict[tuple[int, ...], list[int]]] = []
     for verdict in verdicts:
         cells: dict[tuple[int, ...], list[int]] = {}
-        for vote in sorted(verdict.votes, key=lambda vote: (vote.order, vote.sample)):
+        for vote in sorted(unselected_draws(verdict.votes), key=lambda vote: (vote.order, vote.sample)):
             if vote.judge_id == judge and vote.asked:
                 cells.setdefault(vote.order, []).append(_drawn(vote, criterion))
         rows.append(cells)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
-from evenhand.aggregation import Answer, VoteRules
+from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.checklists import ChecklistReport, ChecklistResult, Metric, item_panels, report_checklists
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -22,7 +22,7 @@ from evenhand.tables.differences import SystemDifference, differences_tables, sy
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
-from evenhand.tables.saved import load_table, plain_fields, save_table, vote_record
+from evenhand.tables.saved import could_stop_early, load_table, loaded_verdict, plain_fields, save_table, vote_record
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class ChecklistTable(PrintedTables):
             **rules: ``aggregation``, ``on_position_bias`` or ``min_mass``; what is not given stays as it was.
 
         Raises:
-            InvalidInputError: A metric or a rule that does not exist.
+            InvalidInputError: A metric or a rule that does not exist, or ``normalized`` of draws that could stop early.
             UnknownRuleError: A rule that does not fit yes/no questions.
         """
         metric = self.parameters["primary_metric"] if primary_metric is None else primary_metric
@@ -155,6 +155,9 @@ class ChecklistTable(PrintedTables):
                 "by probabilities"
             )
         changed.check("binary")
+        if metric == "normalized":
+            votes = [vote for each in self.responses for verdict in each.verdicts for vote in verdict.votes]
+            check_mean_over_draws(votes, "primary_metric='normalized'")
         responses = tuple(replace(response, verdicts=self._changed(response, changed)) for response in self.responses)
         parameters = {**self.parameters, **changed.parameters(), "primary_metric": metric}
         return replace(self, responses=responses, parameters=parameters)
@@ -228,13 +231,13 @@ class ChecklistTable(PrintedTables):
 
     @classmethod
     def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        return cls(
+        table = cls(
             responses=tuple(
                 CheckedResponse(
                     instance=row["instance"],
                     system=row["system"],
                     checklist=row["checklist"],
-                    verdicts=tuple(Verdict.model_validate(verdict) for verdict in row["verdicts"]),
+                    verdicts=tuple(loaded_verdict(verdict, header["parameters"]) for verdict in row["verdicts"]),
                     gold=tuple(row["gold"]),
                     cluster=row.get("cluster"),
                 )
@@ -244,6 +247,7 @@ class ChecklistTable(PrintedTables):
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
         )
+        return table.rescore() if could_stop_early(table.parameters) else table
 
     def __repr__(self) -> str:
         return (

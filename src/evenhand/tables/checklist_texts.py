@@ -8,23 +8,15 @@ from typing import Any
 
 from evenhand.checklists import ChecklistReport, ItemReport
 from evenhand.criteria import Checklist
-from evenhand.numbers import (
-    format_count,
-    format_estimate,
-    format_interval,
-    format_level,
-    format_range,
-    format_score,
-    format_share,
-)
+from evenhand.numbers import format_count, format_estimate, format_interval, format_level, format_range, format_share
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval
 from evenhand.tables.notes import (
     baseline_note,
     clusters_cell,
     clusters_header,
+    early_stop_note,
     readings_note,
-    unread_note,
     unscored_votes_note,
 )
 
@@ -79,7 +71,7 @@ def _systems_table(
     headers += [*clusters_header(reports.values()), "unscored", "answered", "parse rate"]
     rows = []
     for system, report in reports.items():
-        cells = [system, format_score(report.primary_score, report.unread)]
+        cells = [system, format_interval(report.primary_score)]
         cells += [format_estimate(scores[system][name]) for name in others]
         cells += [format_estimate(report.micro_pass_rate), format_estimate(report.scaled_score_1_5)]
         cells += [format_count(report.num_instances), *clusters_cell(report), format_count(report.num_unscored)]
@@ -215,7 +207,6 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
         votes.update(report.unscored_votes)
         unanswered.update(report.unanswered_reasons)
     notes = [*unscored_votes_note(votes), *readings_note(report.readings for report in reports.values())]
-    notes += unread_note({system: each.unread for system, each in reports.items()})
     if unanswered:
         listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
         bounds = "; ".join(
@@ -231,7 +222,7 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
             "items weigh 0 in all; their pass rate stands in for it."
         )
     notes.append("All items: the share of yes among all answered items, whatever response they belong to.")
-    return (*notes, *baseline_note(parameters["judges"]))
+    return (*notes, *early_stop_note(parameters), *baseline_note(parameters["judges"]))
 
 
 def _shortened(label: str) -> str:

@@ -12,7 +12,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judging.clusters import clustered_level
-from evenhand.numbers import format_count, format_level, format_range, format_score, format_share
+from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
@@ -24,8 +24,8 @@ from evenhand.tables.notes import (
     baseline_note,
     clusters_cell,
     clusters_header,
+    early_stop_note,
     readings_note,
-    unread_note,
     unscored_votes_note,
 )
 from evenhand.tables.panel_texts import panel_tables
@@ -33,7 +33,15 @@ from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rubric_texts import rubric_tables
 from evenhand.tables.rules import RubricRules, changed_rubric, changed_rules
-from evenhand.tables.saved import load_table, plain_fields, plain_value, save_table, vote_record
+from evenhand.tables.saved import (
+    could_stop_early,
+    load_table,
+    loaded_verdict,
+    plain_fields,
+    plain_value,
+    save_table,
+    vote_record,
+)
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:
@@ -234,7 +242,7 @@ class JudgementTable(PrintedTables):
         (share,) = mean_intervals(hits, level=self._level_of(system, criterion))
         return share
 
-    def rescore(self, **rules: Unpack[RubricRules]) -> JudgementTable:
+    def rescore(self, **rules: Unpack[RubricRules]) -> Self:
         """The same votes under other rules, without a call.
 
         Args:
@@ -243,6 +251,7 @@ class JudgementTable(PrintedTables):
 
         Raises:
             UnknownRuleError: A rule that does not exist or does not fit a criterion.
+            InvalidInputError: ``scoring="expected"`` of draws that could stop early.
         """
         rubric, own = changed_rubric(self.rubric, rules)
         changed = changed_rules(self.parameters, own)
@@ -305,7 +314,7 @@ class JudgementTable(PrintedTables):
             cells: tuple[str, ...] = (
                 system,
                 criterion,
-                format_score(summary.score, summary.unread),
+                format_interval(summary.score),
                 format_count(summary.num_instances),
                 *clusters_cell(summary),
                 format_count(summary.num_unscored),
@@ -395,14 +404,17 @@ class JudgementTable(PrintedTables):
 
     @classmethod
     def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        return cls(
-            judgements=tuple(Judgement(**{**row, "verdict": Verdict.model_validate(row["verdict"])}) for row in rows),
+        table = cls(
+            judgements=tuple(
+                Judgement(**{**row, "verdict": loaded_verdict(row["verdict"], header["parameters"])}) for row in rows
+            ),
             criteria=tuple(Criterion.model_validate(criterion) for criterion in header["criteria"]),
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
             rubric=None if header.get("rubric") is None else Rubric.model_validate(header["rubric"]),
             penalties={system: tuple(taken) for system, taken in header.get("penalties", {}).items()},
         )
+        return table.rescore() if could_stop_early(table.parameters) else table
 
     def __repr__(self) -> str:
         return (
@@ -461,9 +473,7 @@ class JudgementTable(PrintedTables):
                 if summary.num_unscored
             )
             notes.append(f"Scores if every unscored instance had the lowest or the highest score: {bounds}.")
-        notes += unread_note(
-            {f"{system}, {criterion}": each.unread for (system, criterion), each in self.summaries.items()}
-        )
+        notes += early_stop_note(self.parameters)
         return (*notes, *baseline_note(self.parameters["judges"]))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
+from evenhand.aggregation import REDRAW
 from evenhand.numbers import format_count, format_percent
 from evenhand.scoring import mention_caution
+from evenhand.tables.saved import could_stop_early
 from evenhand.votes import MatchKind
 
 BASELINE = (
@@ -63,21 +65,16 @@ def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...
     return (f"How the {total} selections were read: {listed}.", *(() if caution is None else (caution,)))
 
 
-def unread_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
-    """What it means that bounds stand in the place of a score; nothing where none do.
-
-    Args:
-        leading: What was scored -> its bounds, where these lead.
-    """
-    named = [name for name, bounds in leading.items() if bounds is not None]
-    if not named:
+def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.early_stop`)."""
+    if not could_stop_early(parameters):
         return ()
-    text = (
-        f"Bounds lead for {'; '.join(named)}: too much is unread for the mean of the rest to be the score, since what "
-        "judges do not answer is no random part. Reading all of it would give a score between the bounds; the brackets "
-        "are the interval around both."
+    said = (
+        "Draws stopped once their outcome was settled. Scores are those of the outcomes; agreement, parse rate, "
+        "stability and what is estimated from single votes rest on the draws that are made in any case, the first two "
+        f"of a prompt; means and spreads over draws are missing, because the stop would bias them: {REDRAW}."
     )
-    return (text,)
+    return (said,)
 
 
 def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:

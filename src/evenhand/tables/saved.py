@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from evenhand.errors import InvalidInputError
-from evenhand.votes import Vote
+from evenhand.votes import EarlyStop, Verdict, Vote
 
 Table = TypeVar("Table")
 
@@ -112,6 +112,25 @@ def load_table(
         ) from error
 
 
+def loaded_verdict(saved: Mapping[str, Any], parameters: Mapping[str, Any]) -> Verdict:
+    """A saved verdict whose votes know that they could stop early; aggregate them again where `could_stop_early`.
+
+    Before votes were saved with the rule that ended them it stood only in the table's parameters.
+    """
+    verdict = Verdict.model_validate(saved)
+    if not could_stop_early(parameters) or any("early_stop" in vote for vote in saved["votes"]):
+        return verdict
+    stop = EarlyStop(planned=parameters["grid"]["samples"], confidence=parameters["grid"]["confidence"])
+    votes = tuple(vote.model_copy(update={"early_stop": stop}) for vote in verdict.votes)
+    return verdict.model_copy(update={"votes": votes})
+
+
+def could_stop_early(parameters: Mapping[str, Any]) -> bool:
+    """Whether a table's parameters say that draws could stop early."""
+    grid = parameters.get("grid", {})
+    return bool(grid.get("stop_early")) and grid["samples"] > 1
+
+
 def vote_record(vote: Vote) -> dict[str, Any]:
     """A vote as a row of a data set: the same flat fields for every vote."""
     dumped = vote.model_dump(mode="json", include={*_PLAIN_FIELDS, "usage"})
@@ -125,6 +144,7 @@ def vote_record(vote: Vote) -> dict[str, Any]:
         "prompt_tokens": usage["prompt_tokens"],
         "completion_tokens": usage["completion_tokens"],
         "cost": usage["cost"],
+        "draws_planned": vote.early_stop.planned if vote.early_stop else None,
     }
 
 

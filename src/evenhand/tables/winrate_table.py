@@ -28,7 +28,7 @@ from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rules import Rules, changed_rules
-from evenhand.tables.saved import load_table, save_table, vote_record
+from evenhand.tables.saved import could_stop_early, load_table, loaded_verdict, save_table, vote_record
 from evenhand.tables.winrate_texts import system_record, winrate_tables
 
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ class WinrateTable(PrintedTables):
 
         Raises:
             UnknownRuleError: A rule that does not exist or does not fit a comparison.
+            InvalidInputError: ``scoring="expected"`` of draws that could stop early.
         """
         changed = changed_rules(self.parameters, rules)
         changed.check(self.criterion.scale)
@@ -235,10 +236,12 @@ class WinrateTable(PrintedTables):
 
     @classmethod
     def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        return cls(
+        table = cls(
             contests=tuple(
                 ContestEntry(
-                    contest=Contest.model_validate(row["contest"]),
+                    contest=Contest.model_validate(row["contest"]).model_copy(
+                        update={"verdict": loaded_verdict(row["contest"]["verdict"], header["parameters"])}
+                    ),
                     prompt_id=row["prompt_id"],
                     lengths=(row["lengths"][0], row["lengths"][1]),
                     gold=row["gold"],
@@ -249,6 +252,7 @@ class WinrateTable(PrintedTables):
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
         )
+        return table.resummarize() if could_stop_early(table.parameters) else table
 
     def __repr__(self) -> str:
         return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"

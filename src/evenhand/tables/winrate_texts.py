@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.numbers import format_count, format_interval, format_level, format_p_value, format_range, format_share
 from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
-from evenhand.tables.notes import baseline_note, readings_note, unscored_votes_note
+from evenhand.tables.notes import baseline_note, early_stop_note, readings_note, unscored_votes_note
 
 if TYPE_CHECKING:
     from evenhand.statistics import Interval
@@ -114,6 +114,7 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
     notes += [*_unscored_notes(table), *unscored_votes_note(table.summary.unscored_votes)]
     notes += readings_note([table.summary.readings])
+    notes += early_stop_note(table.parameters)
     return (*notes, *baseline_note(table.parameters["judges"]))
 
 

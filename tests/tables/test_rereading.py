@@ -1,0 +1,103 @@
+"""Votes whose draws could stop early, read again: from memory, from a file, and from a file of before."""
+
+import json
+
+import pytest
+
+from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.metrics.best_of import BestOfJudge
+from evenhand.question import comparison_criterion
+from evenhand.tables import ChecklistTable, JudgementTable, WinrateTable, checklist, judge, winrates
+
+ROWS = [{"one": f"one {row}", "other": f"other {row}"} for row in range(25)]
+DRAWN = {"samples": 5, "check_positional_bias": False, "journal": None, "progress": False}
+CHECKS = Checklist(name="list", items=(ChecklistItem(question="Is it met?", name="met"),))
+
+
+def engine():
+    quality = {row["one"]: 1.0 for row in ROWS} | {row["other"]: 0.0 for row in ROWS}
+    return SimulatedEngine(quality=quality, accuracy=0.75, seed=2)
+
+
+def judged(**options):
+    return judge(ROWS, yes_no_criterion("met", "Is it met?"), engine(), response_field="one", **DRAWN, **options)
+
+
+def compared(**options):
+    return winrates(ROWS, ["one", "other"], comparison_criterion("c", "d"), engine(), resamples=50, **DRAWN, **options)
+
+
+def checked(**options):
+    return checklist(ROWS, CHECKS, engine(), response_field="one", mode="item", use_logprobs=False, **DRAWN, **options)
+
+
+REFUSED = {
+    "judge": (judged, JudgementTable, lambda table: table.rescore(scoring="expected")),
+    "winrates": (compared, WinrateTable, lambda table: table.resummarize(scoring="expected")),
+    "checklist": (checked, ChecklistTable, lambda table: table.rescore(primary_metric="normalized")),
+}
+
+
+@pytest.mark.parametrize("mode", REFUSED)
+def test_a_mean_over_draws_is_not_read_from_draws_that_could_stop(mode, tmp_path):
+    run, kind, reread = REFUSED[mode]
+    table = run(stop_early=True, confidence=None)
+    path, before = tmp_path / "table.jsonl", tmp_path / "before.jsonl"
+    table.save(path)
+    before.write_text("".join(json.dumps(of_before(json.loads(line))) + "\n" for line in path.read_text().splitlines()))
+    for each in (table, kind.load(path), kind.load(before)):
+        with pytest.raises(InvalidInputError, match=r"could stop early.*stop_early=False"):
+            reread(each)
+        assert str(each) == str(table)
+        assert "Draws stopped once their outcome was settled." in " ".join(str(each).split())
+    free = run()
+    assert reread(free) is not None
+    assert "Draws stopped" not in str(free)
+
+
+def of_before(saved):
+    """A line as it was saved when the rule stood only in the parameters."""
+    if isinstance(saved, dict):
+        return {name: of_before(value) for name, value in saved.items() if name != "early_stop"}
+    return [of_before(value) for value in saved] if isinstance(saved, list) else saved
+
+
+def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
+    every, table = judged(), judged(stop_early=True, confidence=None)
+    cell = ("one", "met")
+    full, early = every.summaries[cell], table.summaries[cell]
+    assert early.score == full.score  # certainty never changes an outcome
+    assert full.spread is not None
+    assert early.spread is None
+    first = [item.verdict.model_copy(update={"votes": item.verdict.votes[:2]}) for item in every.judgements]
+    shares = [sum(vote.selected_index == item.selected_index for vote in item.votes) / 2 for item in first]
+    assert early.agreement.estimate == pytest.approx(sum(shares) / len(shares))
+    [alone] = table.panel(*cell).judges
+    assert alone.stability.first_two
+    assert "stop_early=False" in table.panel(*cell).undefined[f"judge_spread_{alone.judge_id}"]
+    # outcomes may be read by every rule
+    assert table.rescore(on_position_bias="first").summaries[cell].score == full.score
+
+
+def test_strengths_are_those_of_the_first_two_draws():
+    table, every = compared(stop_early=True, confidence=None), compared()
+    assert table.winrate("one") == every.winrate("one")
+    two = winrates(
+        ROWS, ["one", "other"], comparison_criterion("c", "d"), engine(), resamples=50, **{**DRAWN, "samples": 2}
+    )
+    strengths = [each.entry("one").strength.log_strength for each in (table, two, every)]
+    assert strengths[0] == strengths[1] != strengths[2]
+
+
+def test_a_checklist_has_no_confidence_without_all_draws():
+    report, full = checked(stop_early=True).reports["one"], checked().reports["one"]
+    assert report.normalized_score is report.items[0].confidence is None
+    assert full.normalized_score is not None
+    assert report.pass_rate is not None
+
+
+def test_shares_of_draws_are_refused_for_the_best_of_n():
+    with pytest.raises(InvalidInputError, match="stop_early does not go with the best of N"):
+        BestOfJudge(inference_engine=None, criteria_field="criteria", stop_early=True, samples=5)
