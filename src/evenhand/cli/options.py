@@ -116,7 +116,9 @@ def add_run_options(verb: argparse.ArgumentParser) -> None:
 
 def add_interval_options(group: argparse._ActionsContainer) -> None:
     """Which rows belong together, and how intervals are made."""
-    group.add_argument("--cluster", metavar="COLUMN|none", help="rows with equal values there belong together")
+    group.add_argument(
+        "--cluster-field", "--cluster", metavar="COLUMN|none", help="rows with equal values there belong together"
+    )
     group.add_argument(
         "--interval", default="auto", help="auto (default), bounded, t, t_logit, bootstrap, mid_p or exact"
     )
@@ -124,7 +126,10 @@ def add_interval_options(group: argparse._ActionsContainer) -> None:
 
 def interval_options(options: argparse.Namespace) -> dict[str, Any]:
     """The same as the Python functions take it; 'none' says that rows do not depend on each other."""
-    return {"cluster_field": False if options.cluster == "none" else options.cluster, "interval": options.interval}
+    return {
+        "cluster_field": False if options.cluster_field == "none" else options.cluster_field,
+        "interval": options.interval,
+    }
 
 
 def run_options(options: argparse.Namespace) -> dict[str, Any]:
