@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from evenhand.errors import InvalidInputError
 from evenhand.parsing import Match, match_closest_option
+from evenhand.parsing.labels import compile_labels
+from tests.support.renamed_cases import renamed_cases
 
 LEVELS = ["Excellent", "Very Good", "Good", "Bad"]
 SCALES = [
@@ -293,3 +295,52 @@ def test_a_list_of_grades_is_not_a_verdict_for_the_option_that_heads_it(reply):
 )
 def test_the_field_asked_for_counts_and_not_what_the_assessment_after_it_weighs(reply, index):
     assert match_closest_option(reply, OPTIONS_SHOWN).index == index
+
+
+def test_a_verdict_counts_only_where_it_is_given_whatever_the_options_are_called():
+    cases = list(renamed_cases())
+    assert len(cases) > 1000
+    wrong = [case for case in cases if match_closest_option(case[1], case[2]).index != case[3]]
+    assert wrong == []
+
+
+@given(
+    reply=st.text(max_size=200),
+    labels=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=4),
+    data=st.data(),
+)
+@settings(max_examples=500, deadline=None)
+def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
+    try:
+        compile_labels(tuple(labels))
+    except InvalidInputError:
+        assume(False)
+    named = data.draw(st.sampled_from(labels))
+    around = data.draw(
+        st.sampled_from(["{}", "Verdict: {}", "It is not {}.", '{{"answer": "{}"}}', "[[{}]]", "{} or {}"])
+    )
+    for text in (reply, around.replace("{}", named), around.replace("{}", named.upper()), named.swapcase() + reply):
+        match = match_closest_option(text, labels)
+        assert match.index is None or 0 <= match.index < len(labels)
+
+
+@pytest.mark.parametrize(
+    ("reply", "labels", "index"),
+    [
+        ("İYİ", ["İyi", "Kötü"], 0),
+        ("Cevap: iyi", ["İyi", "Kötü"], 0),
+        ("The response is Off topıc.", ["On topic", "Off topic"], 1),
+        ("Verdict: café", ["Cafe\N{COMBINING ACUTE ACCENT}", "Bar"], 0),
+        (json.dumps({"selected_option": "\N{GRINNING FACE}"}), ["\N{GRINNING FACE}", "\N{POUTING FACE}"], 0),
+        (json.dumps("\N{GRINNING FACE}"), ["\N{GRINNING FACE}", "\N{POUTING FACE}"], 0),
+        ("Answer: x\N{SUPERSCRIPT TWO}", ["x2", "y"], None),
+        ("Answer: x\N{SUPERSCRIPT TWO}", ["x\N{SUPERSCRIPT TWO}", "x2"], 0),
+    ],
+)
+def test_both_sides_of_a_look_up_are_spelled_alike(reply, labels, index):
+    assert match_closest_option(reply, labels).index == index
+
+
+def test_two_forms_of_one_label_are_one_label():
+    with pytest.raises(InvalidInputError, match="equal but for case and space"):
+        match_closest_option("x", ["Caf\N{LATIN SMALL LETTER E WITH ACUTE}", "Cafe\N{COMBINING ACUTE ACCENT}"])

@@ -13,11 +13,45 @@ _INVISIBLE = re.compile(
 _CONTRACTION = re.compile(r"\b(ca|wo|sha|ai|[a-z]{2,6})n't\b|\bcannot\b", re.IGNORECASE)
 _IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 
+_NOT_COMPATIBLE = re.compile(  # a raised or lowered character is not the plain one: x² is not x2
+    "[\u00aa\u00b2\u00b3\u00b9\u00ba\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d6a\u1d78\u1d9b-\u1dbf\u2070-\u209c\u2c7c\u2c7d]+"
+)
+_ESCAPED = re.compile(r"(?:\\u(?!00[0-7])[0-9a-fA-F]{4})+")
+
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>|]{0,60}<\|message\|>")
+_SPECIAL = re.compile(
+    r"<\|(?:im_start|im_end|eot_id|eom_id|end|end_of_text|endoftext|end_of_turn|return|call|start|message|channel|"
+    r"begin_of_text|start_header_id|end_header_id|python_tag)\|>(?:(?<=start\|>)\s*assistant\b)?|"
+    r"<(?:end_of_turn|start_of_turn|eos|bos)>|</s>|\[/?INST\]"
+)
 _THINKING_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection)"
-_THINKING_END = re.compile(rf"</{_THINKING_NAMES}>", re.IGNORECASE)
-_THINKING_START = re.compile(rf"(?:^|\n)[ \t]*<{_THINKING_NAMES}>", re.IGNORECASE)
+_THINKING_END = re.compile(
+    rf"</{_THINKING_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|</seed:think>", re.IGNORECASE
+)
+_THINKING_START = re.compile(
+    rf"(?:^|\n)[ \t]*(?:<{_THINKING_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<seed:think>)", re.IGNORECASE
+)
 
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_LAST_QUOTE = re.compile(r"(?:^|\n)(?P<lines>(?:[ \t]*>[^\n]*\n?)+)\s*\Z")
+_QUOTE_SIGN = re.compile(r"^[ \t]*>+[ \t]?", re.MULTILINE)
+_VERDICT_IN_QUOTE = re.compile(
+    r"\b(?:verdict|rating|answer|score|decision|judge?ment|selected option|selection|choice|winner|"
+    r"grade)\b[*_ ]*[:=]|\[\[",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:ignor|disregard|plant|inject|quot|wrote|writ|says?\b|said|reads?\b|instruct|attempt|manipulat|"
+    r"contain|include|"
+    r"ends?\b|append|claim|print|follow)",
+    re.IGNORECASE,
+)
+_OWN_VERDICT = re.compile(
+    r"(?:\A|[.!?\n;,]\s*|\b(?:so|thus|therefore|my|final|overall|the|is)\s+)(?:(?:my|the|final|overall|so)\s+){0,3}"
+    r"(?:verdict|rating|answer|score|decision|judge?ment|choice|selection|selected option|grade|winner)"
+    r"\s*(?:is|[:=–—-])*\s*\Z",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPEAKER = (
     r"(?:response|answer|output|assistant|candidate|completion|text|it|he|she|they|model|system|student|"
@@ -28,7 +62,8 @@ _SPEECH = (
     r"(?:says?|said|saying|states?|stated|stating|reads?|reading|contains?|contained|containing|writes?|wrote|"
     r"written|writing|ends?|ended|ending|starts?|begins?|claims?|claimed|claiming|includes?|included|including|"
     r"quotes?|quoted|quoting|asks?|asked|asking|tells?|told|demands?|orders?|instructs?|tries|responds?|"
-    r"responded|"
+    r"responded|appends?|appended|closes?|closed|adds?|added|embeds?|embedded|hides?|hidden|planted|plants?|"
+    r"following|"
     r"replies|replied|concludes?|concluded|declares?|declared|asserts?|asserted|prints?|mentions?|word|"
     r"words|phrase|"
     r"line|sentence|statement|string|text|outputs?|generates?|generated|produces?|inserts?|injects?|injected)"
@@ -64,14 +99,33 @@ def _expand(contraction: re.Match[str]) -> str:
     return f"{_IRREGULAR.get(stem.casefold(), stem)} not"
 
 
+def _unescaped(escapes: re.Match[str]) -> str:
+    """Characters that JSON escapes, pairs of surrogates joined."""
+    units = bytes.fromhex(escapes.group().replace("\\u", ""))
+    return units.decode("utf-16-be", "replace")
+
+
+def _compatible(text: str) -> str:
+    """NFKC, but for raised and lowered characters."""
+    if _NOT_COMPATIBLE.search(text) is None:
+        return unicodedata.normalize("NFKC", text)
+    parts, start = [], 0
+    for kept in _NOT_COMPATIBLE.finditer(text):
+        parts += [unicodedata.normalize("NFKC", text[start : kept.start()]), kept.group()]
+        start = kept.end()
+    return "".join([*parts, unicodedata.normalize("NFKC", text[start:])])
+
+
 def plain_characters(text: str) -> str:
     r"""The text in compatibility form, without invisible characters, with contractions of "not" written out.
 
     >>> plain_characters("Ａnswer：isn’t\u200b ④")
     'Answer:is not 4'
     """
+    if "\\u" in text:
+        text = _ESCAPED.sub(_unescaped, text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text).translate(_FRACTIONS)).translate(_FRACTIONS)
+        text = _compatible(_INVISIBLE.sub("", text).translate(_FRACTIONS)).translate(_FRACTIONS)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "n't" in text or "N'T" in text or "annot" in text:
         text = _CONTRACTION.sub(_expand, text)
@@ -85,12 +139,17 @@ def without_thinking(text: str) -> str | None:
     ('B', 'B', None)
     """
     parts = spoken_parts(text)
-    return None if parts is None else "\n".join(text[start:end] for start, end in parts)
+    if parts is None:
+        return None
+    spoken = "\n".join(text[start:end] for start, end in parts)
+    return _SPECIAL.sub("", spoken) if "<" in spoken or "[" in spoken else spoken
 
 
 def spoken_parts(text: str) -> tuple[tuple[int, int], ...] | None:
     """Where the reply stands around the hidden thinking; None if the thinking never ends."""
-    if "<" not in text:
+    if "<|channel|>" in text:
+        return _final_channel(text)
+    if "<" not in text and "[/THINK]" not in text and "[THINK]" not in text and "◁" not in text:
         return ((0, len(text)),)
     ends = list(_THINKING_END.finditer(text))
     thought_until = ends[-1].end() if ends else 0
@@ -102,6 +161,17 @@ def spoken_parts(text: str) -> tuple[tuple[int, int], ...] | None:
     if unended is not None and not any(text[first:last].strip() for first, last in parts):
         return None
     return tuple(parts)
+
+
+def _final_channel(text: str) -> tuple[tuple[int, int], ...] | None:
+    """The last message of the channel that is meant for the reader; None if there is none."""
+    channels = list(_CHANNEL.finditer(text))
+    finals = [channel for channel in channels if channel.group(1).casefold() == "final"]
+    if not finals:
+        return None if channels else ((0, len(text)),)
+    start = finals[-1].end()
+    end = _SPECIAL.search(text, start)
+    return ((start, len(text) if end is None else end.start()),)
 
 
 def introduces_quotation(before: str) -> bool:
@@ -133,12 +203,18 @@ def without_quotations(text: str) -> str:
     put its own verdict in quotation marks.
     """
     if ">" in text:
-        text = _BLOCK_QUOTE.sub("", text)
+        last = _LAST_QUOTE.search(text)
+        own = last is not None and _is_own_quote(text[: last.start()].rstrip(), last.group("lines"))
+        kept = _QUOTE_SIGN.sub("", last.group("lines")) if last is not None and own else ""
+        text = _BLOCK_QUOTE.sub("", text if last is None else text[: last.start()] + "\n") + kept
 
     def keep_or_remove(quotation: re.Match[str]) -> str:
         inside = quotation.group()
         before = text[max(0, quotation.start() - 120) : quotation.start()]
-        introduced = introduces_quotation(before[before.rfind("\n") + 1 :])
+        line = before[before.rfind("\n") + 1 :]
+        introduced = introduces_quotation(line)
+        if not introduced and _OWN_VERDICT.search(line) is not None:
+            return inside
         if _BLANK_LINE.search(inside) and not introduced:
             return inside
         if introduced or ":" in inside or len(inside.split()) > 4:
@@ -146,6 +222,12 @@ def without_quotations(text: str) -> str:
         return inside
 
     return _LONG_QUOTATION.sub(keep_or_remove, text)
+
+
+def _is_own_quote(before: str, lines: str) -> bool:
+    """Whether the block quote that closes a reply sets off the judge's own verdict."""
+    paragraph = before[before.rfind("\n\n") + 1 :][-400:]
+    return _VERDICT_IN_QUOTE.search(lines) is not None and _OF_OTHERS.search(paragraph) is None
 
 
 def without_markup(text: str) -> str:

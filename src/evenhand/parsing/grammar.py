@@ -7,7 +7,8 @@ import re
 from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION
 
 CHOICE = (
-    r"(?:option|choice|output|response|answer|assistant|model|candidate|one|reply|version|solution|performer|pick|fit)"
+    r"(?:option|choice|output|response|answer|assistant|model|candidate|one|reply|version|solution|performer|"
+    r"pick|fit)"
 )
 SUPERIOR = r"(?:better|best|superior|preferable|preferred|stronger|strongest|winning)"
 ADVERB = (
@@ -115,7 +116,9 @@ TAG = re.compile(r"\[\[\s*[\"'(]?\s*([^\[\]\n]{1,80}?)\s*[\"')]?\s*\]\](?!\w)")
 REFERENCE_BEFORE = re.compile(
     rf"(?:\b(?:by|than|from|over|of|to|between|and|or|with)[ ]|{MENTION}[ ]?\()\Z", re.IGNORECASE
 )
-REFERENCE_AFTER = re.compile(r"'s\b|[ ](?!for\b|because\b|since\b|as\b|in\b|with\b|due\b|given\b|but\b|and\b)[a-z]")
+REFERENCE_AFTER = re.compile(
+    r"'s\b|[ ]?:[ ]*\Z|[ ](?!for\b|because\b|since\b|as\b|in\b|with\b|due\b|given\b|but\b|and\b)[a-z]"
+)
 FIRST_OF_TWO = re.compile(rf"({MENTION})[ ]?(?:>>?|≫|≻)[ ]?({MENTION})")
 
 STRONG = (
@@ -173,6 +176,76 @@ HEADING_LEAD = re.compile(
 )
 STANDALONE = re.compile(rf"[^\w\U000f0000-\U0010fffd]{{0,4}}({MENTION})[^\w\U000f0000-\U0010fffd:]{{0,4}}")
 OPENING = re.compile(rf"[\"'(\[]*({MENTION})[\"')\]]*(?:{BOUNDARY}|[ ]?[(])")
+OPENING_SIDE = re.compile(  # "B, because …", and not "B, although longer, …" or "B (the longer one) repeats …"
+    rf"[\"'(\[]*({MENTION})[\"')\]]*[ ]?(?:\([^()]{{0,400}}(?:\)(?={BOUNDARY})|$)|"
+    rf"(?!,[ ](?:which|who|although|though|while|whereas|despite|being|with|unlike|like|however|on|in|the|a|"
+    rf"an|also|too|"
+    rf"even|{MENTION})\b|[,(]){BOUNDARY}|,(?=[ ](?:because|since|as|for|due|given|clearly|definitely|by far|"
+    rf"hands down|it|"
+    rf"its|their|no doubt|overall|slightly|though only|but only)\b|[ ]?$))",
+    re.IGNORECASE,
+)
+ELLIPTIC = re.compile(rf"({MENTION})[ ](?:is|was|does|did|has|wins)[.!]*")
+JUDGED = (
+    rf"(?:the|this|that|their|its|his|her|candidate's|student's|model's|assistant's|system's|user's|author's)[ ]"
+    rf"(?:(?!reference|gold|expected|actual|other|right|true|correct|original|ideal|good|better|best|second|"
+    rf"first|third|"
+    rf"last|same|is\b|was\b)[\w-]+(?:'s)?[ ]){{0,2}}?"
+    rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|proof|"
+    rf"argument|report|translation)(?:[ ]\([^()]{{0,60}}\))?"
+)
+IS = (
+    r"(?:is|was|are|were|seems|appears|remains|has been|(?:can|must|should|may) be (?=considered|judged|"
+    r"deemed|rated|called))"
+    r"(?:[ ](?:indeed|also|still|thus|therefore|so|in fact|actually|overall|considered|judged|deemed|rated|"
+    r"found|called|as|"
+    r"to be|just|not (?:only|just|merely)|clearly|simply|definitely|certainly|hence|again|truly|really|"
+    r"factually|plainly|"
+    r"obviously|probably|likely|ultimately|then|now|technically|generally))*"
+)
+PREDICATION = re.compile(
+    rf"(?:^|(?<=[,;:] )|\b(?:that|so|therefore|thus|hence|and|but|because|since|as|think|believe|find|"
+    rf"conclude|say|although|"
+    rf"though|while|is)[ ])(?P<subject>{JUDGED})[ ]{IS}[ ][\"'(\[]*(?P<mention>{MENTION})"
+    rf"(?={BOUNDARY}|[\"')\]]|[ ](?:in (?:stating|saying|that|claiming|its)|with|as|according|and|about|when|"
+    rf"by|that|to the)\b)"
+    rf"(?![^.]*\b(?:if|unless|had it)\b)",
+    re.IGNORECASE,
+)
+PRONOUN_PREDICATION = re.compile(
+    rf"\W*(?:(?:yes|no|so|therefore|thus|hence|overall|in truth|in fact|however)\b[,.:;–—-]*[ ])?"
+    rf"(?P<subject>it|this|that|this one|they)[ ]{IS}[ ][\"'(\[]*(?P<mention>{MENTION})(?:{BOUNDARY}|"
+    rf"(?=[\"')\]]|[ ]either\b))",
+    re.IGNORECASE,
+)
+OPENS_YES_NO = re.compile(r"\W*(?:yes|no)\b[,.:;–—-]+[ ]", re.IGNORECASE)
+AGREES = re.compile(  # "Yes, Paris is correct", "No, Paris is not correct": the name is what was judged
+    rf"\W*(?P<word>yes|no)\b[,.:;–—-]+[ ](?P<subject>[^:;]{{1,160}}?)[ ]{IS}(?:[ ](?:the|"
+    rf"an?))?[ ](?P<mention>{MENTION})",
+    re.IGNORECASE,
+)
+CORRECTION = re.compile(
+    r"\b(?:actually|correct(?:ion|ed|ing)|on second thoughts?|on (?:further |closer )?(?:reflection|inspection)|wait|"
+    r"reconsider\w*|revis\w+|scratch that|i mis\w+|instead|chang(?:e|ed|ing) my|updated?|final(?:ly)?|overall|"
+    r"therefore|thus|"
+    r"so|hence|in conclusion|ultimately|in sum(?:mary)?|to conclude|however|upon|after|conclud\w+|i was wrong)\b",
+    re.IGNORECASE,
+)
+LISTS_CHOICES = re.compile(r"\b(?:or|if|either|output|print|respond|choose|format|for a)\b", re.IGNORECASE)
+EQUAL = re.compile(
+    r"\b(?:both|they|the two|these|the)\b[^.;]{0,60}?\b(?:(?:is|are|were|seem|perform(?:ed)?|"
+    r"did)[ ](?:\w+ly[ ]|about[ ])?"
+    r"(?:equally (?:good|well|bad|poor(?:ly)?|strong|weak|valid|matched|helpful|correct)|tied|equal|on (?:a )?par|"
+    r"of (?:equal|the same|similar|comparable) (?:quality|standard|value|merit)|the same|indistinguishable|"
+    r"equivalent|comparable in quality)|equally well)(?=[ ]?(?:$|[.,;!)]|overall\b|in quality\b|so\b|and\b))"
+    r"|\bneither\b[^.;]{0,60}\b(?:better|best|superior|preferable|winner|preferred|wins|"
+    r"stands out)\b(?![ ](?:at|in|for|on)\b)"
+    r"|\b(?:it|this|the (?:verdict|result|outcome|comparison))(?:'s| is| ends in)(?: \w+)? (?:a tie|tied|"
+    r"a draw|a toss-up)\b"
+    r"|\bno clear winner\b|\bthere is no (?:winner|difference in quality)\b|\bi (?:call|declare) (?:it|"
+    r"this) a (?:tie|draw)\b",
+    re.IGNORECASE,
+)
 GRADED = re.compile(
     rf"({MENTION})[\"')\]]*[ ]?(?:[:=(–—-]|gets|scores|receives)[ ]?(?:[^\W\d]+[:,]?[ ]){{0,2}}\d", re.IGNORECASE
 )

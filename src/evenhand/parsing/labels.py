@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -57,6 +57,25 @@ _RANGE = re.compile(
 )
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DENIES = re.compile(r"\bnot\b", re.IGNORECASE)
+_TIES = frozenset({"tie", "tied", "draw", "equal", "same", "both", "neither", "toss up", "no winner", "no preference"})
+_TIES |= {"a tie", "equally good", "both equal", "about the same", "equally matched", "no difference"}
+_NEGATIVE_PREFIX = r"(?:in|im|il|ir|un|dis|non|mis|not|no)[ -]?"
+_ANTONYMS = (
+    ("yes", "no"),
+    ("good", "bad"),
+    ("pass", "fail"),
+    ("passed", "failed"),
+    ("true", "false"),
+    ("right", "wrong"),
+    ("correct", "wrong"),
+    ("faithful", "hallucinated"),
+    ("accept", "reject"),
+    ("accepted", "rejected"),
+    ("harmful", "harmless"),
+    ("present", "absent"),
+    ("success", "failure"),
+    ("supported", "contradicted"),
+)
 _SPELLINGS_OF_NA = ("n/a", "na", "n.a", "notapplicable")  # as comparison_key writes them
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
@@ -79,6 +98,20 @@ def _is_edge(character: str) -> bool:
     return unicodedata.category(character)[0] in "PSZC" or character in "`^~|<>"
 
 
+def folded(text: str) -> str:
+    """The text without its case: what both sides of every look-up pass through.
+
+    The dotted and the dotless i are one letter here, because ``re.IGNORECASE``, which finds the labels in a reply,
+    takes them for one; and so are a character and its decomposed form.
+
+    >>> folded("İYİ") == folded("ıyı") == "iyi"
+    True
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text.casefold().replace("i\u0307", "i").replace("ı", "i"))
+
+
 def comparison_key(text: str) -> str:
     """What of a short text counts when it is compared with a label: letters and digits, in one case and one spacing.
 
@@ -89,12 +122,12 @@ def comparison_key(text: str) -> str:
     """
     stripped = strip_edges(without_markup(plain_characters(text)).strip())
     if not stripped:
-        return re.sub(r"\s+", "", text).casefold()
-    folded = _QUOTING.sub(" ", stripped.casefold()).strip() or stripped.casefold()
-    joiner = " " if any(character.isdigit() for character in folded) else ""
-    if folded[0] in "+-" and joiner:
-        return folded[0] + _SEPARATORS.sub(joiner, folded[1:].strip())
-    return _SEPARATORS.sub(joiner, folded).strip()
+        return folded(re.sub(r"\s+", "", text))
+    key = _QUOTING.sub(" ", folded(stripped)).strip() or folded(stripped)
+    joiner = " " if any(character.isdigit() for character in key) else ""
+    if key[0] in "+-" and joiner:
+        return key[0] + _SEPARATORS.sub(joiner, key[1:].strip())
+    return _SEPARATORS.sub(joiner, key).strip()
 
 
 def number_of(text: str) -> Decimal | None:
@@ -119,6 +152,9 @@ class Labels:
     by_spelling: dict[str, int]
     comparands: frozenset[int]
     denials: frozenset[int]
+    by_bare: dict[str, int]  # "B" for "Response B", where the other labels are called so too
+    tie: int | None
+    opposites: tuple[int, int] | None  # the two labels, where one denies the other: first the one that is denied
 
     def mark(self, text: str) -> str:
         """The text with every mention of a label written as one private character; longer labels first."""
@@ -145,9 +181,15 @@ class Labels:
 
     def _mark_word(self, found: re.Match[str]) -> str:
         surface = found.group("label") or found.group("carried")
-        index = self.by_spelling[_spelling(surface)]
-        written_as_offered = surface == self.given[index] or not surface.islower()
+        index = self.by_spelling.get(_spelling(surface))
+        if index is None:
+            return found.group()
+        written_as_offered = not surface.islower() or (surface == self.given[index] and not surface.isalpha())
         return chr((FIRM if written_as_offered else LOOSE) + index)
+
+    def bare_index(self, text: str) -> int | None:
+        """The label that the text is without the word that all labels share: "B" where they are Response A and B."""
+        return self.by_bare.get(comparison_key(text)) if self.by_bare and len(text) < 20 else None
 
     def whole_number(self, text: str) -> int | None:
         """The label that the whole text is as a number, or None."""
@@ -162,7 +204,7 @@ def mention_index(character: str) -> int:
 
 
 def _spelling(label: str) -> str:
-    return _SEPARATORS.sub(" ", label.casefold()).strip()
+    return _SEPARATORS.sub(" ", folded(label)).strip()
 
 
 def _word_pattern(label: str) -> str:
@@ -218,6 +260,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
     if len(by_number) < sum(value is not None for value in numbers):
         by_number = {}  # "4" and "4.0" are different labels here: only their spelling tells them apart
     words = {label: index for index, label in enumerate(plain) if numbers[index] not in by_number}
+    words = {label: index for label, index in words.items() if not re.search(MENTION, label)}
     return Labels(
         given=labels,
         by_key=_with_spellings_of_na(_unique([comparison_key(label) for label in labels])),
@@ -229,7 +272,39 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
             index for index, label in enumerate(plain) if numbers[index] is None and _names_a_thing(label)
         ),
         denials=frozenset(index for index, label in enumerate(plain) if _DENIES.search(label) is not None),
+        by_bare=_bare_names(plain),
+        tie=_only(index for index, label in enumerate(plain) if _spelling(label) in _TIES),
+        opposites=_opposites([_spelling(label) for label in plain]),
     )
+
+
+def _only(found: Iterable[int]) -> int | None:
+    indexes = list(found)
+    return indexes[0] if len(indexes) == 1 else None
+
+
+def _bare_names(plain: Sequence[str]) -> dict[str, int]:
+    """What is left of labels such as "Response A" and "Response B" without the word that they share."""
+    parts = [re.fullmatch(rf"({CARRIER})[ _-]?\W?(\w{{1,3}})\W?", label, re.IGNORECASE) for label in plain]
+    named = [(folded(part.group(1)), folded(part.group(2)), index) for index, part in enumerate(parts) if part]
+    if len(named) < 2 or len({word for word, _, _ in named}) > 1 or len({bare for _, bare, _ in named}) < len(named):
+        return {}
+    taken = {comparison_key(label) for label in plain}
+    return {bare: index for _, bare, index in named if bare not in taken}
+
+
+def _opposites(spelled: Sequence[str]) -> tuple[int, int] | None:
+    """The two labels as (what is denied, its denial), where denying one is the other; None where it is not."""
+    if len(spelled) != 2:
+        return None
+    for first, second in ((0, 1), (1, 0)):
+        said, denied = spelled[first], spelled[second]
+        if (said, denied) in _ANTONYMS or re.fullmatch(_NEGATIVE_PREFIX + re.escape(said), denied):
+            return first, second
+        rest = _DENIES.sub(" ", denied).split()
+        if len(rest) < len(denied.split()) and not _DENIES.search(said) and rest and rest[-1] in said:
+            return first, second
+    return None
 
 
 def _names_a_thing(label: str) -> bool:
@@ -256,9 +331,9 @@ def _check(labels: tuple[str, ...]) -> None:
     for label in labels:
         if not label.strip():
             raise InvalidInputError(f"Label {label!r} is blank: every label needs text that a reply can name.")
-        folded = "".join(label.casefold().split())
-        if folded in seen:
+        key = "".join(folded(label).split())
+        if key in seen:
             raise InvalidInputError(
-                f"Labels {seen[folded]!r} and {label!r} are equal but for case and space: rename one of them."
+                f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
             )
-        seen[folded] = label
+        seen[key] = label

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from evenhand.parsing import grammar
 from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION, Labels, mention_index
 
 _GAP = r"(?:[ ](?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
@@ -53,6 +54,126 @@ _SUBJECT_DENIED = re.compile(
     rf"too[ ]|wrong|incorrect|unjustified|excluded|ruled out|out of)",
     re.IGNORECASE,
 )
+_NO = (  # what turns the words after it into their opposite
+    r"(?:not(?![ ](?:only|just|merely|necessarily|entirely|completely|fully|always|quite|strictly|wholly|"
+    r"totally|sure|"
+    r"clear)\b)|never|no longer|by no means|in no way|anything but|far from|fails? to be|failed to be|nowhere near)"
+)
+_LINKING = (
+    r"(?:[ ](?:be|been|being|is|considered|judged|deemed|rated|called|regarded|as|even|actually|in|fact|"
+    r"really|at|all|"
+    r"exactly|technically|factually|clearly|either|an?|the|to)\b){0,5}"
+)
+_NOT_X = re.compile(
+    rf"(?<!or )(?<!if )(?<!not )\b(?:(?P<modal>can|could|should|may|must|will)[ ])?{_NO}"
+    rf"(?P<linking>{_LINKING}[ ][\"'(\[]*)(?P<mention>{MENTION})",
+    re.IGNORECASE,
+)
+_DOES_NOT_GIVE = re.compile(
+    rf"\b(?:does|did|do|has|have)[ ]not[ ](?:\w+ly[ ])?(?:provided?|give|given|offer|contain|state|present|"
+    rf"name|supply|"
+    rf"return|produced?|identify)[ ](?:the|an?|any)[ ](?P<mention>{MENTION})[ ]\w+",
+    re.IGNORECASE,
+)
+_FRAME = (  # "I do not think that the response is …"
+    r"(?:not[ ](?:the[ ]case|true|think|believe|find|feel|agree|say|conclude|consider|convinced|call|judge|"
+    r"rate|deem)|"
+    r"(?:nobody|no[ ]one)[ ](?:would|could|will)[ ]\w+)"
+)
+_FRAMED = re.compile(
+    rf"\b{_FRAME}(?P<linking>(?:[ ](?!but\b|because\b|so\b|not\b)[\w'-]+){{0,8}}?[ ][\"'(\[]*)(?P<mention>{MENTION})",
+    re.IGNORECASE,
+)
+_NO_EVIDENCE = re.compile(
+    rf"\bno (?:evidence|reason|indication|sign|proof|way|guarantee|basis)\b(?:[ ][\w'-]+){{0,10}}?[ ]{MENTION}",
+    re.IGNORECASE,
+)
+_UNTIL = (  # where what is said about somebody's words ends
+    r"(?=[;:]|,?[ ](?:but|so|yet|whereas|while|however|although|though|therefore)\b|,[ ](?:and|i|we|which|it|"
+    r"the|this)\b|$)"
+)
+_ONE_WHO_SPEAKS = (
+    r"(?:response|answer|output|assistant|candidate|completion|text|model|system|student|author|user|reply|summary|"
+    r"essay|passage|prompt|reference|document|context|article|message|reviewers?|critics?|readers?|judges?|people|"
+    r"some|others?|question|instructions?|rubric|it|he|she|they|who|key|gold|line|sentence|comment)"
+)
+_CLAIMS = r"(?:claim|sa[iy]|insist|declare|boast|assert|argue|contend|pretend|maintain)(?:s|d|ed|ing)?"
+_ATTRIBUTED = re.compile(
+    rf"(?:\b{_ONE_WHO_SPEAKS}(?:'s)?(?:[ ](?:also|itself|themselves|then|simply|even|even so|\w+ly)){{0,2}}[ ]"
+    rf"(?:{_CLAIMS}|state[sd]?|stating|suggest(?:s|ed)?|(?:call|describe|present|rate|grade|label|"
+    rf"declare)(?:s|d|ed)?[ ]"
+    rf"(?:itself|themselves|himself|herself)|(?:answer|repl(?:y|ie)|respond|print|read|write|end|open|start|"
+    rf"close)(?:s|ed|d)?"
+    rf"(?:[ ](?:with|by|in|saying|as))?(?=[ ][\"'(\[]*{MENTION}))"
+    rf"|{MENTION}(?:'s[ ]\w+)?[ ](?:{_CLAIMS})\b|\baccording to (?:the|its|their|some)\b|\b(?:i was|i am|"
+    rf"we are) asked\b)"
+    rf"[^;:]*?{_UNTIL}",
+    re.IGNORECASE,
+)
+_OF_THE_REFERENCE = re.compile(
+    r"\b(?:reference|gold|ground truth|expected|correct|right|true)(?:[ ](?:answer|label|response|output))?[ ]"
+    r"(?:is|was|says?|said|gives?|states?|would be|reads?|has|being)\b[^;]*",
+    re.IGNORECASE,
+)
+_AT_FIRST = re.compile(
+    rf"\b(?:at first|initially|originally|superficially|on the face of it|on (?:a )?first reading|(?:i|"
+    rf"we)(?: had)? first|"
+    rf"first (?:thought|impression|glance|sight))\b[^;]*?{_UNTIL}",
+    re.IGNORECASE,
+)
+_WHETHER = re.compile(r"\b(?:whether|if|unless|provided that|as though|as if|in case)\b[^,;:]*", re.IGNORECASE)
+_MODAL = re.compile(
+    rf"(?P<whose>(?:\b[\w']+[ ]){{1,2}}|{MENTION}[ ])?\b(?:would|could|might|may|should|can)(?![ ]not\b)"
+    rf"(?:[ ](?!not\b|but\b|because\b|so\b)[\w'-]+){{0,7}}?[ ]{_ARTICLE}{MENTION}"
+    rf"(?:[\"')\]]*[ ]?(?:,|/|,?[ ]?\b(?:or|and)\b)[ ]?{_ARTICLE}{MENTION})*",
+    re.IGNORECASE,
+)
+_OF_THE_JUDGE = re.compile(
+    r"(?:.*\b)?(?:i|we)|(?:my|the|final|overall|i)\b.*\b(?:rating|choice|verdict|score|answer|pick|level|"
+    r"grade|winner|decision|"
+    r"judge?ment|label|vote)|(?:rating|verdict|score|choice|winner|decision|judge?ment)",
+    re.IGNORECASE,
+)
+_CONTINUES = (
+    r"[ ](?!(?:because|since|as|given|overall|due|rather|instead|but|although|though|in|with|about|for|to|by|"
+    r"and|or|at|"
+    r"on|of|is|was|than|here|enough|when|while|however|so|if|that|which|except|too|throughout|because)\b)[a-z]"
+)
+_DETERMINER = (
+    r"(?i:\b(?:the|its|their|his|her|your|our|any|some|another|one|only|most|more|all|every|which|what|"
+    r"an?)[ ](?:\w+ly[ ])?"
+    r"[\"'(]*)"
+)
+_ATTRIBUTE = re.compile(  # "the correct answer is …": said of another thing than the one judged
+    rf"{_DETERMINER}(?:[\U00100000-\U0010fffd](?={_CONTINUES})|{MENTION}(?=[ ](?:[a-z]+[ ]){{1,4}}?(?:is|are|"
+    rf"was|were|would|"
+    r"should|has|includes?|refers?|being)\b))"
+)
+_ATTRIBUTE_OF_PAIR = re.compile(rf"{_DETERMINER}{MENTION}(?={_CONTINUES})")
+_ATTRIBUTE_FIRST = re.compile(
+    rf"\A{MENTION}(?=[ ](?!(?:is|are|was|were|because|since|as|and)\b)(?:[a-z]+[ ]){{1,4}}?(?:is|are|was|were|"
+    rf"would|should|include)\b)"
+)
+_JUDGED = (
+    rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|"
+    rf"quality|"
+    r"proof|argument|report|quote|citation|translation|it|this|that|which|they|he|she)"
+)
+_OF_ANOTHER = re.compile(
+    rf"(?P<subject>[\w'\")\]×-]+)[ ](?:is|was|are|were)(?:[ ]\w+ly)?[ ]{MENTION}{BOUNDARY}", re.IGNORECASE
+)
+_IS_JUDGED = re.compile(rf"{_JUDGED}(?:'s)?[\"')\]]*", re.IGNORECASE)
+_PARTLY = re.compile(
+    rf"\b(?:partially|partly|nearly|almost|mostly|possibly|potentially|half|somewhat|largely|hardly|barely|allegedly|"
+    rf"supposedly|seemingly|(?:not )?(?:necessarily|entirely|completely|fully|always|quite|strictly|wholly|"
+    rf"totally))[ ]{MENTION}",
+    re.IGNORECASE,
+)
+_WORSE = re.compile(
+    rf"\b(?:loser|worst|weaker|worse|weakest|inferior|losing|poorer|poorest|runner-up)(?:[ ](?:one|{CARRIER}))?"
+    rf"(?:[ ]?:|[ ](?:is|was|goes to))?[ ]{_ARTICLE}{MENTION}",
+    re.IGNORECASE,
+)
 _TWO = re.compile(
     rf"[^\w]*?({MENTION})[\"')\]]*[ ]?(?:/|,|&|\bor\b|\band\b)+[ ]?[\"'(\[]*({MENTION})[\"')\].!?]*", re.IGNORECASE
 )
@@ -85,13 +206,87 @@ def _erase(found: re.Match[str]) -> str:
     return re.sub(MENTION, _GONE, found.group())
 
 
-def standing(sentence: str) -> str:
-    """The sentence with the labels erased that it denies, only compares with, or only supposes."""
+def with_opposites(marked: str, labels: Labels) -> str:
+    """The text with "not X" written as the other label, where there are two and each is what the other is not."""
+    if labels.opposites is None:
+        return marked
+
+    def other(found: re.Match[str]) -> str:
+        article = re.search(r"\b(?:an?|the) \Z", found.group("linking"), re.IGNORECASE)
+        is_ = "is " if found.groupdict().get("modal") else ""
+        return is_ + (article.group() if article else "") + _opposite_mark(found.group("mention"), labels)
+
+    marked = _DOES_NOT_GIVE.sub(lambda found: f"is {_opposite_mark(found.group('mention'), labels)},", marked)
+    marked = _FRAMED.sub(lambda found: _without_frame(found) + _opposite_mark(found.group("mention"), labels), marked)
+    return _NOT_X.sub(other, marked)
+
+
+def _without_frame(found: re.Match[str]) -> str:
+    """The words "the response is " of "I do not think that the response is correct"."""
+    return re.sub(r"(?:\bthat[ ])?(.*)", r"\1", found.group("linking").lstrip(), count=1)
+
+
+def _opposite_mark(mention: str, labels: Labels) -> str:
+    """The mark of the other label, in the same case."""
+    first, second = labels.opposites or (0, 0)
+    index = mention_index(mention)
+    return chr(ord(mention) - index + (second if index == first else first))
+
+
+def standing(sentence: str, labels: Labels) -> str:
+    """The sentence with the labels erased that it denies, asks about, compares with, supposes, or has from others."""
     if not re.search(MENTION, sentence):
         return sentence
-    for pattern in (_SUBJECT_DENIED, _DENIED, _NOTHING, _NOT_IN_CHINESE_OR_JAPANESE, _COMPARED, _SUPPOSED):
+    if sentence.rstrip("\"')]* ").endswith("?"):
+        return re.sub(MENTION, _GONE, sentence)
+    for pattern in _ERASED:
         sentence = pattern.sub(_erase, sentence)
+    if not labels.comparands:
+        sentence = _OF_THE_REFERENCE.sub(_erase, sentence)
+    sentence = _MODAL.sub(_erase_unless_the_judges, sentence)
+    if not labels.comparands and agrees(sentence, labels) is None:
+        sentence = _ATTRIBUTE.sub(_erase, sentence)
+        if labels.opposites is not None:
+            sentence = _ATTRIBUTE_FIRST.sub(_erase, _ATTRIBUTE_OF_PAIR.sub(_erase, sentence))
+            sentence = _OF_ANOTHER.sub(_erase_of_another, sentence)
     return sentence
+
+
+def agrees(sentence: str, labels: Labels) -> re.Match[str] | None:
+    """The match of "Yes, Paris is correct", whose opening word says that the name is what was judged."""
+    found = grammar.AGREES.match(sentence) if labels.opposites is not None else None
+    if found is None or labels.opposites is None:
+        return None
+    says_no = mention_index(found.group("mention")) == labels.opposites[1]
+    return found if says_no == (found.group("word").casefold() == "no") else None
+
+
+_ERASED = (
+    *(_ATTRIBUTED, _AT_FIRST, _WHETHER, _NO_EVIDENCE, _PARTLY, _WORSE),
+    *(_SUBJECT_DENIED, _FRAMED, _DENIED, _NOT_X, _NOTHING, _NOT_IN_CHINESE_OR_JAPANESE, _COMPARED, _SUPPOSED),
+)
+_DENYING = (_DENIED, _NOT_X, _FRAMED)
+
+
+def _erase_unless_the_judges(found: re.Match[str]) -> str:
+    """What is supposed, erased: "I would rate it Good" is the judge's word, "a better answer would be Good" is not."""
+    return found.group() if _OF_THE_JUDGE.fullmatch((found.group("whose") or "").strip()) else _erase(found)
+
+
+def _erase_of_another(found: re.Match[str]) -> str:
+    return found.group() if _IS_JUDGED.fullmatch(found.group("subject")) else _erase(found)
+
+
+def denied(pieces: list[str]) -> set[int]:
+    """The labels that any sentence denies."""
+    return {
+        mention_index(mention)
+        for piece in pieces
+        if "no" in piece or "No" in piece or "ev" in piece
+        for pattern in _DENYING
+        for found in pattern.finditer(piece)
+        for mention in re.findall(MENTION, found.group())
+    }
 
 
 def _is_predicate(kept: str, found: re.Match[str]) -> bool:
@@ -131,13 +326,15 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
 
 def only_mention(pieces: list[str], labels: Labels) -> int | Literal["ambiguous"] | None:
     """The one label that a reply without any statement names; "ambiguous" if it names several, None if none."""
-    kept = [standing(piece) for piece in pieces]
+    kept = [standing(piece, labels) for piece in pieces]
     placed = set().union(*(placed_mentions(piece, labels) for piece in kept)) if kept else set()
     if len(pieces) == 1 and not placed:
         placed = placed_mentions(kept[0].rstrip(".") + ".", labels)
     named = {mention_index(mention) for piece in pieces for mention in re.findall(MENTION, piece)}
     if len(placed) == 1:
         (index,) = placed
+        if index in denied(pieces):
+            return "ambiguous"
         firm_rivals = {
             mention_index(mention)
             for piece in kept

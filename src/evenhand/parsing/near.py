@@ -6,7 +6,7 @@ import re
 
 from rapidfuzz import fuzz
 
-from evenhand.parsing.labels import Labels, strip_edges
+from evenhand.parsing.labels import Labels, folded, strip_edges
 
 RATIO = 90.0  # as good as the same
 LEAD = 5.0  # and clearly ahead of the runner-up
@@ -25,16 +25,16 @@ def near_label(text: str, labels: Labels) -> int | None:
     longest = max(map(len, labels.given))
     if len(stripped) < SHORTEST or len(stripped) > longest * 1.3 + 2:
         return None
-    folded = " ".join(_WORD.findall(stripped.casefold()))
+    read = " ".join(_WORD.findall(folded(stripped)))
     scores = []
     for index, label in enumerate(labels.given):
-        candidate = " ".join(_WORD.findall(label.casefold()))
-        scores.append((fuzz.ratio(folded, candidate), -index, candidate))
+        candidate = " ".join(_WORD.findall(folded(label)))
+        scores.append((fuzz.ratio(read, candidate), -index, candidate))
     scores.sort(reverse=True)
     best = scores[0]
     if best[0] < RATIO or len(best[2]) < SHORTEST or (len(scores) > 1 and best[0] - scores[1][0] < LEAD):
         return None
-    return -best[1] if _same_words(folded.split(), best[2].split()) else None
+    return -best[1] if _same_words(read.split(), best[2].split()) else None
 
 
 def _same_words(read: list[str], label: list[str]) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
+from evenhand.parsing import grammar
 from evenhand.parsing.cleaning import (
     plain_characters,
     without_fences,
@@ -12,15 +14,16 @@ from evenhand.parsing.cleaning import (
     without_quotations,
     without_thinking,
 )
-from evenhand.parsing.fields import JsonReading, read_json
+from evenhand.parsing.fields import Field, JsonReading, is_grade_name, read_json
 from evenhand.parsing.labels import MENTION, Labels, comparison_key, compile_labels
 from evenhand.parsing.match import Match, Reason
-from evenhand.parsing.mentions import only_mention
+from evenhand.parsing.mentions import only_mention, with_opposites
 from evenhand.parsing.near import near_label
-from evenhand.parsing.statements import Outcome, Statement, canonical_tags, sentences, statements
+from evenhand.parsing.statements import Outcome, Statement, canonical_tags, corrections, sentences, statements
 
 _REFUSAL = re.compile(
-    r"(?:^|[.!\n]\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |really )?sorry\b|"
+    r"(?:^|[.!\n]\s*|^[^.,!\n]{1,30}[,;:–—-]+\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |"
+    r"really )?sorry\b|"
     r"apologi[sz]e\b|my apologies|"
     r"(?:i|we)(?:'m| am| are| must| will| would| have to|'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|"
     r"do|am|would|may)? ?not "
@@ -89,13 +92,13 @@ def _read_text(text: str, labels: Labels, *, cut_off: bool) -> Match:
         from_json = _from_json(json, labels)
         if from_json is not None:
             return from_json
-        if not json.complete:
-            return _none("no_match")
         text = json.rest
     cleaned = _VERDICT_FIRST.sub(r"\1", without_markup(without_quotations(text)))
-    marked = canonical_tags(labels.mark(cleaned))
-    decided = decide(found := statements(marked, labels))
+    marked = with_opposites(canonical_tags(labels.mark(cleaned)), labels)
+    decided = decide(found := statements(marked, labels), marked)
     refused = _REFUSAL.search(cleaned[:600]) is not None
+    if refused and found and all(statement.opens for statement in found):
+        return _none("refusal")
     if isinstance(decided, int):
         return (
             Match(index=decided, kind="verdict")
@@ -133,6 +136,8 @@ def _whole(text: str, labels: Labels, *, cut_off: bool) -> Match | None:
     index = exact
     if index is None:
         index = labels.by_key.get(comparison_key(stripped))
+    if index is None:
+        index = labels.bare_index(stripped)
     if index is None and labels.by_number:
         index = labels.whole_number(without_markup(plain_characters(stripped)))
     if index is None:
@@ -146,15 +151,26 @@ def _whole(text: str, labels: Labels, *, cut_off: bool) -> Match | None:
 
 
 def _from_json(json: JsonReading, labels: Labels) -> Match | None:
-    """The match that the verdict-like fields give; None if there is no such field."""
-    if not json.fields:
-        return None
-    readings = [_whole(field.value, labels, cut_off=False) for field in json.fields]
-    indexes = {reading.index for reading in readings if reading is not None}
+    """The match that the verdict-like fields give; None if the reply's own objects have no such field.
+
+    Of several objects the last counts where the words before it correct the others.
+    """
+    objects = [fields for fields in json.objects if fields]
+    if not objects:
+        return None if json.complete else _none("no_match")
+    if len(objects) > 1 and len(json.objects) == len(objects) and grammar.CORRECTION.search(json.between[-2]):
+        objects = objects[-1:]
+    given = _from_fields([field for fields in objects for field in fields], labels)
+    return _unless_corrected(given, json.between[-1], labels)
+
+
+def _from_fields(fields: Sequence[Field], labels: Labels) -> Match:
+    readings = [_of_field(field, labels) for field in fields]
+    indexes = {index for index in readings if index is not None}
     if not indexes:
-        for field in json.fields:
-            inner = labels.mark(without_markup(plain_characters(field.value)))
-            outcome = decide(statements(inner, labels))
+        for field in fields:
+            inner = with_opposites(labels.mark(without_markup(plain_characters(field.value))), labels)
+            outcome = decide(statements(inner, labels), inner)
             outcome = only_mention(sentences(inner), labels) if outcome is None else outcome
             if isinstance(outcome, int):
                 indexes.add(outcome)
@@ -162,12 +178,39 @@ def _from_json(json: JsonReading, labels: Labels) -> Match | None:
         return Match(index=indexes.pop(), kind="verdict")
     if indexes:
         return _none("ambiguous")
-    misspelled = {near for field in json.fields if (near := near_label(field.value, labels)) is not None}
+    misspelled = {near for field in fields if (near := near_label(field.value, labels)) is not None}
     return Match(index=misspelled.pop(), kind="near") if len(misspelled) == 1 else _none("no_match")
 
 
-def decide(found: list[Statement]) -> Outcome | None:
-    """The verdict of all statements: the last firm one; without a firm one, what all plain ones agree on."""
+def _of_field(field: Field, labels: Labels) -> int | None:
+    """The label that the whole value is; a bare number is no candidate's where the field is a score."""
+    whole = _whole(field.value, labels, cut_off=False)
+    if whole is None or (is_grade_name(field.name) and labels.bare_index(field.value) is not None):
+        return None
+    return whole.index
+
+
+def _unless_corrected(given: Match, after: str, labels: Labels) -> Match:
+    """The match of the field, unless the words after it state another verdict."""
+    if given.index is None or not after.strip():
+        return given
+    marked = canonical_tags(labels.mark(without_markup(without_quotations(after))))
+    found = [statement for statement in statements(with_opposites(marked, labels), labels) if statement.explicit]
+    later = found[-1].outcome if found else given.index
+    if not isinstance(later, int) or later == given.index:
+        return given
+    return Match(index=later, kind="verdict") if grammar.CORRECTION.search(marked) else _none("ambiguous")
+
+
+def decide(found: list[Statement], marked: str) -> Outcome | None:
+    """The verdict of all statements: the last firm one; without a firm one, what all plain ones agree on.
+
+    Two explicit verdicts that differ are ambiguous, unless a word of correction or conclusion stands between them.
+
+    Args:
+        found: The statements, in any order.
+        marked: The text that makes them.
+    """
     firm = [statement for statement in found if statement.firm]
     if firm:
         explicit = [statement for statement in firm if statement.explicit]
@@ -175,12 +218,29 @@ def decide(found: list[Statement]) -> Outcome | None:
             firm = explicit
         place = max(statement.sentence for statement in firm)
         last = {statement.outcome for statement in firm if statement.sentence == place}
+        if _contradicted([statement for statement in explicit if statement.sentence < place], last, place, marked):
+            return "ambiguous"
         indexes = {outcome for outcome in last if isinstance(outcome, int)}
         if len(indexes) == 1 and "ambiguous" not in last:
             return indexes.pop()
         return last.pop() if len(last) == 1 else "ambiguous"
-    plain = {statement.outcome for statement in found}
+    plain = {statement.outcome for statement in found if not statement.weak} or {
+        statement.outcome for statement in found
+    }
     return plain.pop() if len(plain) == 1 else "ambiguous" if plain else None
+
+
+def _contradicted(explicit: list[Statement], last: AbstractSet[Outcome], place: int, marked: str) -> bool:
+    """Whether earlier explicit verdicts are other ones, and nothing says that they were corrected."""
+    if not any(isinstance(outcome, int) for outcome in last):
+        return False
+    others = [
+        earlier.sentence for earlier in explicit if isinstance(earlier.outcome, int) and earlier.outcome not in last
+    ]
+    if not others:
+        return False
+    corrected = corrections(marked)
+    return not any(max(others) < sentence <= place for sentence in corrected)
 
 
 def _may_go_on(marked: str, index: int, labels: Labels) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from evenhand.parsing import grammar
 from evenhand.parsing.labels import MENTION, Labels, mention_index
-from evenhand.parsing.mentions import placed_mentions, standing
+from evenhand.parsing.mentions import agrees, placed_mentions, standing
 
 Outcome = int | Literal["unknown", "ambiguous"]
 
@@ -32,6 +32,8 @@ class Statement:
         slot: The words after a lead-in.
         explicit: Whether a tag, a lead-in or a line of its own names it.
         nobody: Whether it says in words that no side wins, which explains an explicit verdict and does not replace it.
+        opens: Whether it is no more than the word that a sentence opens with, which a refusal may open with too.
+        weak: Whether it counts only where nothing else is stated.
     """
 
     outcome: Outcome
@@ -40,6 +42,8 @@ class Statement:
     slot: str = ""
     explicit: bool = False
     nobody: bool = False
+    opens: bool = False
+    weak: bool = False
 
 
 def canonical_tags(marked: str) -> str:
@@ -70,6 +74,11 @@ def sentences(marked: str) -> list[str]:
     return [piece[start : start + _LONGEST] for piece in pieces for start in range(0, len(piece), _LONGEST)]
 
 
+def corrections(marked: str) -> frozenset[int]:
+    """The sentences that take something back or conclude."""
+    return frozenset(number for number, piece in enumerate(sentences(marked)) if grammar.CORRECTION.search(piece))
+
+
 def statements(marked: str, labels: Labels) -> list[Statement]:
     """All statements of a verdict, in the order of the text."""
     found: list[Statement] = []
@@ -83,27 +92,49 @@ def statements(marked: str, labels: Labels) -> list[Statement]:
 
 def _of_sentence(piece: str, number: int, labels: Labels) -> Iterator[Statement]:
     untagged = grammar.TAG.sub(r"\1", piece) if "[[" in piece else piece
-    kept = standing(grammar.FIRST_OF_TWO.sub(r"\1", untagged))
+    kept = standing(grammar.FIRST_OF_TWO.sub(r"\1", untagged), labels)
     concludes = grammar.CONCLUSION.search(kept) is not None
-    if concludes and grammar.NOBODY.search(kept):
+    if labels.tie is not None and not piece.endswith("?") and grammar.EQUAL.search(kept):
+        yield Statement(labels.tie, concludes, number, nobody=True, weak=not concludes)
+    elif concludes and grammar.NOBODY.search(kept):
         yield Statement("unknown", True, number, nobody=True)
     alone = grammar.STANDALONE.fullmatch(kept)
     if alone is not None and kept.endswith(".") and mention_index(alone.group(1)) not in labels.comparands:
-        yield Statement(mention_index(alone.group(1)), False, number)
+        yield Statement(mention_index(alone.group(1)), False, number, opens=True)
+    if (elliptic := grammar.ELLIPTIC.fullmatch(kept)) is not None:
+        yield Statement(mention_index(elliptic.group(1)), False, number)
     if re.search(MENTION, kept):
+        yield from _predications(kept, number, labels, concludes)
         yield from _comparisons(kept, number, labels, concludes)
     yield from _leads(kept, number, labels, concludes)
     if "[[" in piece:
-        yield from _tags(piece, number)
+        yield from _tags(standing(piece, labels), number, labels)
+
+
+def _predications(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[Statement]:
+    """What a sentence says of the thing judged: "the response is Good", "Yes, Paris is correct"."""
+    found = grammar.PREDICATION.search(kept)
+    if found is None and labels.opposites is not None:
+        found = agrees(kept, labels) or grammar.PRONOUN_PREDICATION.match(kept)
+    if found is None:
+        return
+    index = mention_index(found.group("mention"))
+    if index in labels.comparands or (index in labels.by_number.values() and len(kept.split()) > 12):
+        return
+    opening = grammar.OPENS_YES_NO.match(kept) if labels.opposites is not None else None
+    contradicts = opening is not None and agrees(kept, labels) is None
+    yield Statement("ambiguous" if contradicts else index, concludes, number)
 
 
 def _comparisons(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[Statement]:
     places = [
         found.start("mention")
         for found in grammar.COMPARISON.finditer(kept)
-        if concludes or found.group("scope") is None
+        if (concludes or found.group("scope") is None) and not _supposed(kept, found)
     ]
-    places += [found.start(found.lastgroup or 0) for found in grammar.PREFERENCE.finditer(kept)]
+    places += [
+        found.start(found.lastgroup or 0) for found in grammar.PREFERENCE.finditer(kept) if not _supposed(kept, found)
+    ]
     places += [
         found.start("mention")
         for found in grammar.RATING.finditer(kept)
@@ -117,6 +148,13 @@ def _comparisons(kept: str, number: int, labels: Labels, concludes: bool) -> Ite
     if indexes:
         ambiguous = ambiguous or len(indexes) > 1
         yield Statement("ambiguous" if ambiguous else indexes.pop(), concludes, number)
+
+
+def _supposed(kept: str, comparison: re.Match[str]) -> bool:
+    """Whether a side would only be better if something were otherwise."""
+    return re.search(r"\b(?:would|could|might)\b|'d\b", comparison.group()) is not None and (
+        re.match(r"[^.;]*?\b(?:if|had|were|provided)\b", kept[comparison.end() :]) is not None
+    )
 
 
 def _one_of_two(kept: str, place: int) -> bool:
@@ -140,11 +178,21 @@ def _leads(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[
             continue
         slot = kept[lead.end() : lead.end() + _SLOT]
         outcome = resolve(slot, labels)
+        if outcome == "unknown" and labels.by_bare:
+            outcome = _bare(lead, slot, labels)
         if outcome == "unknown" and not _names_another_option(lead, before, slot, labels):
             continue
         if outcome is not None:
             side_remark = lead.group("scope") or (grammar.CORRECT.search(before) and not _is_mine(lead))
-            yield Statement(outcome, concludes or not side_remark, number, slot.strip(), explicit=True)
+            announces = lead.group("weak") is None or _is_mine(lead)
+            yield Statement(outcome, concludes or not side_remark, number, slot.strip(), explicit=announces)
+
+
+def _bare(lead: re.Match[str], slot: str, labels: Labels) -> Outcome:
+    """The option whose letter or number follows a lead-in; a number only where it can be no grade."""
+    said = re.split(r"[.,;:\n]|[ ](?:because|since|as)\b", slot)[0]
+    index = None if lead.group("weak") or (lead.group("fair") and re.search(r"\d", said)) else labels.bare_index(said)
+    return "unknown" if index is None else index
 
 
 def _is_mine(lead: re.Match[str]) -> bool:
@@ -205,24 +253,41 @@ def resolve(slot: str, labels: Labels) -> Outcome | None:
     return "ambiguous" if len(mentioned) > 1 and len(slot.split()) <= 12 else None
 
 
-def _tags(piece: str, number: int) -> Iterator[Statement]:
-    """The tags of one sentence that are verdicts and not references such as "[[B]]'s answer"."""
+def _tags(piece: str, number: int, labels: Labels) -> Iterator[Statement]:
+    """The tags of one sentence that are verdicts, and not references ("[[B]]'s answer") or a list of the choices."""
     outcomes: list[Outcome] = []
-    for tag in grammar.TAG.finditer(piece):
+    tags = list(grammar.TAG.finditer(piece))
+    tagged = {mention for tag in tags for mention in re.findall(MENTION, tag.group(1))}
+    if len({mention_index(mention) for mention in tagged}) > 1 and len(tags) > 1 and _lists_choices(piece):
+        return
+    for tag in tags:
         if grammar.REFERENCE_BEFORE.search(
             piece[max(0, tag.start() - 12) : tag.start()].replace("[[", "")
         ) or grammar.REFERENCE_AFTER.match(piece, tag.end()):
             continue
-        inside = standing(grammar.FIRST_OF_TWO.sub(r"\1", tag.group(1)))
+        inside = standing(grammar.FIRST_OF_TWO.sub(r"\1", tag.group(1)), labels)
         named = {mention_index(mention) for mention in re.findall(MENTION, inside)}
+        bare = None if named else labels.bare_index(inside)
+        if bare is not None:
+            named = {bare}
         outcomes.append("unknown" if not named else "ambiguous" if len(named) > 1 else named.pop())
     if outcomes:
         yield Statement(outcomes[0] if len(set(outcomes)) == 1 else "ambiguous", True, number, explicit=True)
 
 
+def _lists_choices(piece: str) -> bool:
+    """Whether a sentence with several tags says which there are."""
+    return grammar.LISTS_CHOICES.search(grammar.TAG.sub(" ", piece)) is not None
+
+
 def _only_tag(pieces: list[str]) -> Iterator[Statement]:
     """A tag inside a sentence ("[[B]] answers more fully") is a verdict if no other label is tagged anywhere."""
-    tagged = [(number, tag.group(1)) for number, piece in enumerate(pieces) for tag in grammar.TAG.finditer(piece)]
+    tagged = [
+        (number, tag.group(1))
+        for number, piece in enumerate(pieces)
+        if not piece.endswith("?")
+        for tag in grammar.TAG.finditer(piece)
+    ]
     named = {mention_index(mention) for _, text in tagged for mention in re.findall(MENTION, text)}
     if len(named) == 1 and all(re.search(MENTION, text) for _, text in tagged):
         yield Statement(named.pop(), True, tagged[-1][0], explicit=True)
@@ -240,18 +305,21 @@ def _of_lines(marked: str, last: int) -> Iterator[Statement]:
 
 def _opening(pieces: list[str], labels: Labels) -> Iterator[Statement]:
     """A reply that begins with a label and goes on to explain it: "No, the response …", "4 - mostly right"."""
-    first = standing(pieces[0])
+    first = standing(pieces[0], labels)
     if len(re.sub(r"\W", "", first)) < 2 and len(pieces) > 1 and not pieces[0].endswith((".", "!")):
         return
     opening = grammar.OPENING.match(first)
+    if opening is not None and mention_index(opening.group(1)) in labels.comparands:
+        opening = grammar.OPENING_SIDE.match(first)
     if opening is None or (grammar.COORDINATED.match(first) and _undecided(first)):
         return
     if any(mention_index(found.group(1)) != mention_index(opening.group(1)) for found in grammar.BUT.finditer(first)):
         return
     exclaims = pieces[0].endswith("!") and len(pieces) > 1  # "Excellent! Let me evaluate the response."
-    if exclaims and set().union(*(placed_mentions(standing(piece), labels) for piece in pieces[1:])) - {
+    if exclaims and set().union(*(placed_mentions(standing(piece, labels), labels) for piece in pieces[1:])) - {
         mention_index(opening.group(1))
     }:
+        yield Statement("ambiguous", False, 0, opens=True)
         return
     others = {
         mention_index(found.group(1)) for piece in pieces[1:] if (found := re.match(rf"({MENTION})[ ]?[:)]", piece))
@@ -261,4 +329,4 @@ def _opening(pieces: list[str], labels: Labels) -> Iterator[Statement]:
     }
     index = mention_index(opening.group(1))
     if not others - {index} and (index not in graded or graded == {index}):
-        yield Statement(index, False, 0)
+        yield Statement(index, False, 0, opens=True)
