@@ -107,6 +107,8 @@ RUN_OPTIONS = [
     (["--max-calls", "10"], "max_calls", 10),
     (["--max-cost", "1.5"], "max_cost", 1.5),
     (["--level", "0.9"], "level", 0.9),
+    (["--cluster-field", "doc"], "cluster_field", "doc"),
+    (["--interval", "t"], "interval", "t"),
     (["--seed", "7"], "seed", 7),
     (["--journal", "none"], "journal", None),
     (["--journal", "replies.sqlite3"], "journal", "replies.sqlite3"),
