@@ -118,6 +118,44 @@ def format_share(interval: HasLimits | None) -> str:
     return f"{format_percent(interval.estimate)} [{_percentage(interval.low)}, {_percentage(interval.high)}]"
 
 
+class LeadingBounds(Protocol):
+    """What leads where a score is not known by its mean, such as `evenhand.statistics.unread.UnreadBounds`."""
+
+    @property
+    def low(self) -> float:
+        """The least score that is possible."""
+
+    @property
+    def high(self) -> float:
+        """The greatest."""
+
+    @property
+    def interval_low(self) -> float:
+        """The lower limit of the interval around both."""
+
+    @property
+    def interval_high(self) -> float:
+        """The upper limit."""
+
+    @property
+    def share(self) -> float:
+        """The share unread."""
+
+
+def format_score(score: HasLimits | None, unread: LeadingBounds | None) -> str:
+    """A score with its interval; its bounds, the interval around them and the share unread where these lead.
+
+    >>> from evenhand.statistics.unread import UnreadBounds
+    >>> format_score(None, UnreadBounds(2 / 3, 0.986, 0.6, 1.0, 1 / 3))
+    '0.67–0.99 [0.60, 1.00], 33 % unread'
+    """
+    if unread is None:
+        return format_interval(score)
+    bounds = f"{format_number(unread.low)}–{format_number(unread.high)}"
+    limits = f"[{format_number(unread.interval_low)}, {format_number(unread.interval_high)}]"
+    return f"{bounds} {limits}, {format_percent(unread.share)} unread"
+
+
 def format_estimate(interval: HasLimits | None, *, share: bool = False) -> str:
     """An estimate without its limits, or a dash where there is none.
 

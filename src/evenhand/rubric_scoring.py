@@ -20,6 +20,7 @@ from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict
 
 
@@ -71,6 +72,7 @@ class RubricSummary:
     Attributes:
         num_instances: Responses judged.
         num_clusters: Clusters that these are of; None where responses do not depend on each other.
+        unread: The bounds of the score, where so much is unread that they lead; else None.
         num_unscored: Responses without a score for want of a readable verdict; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
@@ -106,6 +108,7 @@ class RubricSummary:
     criteria: Mapping[str, ScoreSummary]
     covered_masses: Mapping[str, Interval]
     num_clusters: int | None = None
+    unread: UnreadBounds | None = None
 
 
 def rubric_as_judged(
@@ -203,12 +206,13 @@ def summarize_rubric(
         for place, criterion in enumerate(rubric.criteria)
     }
     masses = {each.name: covered_mass(columns[each.name], each, level=level) for each in rubric.criteria if expected}
+    score = _mean([result.score for result in results], level, (0.0, 1.0))
     return RubricSummary(
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        score=_mean([result.score for result in results], level, (0.0, 1.0)),
+        score=score,
         raw_score=_mean([result.raw_score for result in results], level, (lowest - greatest, highest)),
         score_if_unscored_0=float(np.mean([low for low, _ in limits])) if limits else None,
         score_if_unscored_1=float(np.mean([high for _, high in limits])) if limits else None,
@@ -221,6 +225,7 @@ def summarize_rubric(
         criteria=MappingProxyType({name: summarize(column, level=level) for name, column in columns.items()}),
         covered_masses=MappingProxyType({name: mass for name, mass in masses.items() if mass is not None}),
         num_clusters=IntervalLevel.of(level).n_clusters,
+        unread=unread_bounds(score, [result.bounds for result in results], level=level),
     )
 
 

@@ -10,8 +10,10 @@ from typing import Final, get_args
 
 import numpy as np
 
+from evenhand.numbers import format_percent
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
 
 NO_REPLY = frozenset({"engine_error", "budget"})
@@ -48,8 +50,8 @@ too many to trust the score. Read some of these replies, ask for structured outp
         return None
     return (
         f"Caution: {mentioned} of {total} selections rest on replies that merely mention an option and state no "
-        f"verdict; more than {100 * MOST_MENTIONS:.0f} % are too many to trust the score. Read some of these replies, "
-        "ask for structured output, or raise max_reasks."
+        f"verdict; more than {format_percent(MOST_MENTIONS)} are too many to trust the score. Read some of "
+        "these replies, ask for structured output, or raise max_reasks."
     )
 
 
@@ -60,6 +62,7 @@ class ScoreSummary:
     Attributes:
         num_instances: Instances judged.
         num_clusters: Clusters that these are of; None where instances do not depend on each other.
+        unread: The bounds of the score, where so much is unread that they lead; else None.
         num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
@@ -93,6 +96,7 @@ class ScoreSummary:
     reasks: int
     usage: Usage
     num_clusters: int | None = None
+    unread: UnreadBounds | None = None
 
 
 def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSummary:
@@ -118,7 +122,8 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
     (spread,) = mean_intervals(spreads, level=level, bounds=(0.0, 0.5))
     replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    limits = [each for verdict in verdicts if (each := score_limits(verdict)) is not None]
+    limits = [score_limits(verdict) for verdict in verdicts]
+    known = [each for each in limits if each is not None]
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
@@ -127,8 +132,8 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         num_lone=sum(verdict.scored and _unscored(verdict) > 0 for verdict in verdicts),
         num_na=sum(verdict.na for verdict in verdicts),
         score=score,
-        score_if_unscored_0=_mean([low for low, _ in limits]),
-        score_if_unscored_1=_mean([high for _, high in limits]),
+        score_if_unscored_0=_mean([low for low, _ in known]),
+        score_if_unscored_1=_mean([high for _, high in known]),
         positional_bias=positional_bias,
         parse_rate=parse_rate,
         agreement=agreement,
@@ -138,6 +143,7 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
         num_clusters=IntervalLevel.of(level).n_clusters,
+        unread=unread_bounds(score, limits, level=level),
     )
 
 

@@ -118,6 +118,12 @@ def test_where_no_re_ask_is_allowed_a_mention_counts_as_what_it_is(flow):
     assert "reask" not in judge.stages
 
 
+@pytest.mark.parametrize("field", ["reasoning", "explanation", "rationale"])
+def test_reasons_under_another_name_are_the_assessment_and_not_raw_json(field):
+    vote = ask(ScriptedJudge([json.dumps({field: "It is long.", "answer": "Mid"})]), name="one_step")
+    assert (vote.selected_label, vote.assessment) == ("Mid", "It is long.")
+
+
 def test_two_re_asks_are_spent_on_a_judge_that_keeps_to_mentions_and_its_last_word_counts():
     judge = ScriptedJudge([MENTION, "It leans Low.", "Low"])
     assert ask(judge, name="verdict_only", max_reasks=2).match.kind == "exact"

@@ -118,3 +118,26 @@ def test_many_systems_are_compared_but_not_all_printed():
     assert shown.count(" – s") == 6
     assert all(f"| s3 – {other}" in shown or f"| {other} – s3" in shown for other in set(systems) - {"s3"})
     assert "Shown are the pairs with the best system; 15 more are in differences of the table." in shown
+
+
+def test_a_cell_with_much_unread_leads_with_its_bounds():
+    def silent(request):
+        return "" if request.question.responses[0] in {f"birch {row}" for row in range(8, 12)} else verdicts(request)
+
+    found = judge(
+        ROWS,
+        CLEAR,
+        ScriptedJudge(silent),
+        response_field=["alder", "birch"],
+        journal=None,
+        progress=False,
+        cluster_field=False,
+        max_failure_rate=1.0,
+    )
+    shown = found.to_markdown()
+    # 4 of 8 read are clear, and of four nothing is known: 4 / 12 to 8 / 12.
+    assert "| birch | clear | 0.33–0.67 [" in shown
+    assert "], 33 % unread |" in shown
+    assert "| alder | clear | 1.00 [" in shown
+    assert "Bounds lead for birch, clear: too much is unread" in shown
+    assert found.summaries["birch", "clear"].score.estimate == pytest.approx(4 / 8)

@@ -17,6 +17,7 @@ from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.item_rest_correlation import item_rest_correlations
+from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Vote, total_usage, unselected_draws
 
 FloatArray = NDArray[np.float64]
@@ -83,6 +84,7 @@ class ChecklistReport:
     Attributes:
         num_instances: Responses.
         num_clusters: Clusters that these are of; None where responses do not depend on each other.
+        unread: The bounds of the primary score, where so much is unread that they lead; else None.
         num_unscored: Responses without a primary score for want of an answer.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
@@ -141,6 +143,7 @@ class ChecklistReport:
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
     num_clusters: int | None = None
+    unread: UnreadBounds | None = None
 
     @property
     def macro_pass_rate(self) -> Interval | None:
@@ -192,6 +195,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
         num_clusters=IntervalLevel.of(level).n_clusters,
+        unread=unread_bounds(scores[0], [result.bounds for result in results], level=level),
     )
 
 

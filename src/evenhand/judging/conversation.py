@@ -305,6 +305,9 @@ def own_probabilities(
 UNDIGESTED = Match(index=None, kind="none", reason="no_match")
 """What a reply is at which the reader fails."""
 
+_REASONS_FIELDS = ("assessment", "reasoning", "rationale", "explanation", "reasons", "reason", "justification")
+"""What judges call the field that the prompt calls assessment."""
+
 _SAYS_OTHERWISE: frozenset[UnscoredReason | None] = frozenset({"ambiguous", "refusal", "content_filter"})
 
 
@@ -368,5 +371,5 @@ def _assessment_in(text: str | None) -> str | None:
         fields = json.loads(text[start : end + 1])
     except (ValueError, RecursionError):  # no JSON, or thousands of digits or brackets
         return text
-    found = fields.get("assessment") if isinstance(fields, dict) else None
-    return found if isinstance(found, str) else text
+    found = [fields[name] for name in _REASONS_FIELDS if name in fields] if isinstance(fields, dict) else []
+    return next((reasons for reasons in found if isinstance(reasons, str)), text)

@@ -19,7 +19,7 @@ from evenhand.judging.instances import field_of, text_of, texts_of, warn_of_left
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
-from evenhand.metrics.scores import score_name_of
+from evenhand.metrics.scores import score_name_of, warn_of_unread
 from evenhand.unitxt_bases import EvaluationInput, Maybe
 from evenhand.votes import is_missing
 
@@ -200,6 +200,7 @@ class ChecklistJudge(JudgeMetric):
         results = [intermediate.result for intermediate in intermediates]
         level = self.level_of(intermediates)
         report = report_checklists(results, level=level, seed=self.seed)
+        warn_of_unread("primary_score", report.unread)
         panels = item_panels(results, self.rules(), samples=self.samples, level=level, seed=self.seed)
         scores = global_scores(report, results, panels, with_intervals=self.return_confidence_interval)
         return _named(scores, intermediates[0])

@@ -18,6 +18,7 @@ from evenhand.metrics.scores import (
     reading_scores,
     score_name_of,
     usage_scores,
+    warn_of_unread,
 )
 from evenhand.panel import report_of_run
 from evenhand.scoring import summarize
@@ -133,6 +134,7 @@ class DirectJudge(AssessingJudge):
         main, evaluator = intermediates[0].score_name, intermediates[0].evaluator
         level = self.level_of(intermediates)
         summary = summarize([intermediate.verdict for intermediate in intermediates], level=level)
+        warn_of_unread(main, summary.unread)
         shown = self.return_confidence_interval
         scores: dict[str, Any] = interval_scores(main, summary.score, with_intervals=shown)
         scores |= interval_scores(f"{main}_using_{evaluator}", summary.score, with_intervals=shown)

@@ -1,14 +1,19 @@
 """Names and numbers of scores as unitxt shows them."""
 
+import logging
 import math
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Union
 
+from evenhand.numbers import format_number, format_percent
 from evenhand.panel import PanelReport
 from evenhand.scoring import mention_caution
 from evenhand.statistics import Interval
+from evenhand.statistics.unread import UnreadBounds
 from evenhand.votes import MatchKind, Usage
+
+logger = logging.getLogger(__name__)
 
 
 def number_or_nan(value: Union[float, None]) -> float:
@@ -24,6 +29,20 @@ def interval_scores(name: str, interval: Union[Interval, None], *, with_interval
     if with_intervals:
         scores |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
     return scores
+
+
+def warn_of_unread(name: str, unread: Union[UnreadBounds, None]) -> None:
+    """Warn that the bounds of a score, and not its mean, are what is known."""
+    if unread is not None:
+        logger.warning(
+            "The score %r is the mean of what was read, and %s of the instances are not read in full: the score of all "
+            "lies between %s and %s (score_if_unscored_0 and score_if_unscored_1), and the mean need not be it, since "
+            "what judges do not answer is no random part.",
+            name,
+            format_percent(unread.share),
+            format_number(unread.low),
+            format_number(unread.high),
+        )
 
 
 def cluster_scores(name: str, clusters: Union[int, None]) -> dict[str, float]:

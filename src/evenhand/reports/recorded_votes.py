@@ -11,6 +11,7 @@ from evenhand.numbers import (
     format_level,
     format_percent,
     format_range,
+    format_score,
     format_share,
 )
 from evenhand.recorded import Comparison, PanelAgreement, RaterPair, Undefined, VoteSummary
@@ -22,7 +23,7 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
     """Measure and value, one a row."""
     scores = summary.scores
     rows = [
-        ("aggregated score", format_interval(scores.score)),
+        ("aggregated score", format_score(scores.score, scores.unread)),
         ("agreement with the verdict", format_share(scores.agreement)),
         ("Krippendorff's alpha", format_measure(summary.krippendorff_alpha)),
         ("instances", format_count(scores.num_instances)),

@@ -58,8 +58,9 @@ def paired_differences(
     exact where these are multiples of a unit, and McNemar's exact test for 0/1 scores. Holm's correction makes the
     p-values hold together, over all pairs here or over a larger family by :func:`over_one_family`.
 
-    In ``benchmarks/paired_differences.py`` nominal 95 % intervals held the truth in 94 to 100 % of the data sets, and
-    of families of equal systems at most 5 % had any adjusted p-value below 0.05, rows of one cluster included.
+    In ``python -m benchmarks.paired_differences`` (three systems, 10 to 200 clusters of 1 or 8 rows) nominal 95 %
+    intervals held the truth in 93.9 to 99.6 % of the cases, and of families of three equal systems 0 to 5.0 % had an
+    adjusted p-value below 0.05. The same rows of clusters taken as independent: 69 to 87 %, and 15 to 41 %.
 
     Args:
         scores: (n_rows, n_systems) in [0, 1]; NaN where there is none.

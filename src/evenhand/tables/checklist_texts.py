@@ -8,7 +8,15 @@ from typing import Any
 
 from evenhand.checklists import ChecklistReport, ItemReport
 from evenhand.criteria import Checklist
-from evenhand.numbers import format_count, format_estimate, format_interval, format_level, format_range, format_share
+from evenhand.numbers import (
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_range,
+    format_score,
+    format_share,
+)
 from evenhand.reports import TextTable
 from evenhand.statistics import Interval
 from evenhand.tables.notes import (
@@ -17,6 +25,7 @@ from evenhand.tables.notes import (
     clusters_header,
     early_stop_note,
     readings_note,
+    unread_note,
     unscored_votes_note,
 )
 
@@ -71,7 +80,7 @@ def _systems_table(
     headers += [*clusters_header(reports.values()), "unscored", "answered", "parse rate"]
     rows = []
     for system, report in reports.items():
-        cells = [system, format_interval(report.primary_score)]
+        cells = [system, format_score(report.primary_score, report.unread)]
         cells += [format_estimate(scores[system][name]) for name in others]
         cells += [format_estimate(report.micro_pass_rate), format_estimate(report.scaled_score_1_5)]
         cells += [format_count(report.num_instances), *clusters_cell(report), format_count(report.num_unscored)]
@@ -207,6 +216,7 @@ def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]
         votes.update(report.unscored_votes)
         unanswered.update(report.unanswered_reasons)
     notes = [*unscored_votes_note(votes), *readings_note(report.readings for report in reports.values())]
+    notes += unread_note({system: each.unread for system, each in reports.items()})
     if unanswered:
         listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
         bounds = "; ".join(

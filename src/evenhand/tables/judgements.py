@@ -12,7 +12,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judging.clusters import clustered_level
-from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
+from evenhand.numbers import format_count, format_level, format_range, format_score, format_share
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
@@ -26,6 +26,7 @@ from evenhand.tables.notes import (
     clusters_header,
     early_stop_note,
     readings_note,
+    unread_note,
     unscored_votes_note,
 )
 from evenhand.tables.panel_texts import panel_tables
@@ -314,7 +315,7 @@ class JudgementTable(PrintedTables):
             cells: tuple[str, ...] = (
                 system,
                 criterion,
-                format_interval(summary.score),
+                format_score(summary.score, summary.unread),
                 format_count(summary.num_instances),
                 *clusters_cell(summary),
                 format_count(summary.num_unscored),
@@ -474,6 +475,9 @@ class JudgementTable(PrintedTables):
             )
             notes.append(f"Scores if every unscored instance had the lowest or the highest score: {bounds}.")
         notes += early_stop_note(self.parameters)
+        notes += unread_note(
+            {f"{system}, {criterion}": each.unread for (system, criterion), each in self.summaries.items()}
+        )
         return (*notes, *baseline_note(self.parameters["judges"]))
 
 

@@ -77,6 +77,23 @@ def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return (said,)
 
 
+def unread_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
+    """What it means that bounds stand in the place of a score; nothing where none do.
+
+    Args:
+        leading: What was scored -> its bounds, where these lead.
+    """
+    named = [name for name, bounds in leading.items() if bounds is not None]
+    if not named:
+        return ()
+    text = (
+        f"Bounds lead for {'; '.join(named)}: too much is unread for the mean of the rest to be the score, since what "
+        "judges do not answer is no random part. Reading all of it would give a score between the bounds; the brackets "
+        "are the interval around both."
+    )
+    return (text,)
+
+
 def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:
     """What the baseline is, where it is among the judges."""
     if not any("baseline" in judge for judge in judges):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evenhand.criteria import Rubric
-from evenhand.numbers import format_count, format_interval, format_level, format_range, format_share
+from evenhand.numbers import format_count, format_interval, format_level, format_range, format_score, format_share
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricSummary
-from evenhand.tables.notes import clusters_cell, clusters_header
+from evenhand.tables.notes import clusters_cell, clusters_header, unread_note
 
 
 def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *, level: float) -> tuple[TextTable, ...]:
@@ -22,7 +22,7 @@ def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *,
     for system, summary in scores.items():
         cells = (
             system,
-            format_interval(summary.score),
+            format_score(summary.score, summary.unread),
             format_count(summary.num_instances),
             *clusters_cell(summary),
             format_count(summary.num_unscored),
@@ -53,4 +53,8 @@ def _notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
         f"{system}: {format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
         for system, summary in lacking.items()
     )
-    return (f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",)
+    leading = unread_note({system: summary.unread for system, summary in scores.items()})
+    return (
+        *leading,
+        f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",
+    )

@@ -1,0 +1,92 @@
+"""When the mean of what was read is not the score: bounds for what could not be read, and the rule for showing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.statistics.intervals import Interval, mean_intervals
+
+GREATEST_BIAS = 0.2
+"""The share of an interval's half-width that what is unread may move the score by, at the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadBounds:
+    """A score of which so much is unread that its bounds, and not its mean, are what is known.
+
+    Attributes:
+        low: The score of these rows if everything unread had been the lowest.
+        high: The same with the highest. Reading everything would have given a score between the two, whatever the
+            unread have in common.
+        interval_low: The lower limit of the interval of ``low``.
+        interval_high: The upper limit of the interval of ``high``.
+        share: The share of the rows, among those to which the question applies, of which something is unread.
+    """
+
+    low: float
+    high: float
+    interval_low: float
+    interval_high: float
+    share: float
+
+
+def unread_bounds(
+    score: Interval | None, limits: Sequence[tuple[float, float] | None], *, level: float = 0.95
+) -> UnreadBounds | None:
+    r"""The bounds that lead, where what is unread could make the mean of what was read untrue; None where it could not.
+
+    Judges refuse, break off and ramble more on some responses than on others, so the unread are no random part. With m
+    the mean of what was read, [L, H] its interval, and [a, b] the mean over all rows if everything unread had been the
+    lowest, or the highest, the mean leads only if
+
+    .. math:: m - a \le 0.2\,(m - L) \quad\text{and}\quad b - m \le 0.2\,(H - m).
+
+    The bias is then at most 0.2 · 1.96 = 0.39 standard errors, and an interval that holds the truth in 95 % of the data
+    sets without it holds it in :math:`\Phi(1.96 - 0.39) - \Phi(-1.96 - 0.39)` = 93.2 % at the worst, whatever the
+    unread depend on. As a share of rows that is little: with scores around a half 4 % of 100 rows, 1.3 % of 1,000.
+    Otherwise the bounds lead, with the lower limit of a and the upper one of b, which together hold the truth at least
+    as often as the level says.
+
+    ``python -m benchmarks.unread`` simulates judges that refuse what is bad, or what is good, over 50 to 1,000 rows and
+    true scores of .3, .5 and .9. Where the mean led, its interval held the truth in 94.5 % of the cells (91.4 % in the
+    worst of the designs, 400 data sets each: 0/1 scores of 50 rows); where the bounds led, they held the score of all
+    rows always, and their brackets the truth in 96 % or more of the designs in which they lead often. The interval of
+    the mean alone, whatever was unread, held it in none of the data sets of some designs.
+
+    Args:
+        score: Of what was read.
+        limits: One a row: the least and the greatest score that it could have; None where the question does not apply.
+        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the rows.
+
+    Source: Manski (1989), "Anatomy of the selection problem", Journal of Human Resources 24, for the bounds; Horowitz
+    and Manski (2000), Journal of the American Statistical Association 95, for the interval around both.
+
+    A third is unread: 20 rows of 1, and 10 that could be anything.
+
+    >>> (score,) = mean_intervals([1.0] * 20)
+    >>> found = unread_bounds(score, [(1.0, 1.0)] * 20 + [(0.0, 1.0)] * 10)
+    >>> round(found.low, 3), found.high, round(found.share, 3)
+    (0.667, 1.0, 0.333)
+    >>> unread_bounds(score, [(1.0, 1.0)] * 20) is None
+    True
+    """
+    table = np.array([(np.nan, np.nan) if each is None else each for each in limits], dtype=float).reshape(-1, 2)
+    known = ~np.isnan(table[:, 0])
+    open_rows = known & (table[:, 1] - table[:, 0] > 1e-12)
+    if not open_rows.any():
+        return None
+    least, greatest = (float(table[known, side].mean()) for side in (0, 1))
+    if score is not None:
+        below, above = score.estimate - least, greatest - score.estimate
+        if (
+            below <= GREATEST_BIAS * (score.estimate - score.low) + 1e-12
+            and above <= GREATEST_BIAS * (score.high - score.estimate) + 1e-12
+        ):
+            return None
+    low, high = mean_intervals(table, level=level)
+    if low is None or high is None:
+        return None
+    return UnreadBounds(least, greatest, low.low, high.high, float(open_rows.sum() / known.sum()))
