@@ -47,12 +47,6 @@ def entry_ids(prefix: str) -> list[str]:
     return sorted(identifier for identifier in catalog_entries() if identifier.startswith(f"{prefix}.evenhand."))
 
 
-def criteria_ids(mode: str | None = None) -> list[str]:
-    """The ids of evenhand's own criteria, sorted; ``mode`` is ``direct``, ``pairwise`` or None for all."""
-    prefix = f"criteria.evenhand.{mode}." if mode else "criteria.evenhand."
-    return sorted(identifier for identifier in catalog_entries() if identifier.startswith(prefix))
-
-
 def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
     """The file of a catalog id, and what ``[name=value]`` behind the id overrides. Nothing is built.
 

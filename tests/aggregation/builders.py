@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from evenhand.aggregation import item_results, score_items
+from evenhand.aggregation.checklist_items import DEFAULT_RULES
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 
@@ -43,3 +45,8 @@ def orders(*selected: int | str | None, judge: str = "j") -> list[Vote]:
 def draws(*selected: int | None, judge: str = "j") -> list[Vote]:
     """One judge, one order, one sample per option."""
     return [vote(judge, option, sample=sample) for sample, option in enumerate(selected)]
+
+
+def checklist_scores(verdicts, checklist, *, primary="pass_rate", rules=DEFAULT_RULES):
+    """The scores of one checklist from one verdict an item, in its order."""
+    return score_items(item_results(verdicts, checklist, rules=rules), primary=primary)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from evenhand.aggregation import (
     VoteRules,
     aggregate,
-    checklist_scores,
     item_results,
     met_answers,
     possible_scores,
@@ -16,6 +15,7 @@ from evenhand.aggregation import (
 from evenhand.aggregation.checklist_items import verdict_covered_mass
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.votes import Vote
+from tests.aggregation.builders import checklist_scores
 
 YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
 ANSWERS = st.sampled_from(["yes", "no", "na", None])

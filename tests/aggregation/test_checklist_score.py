@@ -5,18 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.aggregation import (
-    ChecklistScore,
     aggregate,
     category_pass_rates,
-    checklist_scores,
     score_answers,
-    summarize_checklists,
     verdict_answer,
     verdict_confidence,
 )
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Verdict, Vote
+from tests.aggregation.builders import checklist_scores
 
 
 def test_scores_are_over_the_answered_items():
@@ -131,25 +129,6 @@ def test_answers_of_verdicts():
 def test_rates_per_category():
     rates = category_pass_rates(["yes", "no", "no", None, "na"], ["a", "a", None, "b", ""])
     assert rates == {"a": 0.5, "ungrouped": 0.0, "b": None}
-
-
-def test_summary():
-    # pass rates 1/1, 1/3, none: macro (1 + 1/3) / 2, micro 2 / 4; primary 1 and .4
-    scores = [
-        ChecklistScore(yes=1, no=0),
-        ChecklistScore(yes=1, no=2, na=1, weighted_score=0.4, primary="weighted_score"),
-        ChecklistScore(yes=0, no=0, unanswered=3),
-    ]
-    summary = summarize_checklists(scores)
-    assert (summary.n, summary.unscored, summary.na, summary.unanswered) == (3, 1, 1, 3)
-    assert summary.macro_pass_rate == pytest.approx(2 / 3)
-    assert summary.micro_pass_rate == 0.5
-    assert summary.mean_score == pytest.approx(0.7)
-
-
-def test_a_summary_of_nothing():
-    summary = summarize_checklists([])
-    assert (summary.n, summary.macro_pass_rate, summary.micro_pass_rate, summary.mean_score) == (0, None, None, None)
 
 
 @given(st.lists(st.sampled_from(["yes", "no", "na", None]), max_size=8), st.data())

@@ -1,20 +1,14 @@
-"""The mean value and the most probable option of a distribution, worked by hand, and what must always hold."""
+"""The mean value of a distribution, worked by hand, and what must always hold."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.expected import expected_value, most_probable_option
-from evenhand.criteria import Criterion, Option
+from evenhand.aggregation.expected import expected_value
 from evenhand.errors import InvalidInputError
 
 MASSES = st.floats(0, 1)
 VALUES = st.none() | st.floats(0, 1)
-
-
-def criterion_of(values, weight=1.0):
-    options = tuple(Option(label=f"o{place}", value=value, na=value is None) for place, value in enumerate(values))
-    return Criterion(name="c", description="", options=options, weight=weight)
 
 
 def test_the_mean_of_a_whole_distribution():
@@ -69,24 +63,3 @@ def test_the_mean_lies_within_the_values_and_scaling_the_masses_changes_nothing(
         if min(mass for mass, value in pairs if mass > 0 and value is not None) > 1e-100:
             scaled = expected_value([factor * mass for mass in masses], values, min_mass=0.0)
             assert scaled == pytest.approx(mean, abs=1e-9)
-
-
-def test_the_most_probable_option_is_not_an_na_option():
-    assert most_probable_option([0.1, 0.3, 0.6], criterion_of([0.0, 1.0, None])) == 1
-
-
-def test_equal_masses_go_to_the_option_that_scores_worst():
-    assert most_probable_option([0.4, 0.2, 0.4], criterion_of([0.0, 0.5, 1.0])) == 0
-    assert most_probable_option([0.4, 0.2, 0.4], criterion_of([0.0, 0.5, 1.0], weight=-1.0)) == 2
-    assert most_probable_option([0.3, 0.1 + 0.2, 0.4 - 0.1], criterion_of([0.5, 0.0, 1.0])) == 1  # equal up to rounding
-
-
-def test_without_mass_on_an_option_there_is_no_most_probable_one():
-    assert most_probable_option([0.0, 0.0, 1.0], criterion_of([0.0, 1.0, None])) is None
-
-
-def test_the_masses_must_be_those_of_the_options():
-    with pytest.raises(InvalidInputError, match="2 probabilities for the 3 options"):
-        most_probable_option([0.5, 0.5], criterion_of([0.0, 0.5, 1.0]))
-    with pytest.raises(InvalidInputError, match="finite"):
-        most_probable_option([0.5, -0.5], criterion_of([0.0, 1.0]))

@@ -30,12 +30,6 @@ def test_sections(sections, words):
     assert penalty.of("w\n" * 15, thinking=" w" * 25) == penalty.of_words(words)
 
 
-def test_applied():
-    assert LINEAR.applied(1.0, 20) == pytest.approx(0.8)
-    assert LINEAR.applied(0.1, 20) == 0.0
-    assert LINEAR.applied(-3.0, 20, floor=None) == pytest.approx(-3.2)
-
-
 @pytest.mark.parametrize(
     "wrong", [{"free_budget": -1}, {"max_cap": float("nan")}, {"penalty_at_cap": -0.1}, {"exponent": 0}]
 )

@@ -17,14 +17,15 @@ from evenhand.aggregation import (
     confident_answer,
     rubric_score,
     score_answers,
-    summarize_checklists,
     worst_option,
-    yes_no_confidence,
-    yes_no_probability,
 )
-from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.aggregation.yes_no import relative_confidence
+from evenhand.checklists.report import report_checklists
+from evenhand.checklists.result import ChecklistResult
+from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
-from evenhand.votes import Verdict, Vote
+from evenhand.parsing import option_probabilities
+from evenhand.votes import TokenLogprob, Verdict, Vote
 from tests.aggregation.builders import criterion_of
 from tests.support.shared import shared_path
 
@@ -39,6 +40,9 @@ PRIMARY = {"pass": "pass_rate", "weighted": "weighted_score", "normalized": "nor
 FAILED_CALLS_DO_NOT_AGREE = frozenset(["ar-0331", "ar-0350", "ar-0361", "ar-0380", "ar-0391", "ar-1528"])
 """The packages count a failed call as agreeing with an NA verdict. Section 5: agreement is the share of all votes that
 equal the final choice, and a call that failed equals none."""
+
+MORE_THAN_CERTAIN = frozenset(["ac-0299"])
+"""The log-probabilities listed come to 1.11: a list that holds what cannot be is read as none."""
 
 FAILED_IS_UNSCORED = frozenset(
     [
@@ -269,9 +273,9 @@ def check_length_penalty_on_score(case: Case) -> None:
     assert score.score is not None
     assert score.raw_score == close(expected["raw_score"])
     if given["normalize"]:
-        assert penalty.applied(score.score, given["words"]) == close(expected["score"])
+        assert max(0.0, score.score - penalty.of_words(given["words"])) == close(expected["score"])
     else:
-        assert penalty.applied(score.raw_score, given["words"], floor=None) == close(expected["score"])
+        assert score.raw_score - penalty.of_words(given["words"]) == close(expected["score"])
 
 
 def check_checklist(score: ChecklistScore, expected: Case) -> None:
@@ -300,16 +304,12 @@ def check_checklist_item_scoring(case: Case) -> None:
 
 def check_checklist_logprob_scoring(case: Case) -> None:
     given, expected = case["input"], case["expected"]
-    found = [yes_no_probability(yes, no) for yes, no in given["yes_no_probs"]]
-    assert [one.answer for one in found] == expected["answers"]
-    assert [one.confidence for one in found] == close(expected["confidences"])
-    assert [one.level for one in found] == expected["levels"]
-    score = score_answers(
-        [one.answer for one in found],
-        given["weights"],
-        confidences=[one.confidence for one in found],
-        primary=PRIMARY[given["primary_metric"]],
-    )
+    confidences = [relative_confidence(yes, no) for yes, no in given["yes_no_probs"]]
+    answers: list[Any] = [None if sure is None else confident_answer(sure) for sure in confidences]
+    assert answers == expected["answers"]
+    assert confidences == close(expected["confidences"])
+    assert [None if sure is None else confidence_level(sure) for sure in confidences] == expected["levels"]
+    score = score_answers(answers, given["weights"], confidences=confidences, primary=PRIMARY[given["primary_metric"]])
     check_checklist(score, expected)
 
 
@@ -320,11 +320,17 @@ def check_confidence_level(case: Case) -> None:
 
 
 def check_first_token_logprobs(case: Case) -> None:
-    expected = case["expected"]
-    found = yes_no_confidence(case["input"]["top_logprobs"])
-    assert (found.yes, found.no) == (close(expected["yes_prob"]), close(expected["no_prob"]))
-    assert found.confidence == close(expected["confidence"])
-    assert (found.answer, found.level) == (expected["answer"], expected["level"])
+    expected, top = case["expected"], tuple(map(tuple, case["input"]["top_logprobs"]))
+    first = [TokenLogprob(token=token, logprob=logprob, top=top) for token, logprob in top[:1]]
+    if case["id"] in MORE_THAN_CERTAIN:
+        expected = {"yes_prob": 0.0, "no_prob": 0.0, "confidence": None}
+    masses = option_probabilities(first, ["yes", "no"], None, text="".join(entry.token for entry in first))
+    yes, no = masses or (0.0, 0.0)
+    assert (yes, no) == (close(expected["yes_prob"]), close(expected["no_prob"]))
+    sure = relative_confidence(yes, no)
+    assert sure == close(expected["confidence"])
+    if sure is not None:
+        assert (confident_answer(sure), confidence_level(sure)) == (expected["answer"], expected["level"])
 
 
 def checklist_score_of(given: Case) -> ChecklistScore:
@@ -352,10 +358,12 @@ def check_scaled_score_1_5(case: Case) -> None:
 
 
 def check_batch_summary(case: Case) -> None:
-    summary = summarize_checklists([checklist_score_of(example) for example in case["input"]["examples"]])
-    assert summary.macro_pass_rate == close(case["expected"]["macro_pass_rate"])
-    assert summary.micro_pass_rate == close(case["expected"]["micro_pass_rate"])
-    assert summary.mean_score == close(case["expected"]["mean_score"])
+    checklist = Checklist(name="c", items=(ChecklistItem(name="i", question="I?"),))
+    scores = [checklist_score_of(example) for example in case["input"]["examples"]]
+    report = report_checklists([ChecklistResult(checklist, (), score, "pass", None) for score in scores])
+    assert report.macro_pass_rate.estimate == close(case["expected"]["macro_pass_rate"])
+    assert report.micro_pass_rate.estimate == close(case["expected"]["micro_pass_rate"])
+    assert report.primary_score.estimate == close(case["expected"]["mean_score"])
 
 
 def check_per_category_pass_rates(case: Case) -> None:

@@ -1,3 +1,7 @@
+import csv
+import gzip
+from dataclasses import replace
+
 import evalica
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.paired_comparisons import fit_bradley_terry, fit_davidson
 from evenhand.statistics.placement import placeable
+from tests.support.shared import shared_path
 
 LOG_2, LOG_3, LOG_4 = np.log([2.0, 3.0, 4.0])
 
@@ -180,7 +185,7 @@ def test_strengths_are_those_of_evalica(contests):
 @settings(max_examples=25, deadline=None)
 @given(decided_contests())
 def test_showing_every_pair_the_other_way_round_turns_the_order_effect_only(contests):
-    turned = Contests(contests.systems, contests.second, contests.first, 1 - contests.score, contests.cluster)
+    turned = replace(contests, first=contests.second, second=contests.first, score=1 - contests.score)
     one, other = (fit_davidson(rows, order_effect=True) for rows in (contests, turned))
     np.testing.assert_allclose(log_strengths(one), log_strengths(other), atol=1e-4)
     assert one.position_log_odds.reason == other.position_log_odds.reason
@@ -193,7 +198,39 @@ def test_copies_within_a_prompt_bring_no_certainty():
     generator = np.random.default_rng(5)
     once = Contests.of("ab", first=[0] * 30, second=[1] * 30, score=generator.choice([0, 0.5, 1], 30))
     five = Contests(
-        once.systems, *(np.repeat(column, 5) for column in (once.first, once.second, once.score, once.cluster))
+        once.systems,
+        *(np.repeat(column, 5) for column in (once.first, once.second, once.score, once.cluster, once.prompt)),
     )
     one, many = (fit_davidson(contests).strengths[0].log_strength for contests in (once, five))
     assert (many.low, many.high) == (pytest.approx(one.low, abs=1e-6), pytest.approx(one.high, abs=1e-6))
+
+
+@pytest.fixture(scope="module")
+def golden():
+    with shared_path("data/llmfao_golden_rankings.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    published = {}
+    for row in rows:
+        published.setdefault(row["algorithm"], {})[row["item"]] = float(row["score"])
+    return published
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    path = shared_path("data/llmfao_crowd_comparisons_in_order.csv.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    systems = sorted({row["left"] for row in rows} | {row["right"] for row in rows})
+    place = {system: position for position, system in enumerate(systems)}
+    return Contests.of(
+        systems,
+        first=[place[row["left"]] for row in rows],
+        second=[place[row["right"]] for row in rows],
+        score=[{"left": 1.0, "tie": 0.5, "right": 0.0}[row["winner"]] for row in rows],
+        cluster=[int(row["prompt"]) for row in rows],
+    )
+
+
+def test_our_maximum_of_the_likelihood_is_the_published_bradley_terry(golden, crowd):
+    shares = [strength.share.estimate for strength in fit_bradley_terry(crowd).strengths]
+    np.testing.assert_allclose(shares, [golden["bradley_terry"][system] for system in crowd.systems], atol=1e-6)

@@ -13,15 +13,12 @@ from evenhand.aggregation.checklist_items import (
 )
 from evenhand.aggregation.checklist_score import (
     ChecklistScore,
-    ChecklistSummary,
     PrimaryScore,
     category_pass_rates,
     check_primary_score,
-    checklist_scores,
     possible_scores,
     score_answers,
     score_items,
-    summarize_checklists,
 )
 from evenhand.aggregation.collapse import SELECTED, Scoring
 from evenhand.aggregation.early_stop import (
@@ -52,11 +49,8 @@ from evenhand.aggregation.vote_rules import Aggregation, ScoringName, VoteRules
 from evenhand.aggregation.yes_no import (
     Answer,
     ConfidenceLevel,
-    YesNoProbability,
     confidence_level,
     confident_answer,
-    yes_no_confidence,
-    yes_no_probability,
 )
 
 __all__ = [
@@ -70,7 +64,6 @@ __all__ = [
     "AggregationWarning",
     "Answer",
     "ChecklistScore",
-    "ChecklistSummary",
     "ConfidenceLevel",
     "ItemReason",
     "ItemResult",
@@ -80,7 +73,6 @@ __all__ = [
     "Scoring",
     "ScoringName",
     "VoteRules",
-    "YesNoProbability",
     "aggregate",
     "category_pass_rates",
     "check_confidence",
@@ -89,7 +81,6 @@ __all__ = [
     "check_primary_score",
     "check_rule",
     "check_weights",
-    "checklist_scores",
     "confidence_level",
     "confident_answer",
     "draws_are_settled",
@@ -103,10 +94,7 @@ __all__ = [
     "score_answers",
     "score_items",
     "stopped_early",
-    "summarize_checklists",
     "verdict_answer",
     "verdict_confidence",
     "worst_option",
-    "yes_no_confidence",
-    "yes_no_probability",
 ]

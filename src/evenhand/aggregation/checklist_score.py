@@ -10,7 +10,6 @@ from typing import Literal, get_args
 from evenhand.aggregation.checklist_items import (
     DEFAULT_RULES,
     ItemResult,
-    item_results,
     met_answers,
     possible_answers,
     possible_confidences,
@@ -75,29 +74,6 @@ class ChecklistScore:
         return self.pass_rate if named is None else named
 
 
-@dataclass(frozen=True, slots=True)
-class ChecklistSummary:
-    """Many checklists together.
-
-    Attributes:
-        n: How many checklists.
-        unscored: How many of them have no primary score; the means leave them out.
-        macro_pass_rate: The mean of their pass rates.
-        micro_pass_rate: All yes / all answered items.
-        mean_score: The mean of their primary scores.
-        na: Items that do not apply.
-        unanswered: Items without an answer.
-    """
-
-    n: int
-    unscored: int
-    macro_pass_rate: float | None
-    micro_pass_rate: float | None
-    mean_score: float | None
-    na: int
-    unanswered: int
-
-
 def check_primary_score(primary: str) -> None:
     """Raise :class:`UnknownRuleError` unless ``primary`` names a score."""
     if primary not in get_args(PrimaryScore):
@@ -152,30 +128,6 @@ def score_answers(
         normalized_score=average_of([confidence for *_, confidence in met]) if met else None,
         primary=primary,
     )
-
-
-def checklist_scores(
-    verdicts: Sequence[Verdict],
-    checklist: Checklist,
-    *,
-    primary: PrimaryScore = "pass_rate",
-    rules: VoteRules = DEFAULT_RULES,
-) -> ChecklistScore:
-    """The scores of one checklist from one verdict per item, in the checklist's order.
-
-    What an item counts, its prerequisites and its confidence is said in :func:`~evenhand.aggregation.item_results`.
-
-    Args:
-        verdicts: A verdict of value 1 is yes, of value 0 no.
-        checklist: Whose items they are.
-        primary: The score that ``primary_score`` is.
-        rules: How the votes became verdicts, and how little mass log-probabilities may cover.
-
-    Raises:
-        InvalidInputError: If there are more or fewer verdicts than items.
-        UnknownRuleError: If ``primary`` names no score.
-    """
-    return score_items(item_results(verdicts, checklist, rules=rules), primary=primary)
 
 
 def score_items(items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate") -> ChecklistScore:
@@ -244,22 +196,6 @@ def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[s
     for answer, category in zip(answers, categories, strict=True):
         grouped.setdefault(category or UNGROUPED, []).append(answer)
     return {category: score_answers(group).pass_rate for category, group in grouped.items()}
-
-
-def summarize_checklists(scores: Sequence[ChecklistScore]) -> ChecklistSummary:
-    """Many checklists together; a checklist without a score is counted, and left out of the means."""
-    rates = [score.pass_rate for score in scores if score.pass_rate is not None]
-    primary = [score.primary_score for score in scores if score.primary_score is not None]
-    answered = sum(score.answered for score in scores)
-    return ChecklistSummary(
-        n=len(scores),
-        unscored=len(scores) - len(primary),
-        macro_pass_rate=average_of(rates) if rates else None,
-        micro_pass_rate=sum(score.yes for score in scores) / answered if answered else None,
-        mean_score=average_of(primary) if primary else None,
-        na=sum(score.na for score in scores),
-        unanswered=sum(score.unanswered for score in scores),
-    )
 
 
 def _check_lengths(expected: int, sequences: Mapping[str, Sequence[object]]) -> None:

@@ -1,11 +1,11 @@
-"""What a probability distribution over a criterion's options comes to: its mean value, and its most probable option."""
+"""What a probability distribution over a criterion's options comes to: its mean value, and the mass that it covers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from evenhand.aggregation.levels import TOLERANCE, Levels
+from evenhand.aggregation.levels import TOLERANCE
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.votes import Vote
@@ -72,39 +72,6 @@ def mean_covered_mass(votes: Sequence[Vote], criterion: Criterion) -> float | No
     known = [vote.probabilities for vote in votes if vote.scored and vote.probabilities is not None]
     masses = [min(1.0, math.fsum(probabilities[place] for place in valued)) for probabilities in known]
     return math.fsum(masses) / len(masses) if masses else None
-
-
-def most_probable_option(probabilities: Sequence[float], criterion: Criterion) -> int | None:
-    """The option that is not NA with the greatest mass; equal masses (within 1e-9) go to the option that scores worst.
-
-    Args:
-        probabilities: Per option in the criterion's own order its mass.
-        criterion: Whose options they are.
-
-    Returns:
-        Its index; None when only NA options, or none at all, have any mass.
-
-    Raises:
-        InvalidInputError: If the lengths differ, or a mass is negative or not finite.
-
-    Example:
-        >>> from evenhand.criteria import Option
-        >>> levels = tuple(Option(label=str(value), value=value) for value in (0, 0.5, 1))
-        >>> clear = Criterion(name="clear", description="", options=levels)
-        >>> most_probable_option([0.2, 0.5, 0.3], clear), most_probable_option([0.2, 0.4, 0.4], clear)
-        (1, 1)
-    """
-    if len(probabilities) != len(criterion.options):
-        raise InvalidInputError(
-            f"there are {len(probabilities)} probabilities for the {len(criterion.options)} options of "
-            f"{criterion.name!r}; give one an option"
-        )
-    _check_masses(probabilities)
-    levels = Levels.of(criterion)
-    greatest = max(probabilities[index] for index in levels.scored)
-    if greatest <= 0:
-        return None
-    return levels.worst(index for index in levels.scored if probabilities[index] >= greatest - TOLERANCE)
 
 
 def _check_masses(probabilities: Sequence[float]) -> None:

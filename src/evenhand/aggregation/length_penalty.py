@@ -63,8 +63,3 @@ class LengthPenalty:
             return self.penalty_at_cap
         excess = (words - self.free_budget) / (self.max_cap - self.free_budget)
         return float(self.penalty_at_cap * excess**self.exponent)
-
-    def applied(self, score: float, words: int, *, floor: float | None = 0.0) -> float:
-        """A score less its penalty, not below ``floor`` (None for a raw score, which has none)."""
-        penalized = score - self.of_words(words)
-        return penalized if floor is None else max(penalized, floor)

@@ -11,8 +11,8 @@ from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.budget import Budget, Share
 from evenhand.engines.journal import Entry, Journal, canonical_json, describe_request, request_key
 from evenhand.engines.turns import JournalTurns
-from evenhand.errors import BudgetExhaustedError, EngineError, FatalEngineError
-from evenhand.votes import Completion, Usage
+from evenhand.errors import BudgetExhaustedError, FatalEngineError
+from evenhand.votes import Completion
 
 
 class Calls:
@@ -25,14 +25,11 @@ class Calls:
     Attributes:
         engine: What answers.
         launched: Calls sent to the engine.
-        failed: Calls that brought no reply.
-        usage: What the replies given out consumed, those from the journal marked as such.
     """
 
     def __init__(self, engine: JudgeEngine, journal: Journal | None = None, budget: Budget | None = None) -> None:
         self.engine = engine
         self.launched = 0
-        self.failed = 0
         identity = engine.identity()
         self._identity = None if identity is None else canonical_json(dict(identity))
         self._journal = journal
@@ -41,27 +38,11 @@ class Calls:
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
         self._fatal: FatalEngineError | None = None
-        self._answered = 0
-        self._cached = 0
-        self._prompt_tokens = 0
-        self._completion_tokens = 0
-        self._cost: float | None = None
 
     @property
     def judge_id(self) -> str:
         """The engine's name in every vote."""
         return self.engine.judge_id
-
-    @property
-    def usage(self) -> Usage:
-        """What the replies given out consumed so far."""
-        return Usage(
-            calls=self._answered,
-            cached=self._cached,
-            prompt_tokens=self._prompt_tokens,
-            completion_tokens=self._completion_tokens,
-            cost=self._cost,
-        )
 
     @asynccontextmanager
     async def running(self, *, grace: float = 0.0) -> AsyncIterator[None]:
@@ -118,11 +99,11 @@ class Calls:
             if pending is not None:
                 share.skip()
                 completion = await asyncio.shield(pending)
-                return self._count(completion.model_copy(update={"cached": True}))
+                return completion.model_copy(update={"cached": True})
             recorded = self._replies.get(key) if self._journal is None else self._journal.get(key)
             if recorded is not None:
                 share.skip()
-                return self._count(recorded)
+                return recorded
             if self._fatal is not None:
                 raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
             if share.ready():
@@ -131,17 +112,12 @@ class Calls:
         task = asyncio.get_running_loop().create_task(self._call(key, description, self._identity, request, share))
         self._pending[key] = task
         task.add_done_callback(_retrieve)
-        return self._count(await asyncio.shield(task))
+        return await asyncio.shield(task)
 
     async def _complete_free(self, request: Request) -> Completion:
         """An engine without identity costs nothing and repeats itself: no journal, no budget."""
         self.launched += 1
-        try:
-            completion = await self.engine.complete(request)
-        except EngineError:
-            self.failed += 1
-            raise
-        return self._count(completion)
+        return await self.engine.complete(request)
 
     async def _call(self, key: str, description: str, identity: str, request: Request, share: Share) -> Completion:
         try:
@@ -171,10 +147,6 @@ class Calls:
             completion = await self.engine.complete(request)
         except FatalEngineError as error:
             self._fatal = self._fatal or error
-            self.failed += 1
-            raise
-        except EngineError:
-            self.failed += 1
             raise
         finally:
             self._budget.settle(completion)
@@ -184,17 +156,6 @@ class Calls:
         """Whoever waits for another process's reply stops waiting when the run is stopped."""
         if self._budget.stopped:
             raise BudgetExhaustedError("the run was interrupted while another process was asking for the reply")
-
-    def _count(self, completion: Completion) -> Completion:
-        if completion.cached:
-            self._cached += 1
-        else:
-            self._answered += 1
-            if completion.cost is not None:
-                self._cost = (self._cost or 0.0) + completion.cost
-        self._prompt_tokens += completion.prompt_tokens or 0
-        self._completion_tokens += completion.completion_tokens or 0
-        return completion
 
     async def _wind_up(self, grace: float) -> None:
         if not self._pending:

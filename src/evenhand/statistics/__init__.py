@@ -46,7 +46,6 @@ from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, posi
 from evenhand.statistics.preference_fairness import PreferenceFairness, preference_fairness
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_strength, rank_by_win_rate
-from evenhand.statistics.ratings import Ratings, rate
 from evenhand.statistics.repetition import RepetitionStability, repetition_stability
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
 from evenhand.statistics.strength_contrasts import StrengthContrasts, contrast_strengths
@@ -80,7 +79,6 @@ __all__ = [
     "Rank",
     "Ranking",
     "Ranks",
-    "Ratings",
     "ReliabilityBin",
     "RepetitionStability",
     "SignFlipTest",
@@ -124,7 +122,6 @@ __all__ = [
     "rank_by_strength",
     "rank_by_win_rate",
     "rank_systems",
-    "rate",
     "ratio_intervals",
     "repetition_stability",
     "sign_flip_p_value",
