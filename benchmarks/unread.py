@@ -3,8 +3,8 @@
 ``python -m benchmarks.unread`` prints a Markdown table: for each rate of refusals, and each way in which they depend on
 the true score, how often the mean leads in the cell (:func:`~evenhand.statistics.unread.unread_bounds`), how often its
 interval then holds the truth, how often the bounds that lead otherwise hold the score that reading everything would
-have given, and the brackets the truth; and what the interval of the mean would have held in all cells, as it was
-printed before.
+have given, and the brackets the truth; how often what is printed, be it the one or the other, holds the truth; and what
+the interval of the mean would have held in all cells, as it was printed before. It takes about two minutes.
 """
 
 import numpy as np
@@ -22,10 +22,13 @@ WAYS = {"at random": (1.0, 1.0), "what is bad": (1.0, 0.0), "what is good": (0.0
 
 
 def cell(size: int, truth: float, refused: float, way: tuple[float, float]) -> tuple[float, ...]:
-    """Share of cells in which the mean leads; held by it; by bounds; by brackets; and by the interval in every cell."""
+    """Share of cells in which the mean leads; held by it, by bounds, by brackets, by either, and by every interval."""
     generator = np.random.default_rng([size, round(100 * truth), round(1000 * refused), *map(int, way)])
     factor = refused / ((1 - truth) * way[0] + truth * way[1])
-    leads, by_mean, by_bounds, by_brackets, always = 0, [], [], [], []
+    by_mean: list[bool] = []
+    by_bounds: list[bool] = []
+    by_brackets: list[bool] = []
+    always: list[bool] = []
     for _ in range(DATA_SETS):
         scores = (generator.random(size) < truth).astype(float)
         read = generator.random(size) >= factor * np.where(scores == 1, way[1], way[0])
@@ -37,19 +40,19 @@ def cell(size: int, truth: float, refused: float, way: tuple[float, float]) -> t
         held = interval is not None and interval.low <= truth <= interval.high
         always.append(held)
         if bounds is None:
-            leads += 1
             by_mean.append(held)
         else:
             by_bounds.append(bounds.low - 1e-12 <= scores.mean() <= bounds.high + 1e-12)
             by_brackets.append(bounds.interval_low <= truth <= bounds.interval_high)
-    means = (float(np.mean(found)) if found else float("nan") for found in (by_mean, by_bounds, by_brackets, always))
-    return (leads / DATA_SETS, *means)
+    columns = (by_mean, by_bounds, by_brackets, by_mean + by_brackets, always)
+    means = (float(np.mean(found)) if found else float("nan") for found in columns)
+    return (len(by_mean) / DATA_SETS, *means)
 
 
 def main() -> None:
     """Print the table."""
-    print("| rows | truth | refused | which | mean leads | it holds | bounds hold | brackets hold | before |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| rows | truth | refused | which | mean leads | it holds | bounds hold | brackets hold | printed | before |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for size in SIZES:
         for truth in TRUTHS:
             for refused in REFUSED:

@@ -151,9 +151,18 @@ def format_score(score: HasLimits | None, unread: LeadingBounds | None) -> str:
     """
     if unread is None:
         return format_interval(score)
-    bounds = f"{format_number(unread.low)}–{format_number(unread.high)}"
+    bounds = format_bounds(unread.low, unread.high)
     limits = f"[{format_number(unread.interval_low)}, {format_number(unread.interval_high)}]"
     return f"{bounds} {limits}, {format_percent(unread.share)} unread"
+
+
+def format_bounds(low: float, high: float) -> str:
+    """Two bounds between which a score lies, where these lead.
+
+    >>> format_bounds(2 / 3, 0.986)
+    '0.67–0.99'
+    """
+    return f"{format_number(low)}–{format_number(high)}"
 
 
 def format_estimate(interval: HasLimits | None, *, share: bool = False) -> str:

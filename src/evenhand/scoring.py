@@ -143,7 +143,7 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
         num_clusters=IntervalLevel.of(level).n_clusters,
-        unread=unread_bounds(score, limits, level=level),
+        unread=unread_bounds(score, [_unread_limits(verdict) for verdict in verdicts], level=level),
     )
 
 
@@ -173,6 +173,11 @@ def score_limits(verdict: Verdict) -> tuple[float, float] | None:
         return None
     value = verdict.aggregated_value
     return (0.0, 1.0) if value is None else (value, value)
+
+
+def _unread_limits(verdict: Verdict) -> tuple[float, float] | None:
+    """The same for the bounds that lead; None too where all was read and the rules, or the options, give no score."""
+    return None if verdict.aggregated_value is None and verdict.read else score_limits(verdict)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -316,6 +316,11 @@ class Verdict(FrozenModel):
         return self.unscored_reason not in {"budget", "not_asked"}
 
     @property
+    def read(self) -> bool:
+        """Whether there are votes, and each was read: it selects an option or says NA."""
+        return bool(self.votes) and all(vote.selected_index is not None or vote.na for vote in self.votes)
+
+    @property
     def scored(self) -> bool:
         """Whether the verdict has a number."""
         return self.aggregated_value is not None

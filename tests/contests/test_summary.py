@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from evenhand.contests import order_selections, summarize_contests
+from evenhand.contests import order_selections, resolved_contests, summarize_contests, unread_pairs
 from evenhand.errors import InvalidInputError
+from evenhand.statistics.pairwise import compare_pairs
 from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import Usage
 from tests.contests.builders import GRADED, contest, held, vote
@@ -31,7 +32,9 @@ def test_winrates_with_bounds_and_counts():
     assert (a.winrate.estimate, b.winrate.estimate, c.winrate.estimate) == pytest.approx((4 / 6, 1 / 4, 2 / 4))
     # two contests of b are unscored: 1 of 6 if both were lost, 3 of 6 if both were won
     assert (b.winrate_if_unscored_0, b.winrate_if_unscored_1) == pytest.approx((1 / 6, 3 / 6))
-    assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((4 / 6, 4 / 6))
+    # the other order of a's last contest is unread: a tie if it was for c
+    assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((3.5 / 6, 4 / 6))
+    assert (c.winrate_if_unscored_0, c.winrate_if_unscored_1) == pytest.approx((2 / 6, 4.5 / 6))
     assert [(one.contests, one.ties, one.unscored) for one in (a, b, c)] == [(6, 2, 0), (6, 2, 2), (6, 0, 2)]
 
 
@@ -149,3 +152,62 @@ def test_usage_and_reasks_are_summed():
 def test_a_system_that_is_not_listed_is_an_error():
     with pytest.raises(InvalidInputError, match=r"\['b'\]"):
         summarize_contests([contest(1.0)], "ac")
+
+
+def test_where_the_refused_contests_depend_on_the_winner_the_bounds_lead():
+    # a and b win 20 of 40 each, and the judge refuses 8 of those that b wins: read 20 of 32, all 20 or 28 of 40
+    fought = [contest(1.0, 1.0, instance=row) for row in range(20)]
+    fought += [contest(0.0, 0.0, instance=20 + row) for row in range(12)]
+    fought += [contest(None, None, instance=32 + row) for row in range(8)]
+    a, b = summarize_contests(fought, "ab").systems
+    assert a.winrate.estimate == pytest.approx(20 / 32)
+    assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((20 / 40, 28 / 40, 8 / 40))
+    assert (b.unread.low, b.unread.high) == pytest.approx((12 / 40, 20 / 40))
+    assert a.unread.interval_low < a.unread.low < a.unread.high < a.unread.interval_high
+    ranking = summarize_contests(fought[:32], "ab").systems
+    assert [one.unread for one in ranking] == [None, None]  # all read: the winrate leads
+
+
+def test_a_second_order_that_is_unread_may_make_a_tie():
+    # 24 contests read in both orders, 12 won by each; 8 read in one order only, in which a wins: ties, if not
+    fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 0.0] * 12)]
+    fought += [contest(1.0, None, instance=24 + row) for row in range(8)]
+    a = summarize_contests(fought, "ab").systems[0]
+    assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((16 / 32, 20 / 32, 8 / 32))
+    assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((16 / 32, 20 / 32))
+
+
+def test_what_a_rule_sets_aside_was_read():
+    fought = [contest(1.0, 0.0, instance=row, on_position_bias="abstain") for row in range(9)]
+    a = summarize_contests([*fought, contest(1.0, 1.0, instance=9)], "ab").systems[0]
+    assert (a.unscored, a.unread) == (9, None)
+    assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((0.1, 1.0))
+
+
+def test_of_graded_contests_the_unread_are_worth_two_battles():
+    # a slightly better (1 battle won) four times; four unread: 4 of 4 + 4 · 2 = 1/3 if lost by much, all if won
+    fought = [contest(0.75, 0.75, instance=row, criterion=GRADED) for row in range(4)]
+    fought += [contest(None, None, instance=4 + row, criterion=GRADED) for row in range(4)]
+    a = summarize_contests(fought, "ab", reduction="weighted_win_rate").systems[0]
+    assert (a.unread.low, a.unread.high) == pytest.approx((1 / 3, 1.0))
+
+
+def test_head_to_head_only_the_pairs_with_unread_contests_lead_with_bounds():
+    fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 0.0] * 10)]
+    fought += [contest(won, won, instance=row, second="c") for row, won in enumerate([1.0, 0.0] * 8)]
+    fought += [contest(None, None, instance=16 + row, second="c") for row in range(4)]
+    resolved = resolved_contests(fought, "abc")
+    found = unread_pairs(fought, compare_pairs(resolved))
+    assert list(found) == [("a", "c")]
+    assert (found["a", "c"].low, found["a", "c"].high) == pytest.approx((8 / 20, 12 / 20))
+
+
+def test_bounds_are_over_the_clusters_of_the_instances():
+    def together(size):
+        fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 1.0, 0.0, 0.0] * 6)]
+        fought += [contest(None, None, instance=24 + row) for row in range(6)]
+        return [held.model_copy(update={"cluster": f"document {held.instance // size}"}) for held in fought]
+
+    apart, pairs = (summarize_contests(together(size), "ab").systems[0].unread for size in (1, 2))
+    assert (pairs.low, pairs.high) == (apart.low, apart.high)
+    assert pairs.interval_low < apart.interval_low

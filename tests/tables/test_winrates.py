@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import datasets
@@ -503,3 +504,52 @@ def test_refusals_are_counted_and_are_no_ties():
     assert table.summary.unscored_contests == {"refusal": 9}
     assert table.summary.ties == 0
     assert "Votes without a selection: 18 refusal." in flat(table)
+
+
+class TestUnread:
+    """a is better on the odd prompts, b on the even ones, and the judge refuses some of these."""
+
+    ROWS = tuple(
+        {"question": f"{n}", "a": f"quality {n % 2} by a, {n}", "b": f"quality 0.5 by b, {n}"} for n in range(40)
+    )
+
+    def judge(self, refuses=()):
+        def reply(request):
+            shown = re.findall(r"quality ([\d.]+) by (\w), (\d+)", request.messages[0]["content"])
+            if request.stage != "assessment" and shown[0][2] in refuses:
+                return "I cannot assist with that request."
+            return "Response A" if float(shown[0][0]) > float(shown[1][0]) else "Response B"
+
+        return ScriptedJudge(reply)
+
+    def compare(self, refuses=(), **options):
+        return compare(self.ROWS, ("a", "b"), self.judge(refuses), **options)
+
+    def test_the_cells_lead_with_the_bounds_and_the_notes_say_what_rests_on_the_rest(self, tmp_path):
+        # a wins the 20 odd prompts, b the 20 even ones, of which 10 are refused: a 20 of 30, or 20 to 30 of 40
+        table = self.compare({str(n) for n in range(0, 40, 4)})
+        assert table.winrate("a").estimate == pytest.approx(20 / 30)
+        table.save(tmp_path / "table.jsonl")
+        for shown in (table, WinrateTable.load(tmp_path / "table.jsonl"), table.resummarize(on_position_bias="first")):
+            systems, matrix, pairs = shown.text_tables()
+            cells = {row[0]: row[1] for row in systems.rows}
+            assert cells["a"].startswith("0.50–0.75 [")
+            assert cells["b"].startswith("0.25–0.50 [")
+            assert cells["a"].endswith("], 25 % unread")
+            assert {row[0]: row[1:] for row in matrix.rows}["a"] == ("", "0.50–0.75")
+            assert {row[0]: row[1:] for row in matrix.rows}["b"] == ("0.25–0.50", "")
+            assert pairs.rows[0][2].startswith("0.50–0.75 [")
+            notes = " ".join(systems.notes)
+            assert "Bounds lead for a; b" in notes
+            assert "Ranks, groups, tests, strengths and winrates at equal length rest on what was read" in notes
+            assert set(shown.to_pandas()["bounds_lead"]) == {True}
+
+    def test_all_read_leads_with_the_winrate(self):
+        table = self.compare()
+        assert "unread" not in str(table)
+        assert "Bounds lead" not in str(table)
+        assert not table.to_pandas()["bounds_lead"].any()
+
+    def test_one_order_alone_leads_where_it_alone_was_asked(self):
+        table = self.compare({str(n) for n in range(0, 40, 4)}, check_positional_bias=False)
+        assert table.text_tables()[0].rows[0][1].startswith("0.50–0.75 [")

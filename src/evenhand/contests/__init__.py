@@ -5,13 +5,14 @@
 
 from evenhand.contests.contest import Contest, Showing, resolve
 from evenhand.contests.responses import common_systems, read_responses
-from evenhand.contests.summary import ContestSummary, SystemSummary, order_selections, summarize_contests
+from evenhand.contests.summary import ContestSummary, SystemSummary, order_selections, summarize_contests, unread_pairs
 from evenhand.contests.tallies import (
     Reduction,
     Tally,
     check_reduction,
     cluster_numbers,
     instance_rankings,
+    limits,
     presented_contests,
     rankings,
     resolved_contests,
@@ -41,6 +42,7 @@ __all__ = [
     "estimate_tournament",
     "hold_tournament",
     "instance_rankings",
+    "limits",
     "order_selections",
     "plan_tournament",
     "presented_contests",
@@ -50,5 +52,6 @@ __all__ = [
     "resolved_contests",
     "summarize_contests",
     "tallies",
+    "unread_pairs",
     "winrates",
 ]

@@ -58,17 +58,23 @@ class Contest(FrozenModel):
         win counts 1 whatever its grade.
         """
         value = self.verdict.aggregated_value
-        if value is None or not (self.graded or side_of(value) == 0.5):
-            return value
-        return side_of(value)  # of a mean of votes too, which may miss the half by rounding
+        return None if value is None else self.score_at(value)
 
     @property
     def grade(self) -> float | None:
         """By how much ``first`` is better, from 2 (much) to −2; None when unscored or not graded."""
         value = self.verdict.aggregated_value
-        if value is None or not self.graded:
+        return None if value is None else self.grade_at(value)
+
+    def score_at(self, value: float) -> float:
+        """The score if the verdict had this value."""
+        return side_of(value) if self.graded or side_of(value) == 0.5 else value  # a mean may miss the half by rounding
+
+    def grade_at(self, value: float) -> float | None:
+        """The grade if the verdict had this value; None when not graded."""
+        if not self.graded:
             return None
-        return 0.0 if side_of(value) == 0.5 else 4 * (value - 0.5)  # a mean of votes may miss the half by rounding
+        return 0.0 if side_of(value) == 0.5 else 4 * (value - 0.5)
 
     @property
     def winner(self) -> str | None:

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.contests.contest import Contest, side_of
 from evenhand.contests.tallies import (
-    MOST_BATTLES,
     Reduction,
     Tally,
+    limits,
     presented_contests,
     resolved_contests,
     tallies,
@@ -22,9 +23,11 @@ from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.pairwise import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, rank_systems
 from evenhand.statistics.ranks import Rank, balanced_prompts
+from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import MatchKind, Usage, unselected_draws
 
@@ -36,8 +39,11 @@ class SystemSummary:
     Attributes:
         system: Its name.
         winrate: The share of its battles won, over the scored contests; None without one.
-        winrate_if_unscored_0: The winrate if it had lost every unscored contest.
-        winrate_if_unscored_1: The winrate if it had won every unscored contest.
+        winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
+            one that is scored on some of its votes is what they all come to (:func:`~evenhand.contests.limits`).
+        winrate_if_unscored_1: The same if every one had been for it.
+        unread: The bounds of the winrate, where so much is unread that they lead (by the rule of
+            :func:`~evenhand.statistics.unread.unread_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
             the strengths expect (:func:`~evenhand.statistics.ranks.field_mean_ranks`); None where there is none.
@@ -58,6 +64,7 @@ class SystemSummary:
     contests: int
     ties: int
     unscored: int
+    unread: UnreadBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +146,11 @@ def summarize_contests(
         resolved, presented = (of(contests, systems) for of in (resolved_contests, presented_contests))
         rounds = [contest.round for contest in contests]
         ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
-    clusters: dict[int, list[Contest]] = {}
-    for contest in contests:
-        clusters.setdefault(contest.instance, []).append(contest)
-    rows = list(clusters.values())
-    named = [row[0].cluster for row in rows]
-    method = IntervalLevel.of(level).method
-    level = IntervalLevel(level, None if None in named else named, method)
+    rows, level = _by_instance(contests, level)
     votes = [vote for contest in contests for vote in contest.verdict.votes]
     selections = order_selections(contests)
     judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
-    by_judge = IntervalLevel(level, None if level.clusters is None else judged, method)
+    by_judge = IntervalLevel(level, None if level.clusters is None else judged, level.method)
     usage = Usage()
     for vote in votes:
         usage += vote.usage
@@ -178,6 +179,27 @@ def summarize_contests(
     )
 
 
+def unread_pairs(
+    contests: Sequence[Contest], pairs: Iterable[PairComparison], *, level: float = 0.95
+) -> dict[tuple[str, str], UnreadBounds]:
+    """``(first, second)`` -> the bounds of the first system's winrate head to head, for the pairs in which they lead.
+
+    Args:
+        contests: In any order.
+        pairs: What was read of them.
+        level: Of the intervals.
+    """
+    rows, confidence = _by_instance(contests, level)
+    found = {}
+    for pair in pairs:
+        sides = {pair.first, pair.second}
+        met = [[contest for contest in row if {contest.first, contest.second} == sides] for row in rows]
+        (bounds,) = _winrate_bounds(met, (pair.first,), (pair.win_rate,), "win_rate", confidence)
+        if bounds.unread is not None:
+            found[pair.first, pair.second] = bounds.unread
+    return found
+
+
 def order_selections(contests: Iterable[Contest]) -> list[tuple[int, int]]:
     """What every judge of every contest selects in the given and in the swapped order, repeated draws collapsed.
 
@@ -201,6 +223,67 @@ def _selection(value: float | None) -> int:
     return {1.0: 0, 0.0: 1}.get(side_of(value), 2)
 
 
+def _by_instance(contests: Iterable[Contest], level: float) -> tuple[list[list[Contest]], IntervalLevel]:
+    """The contests of each instance, and the level with the clusters of the instances."""
+    held: dict[int, list[Contest]] = {}
+    for contest in contests:
+        held.setdefault(contest.instance, []).append(contest)
+    rows = list(held.values())
+    named = [row[0].cluster for row in rows]
+    return rows, IntervalLevel(level, None if None in named else named, IntervalLevel.of(level).method)
+
+
+class _Bounds(NamedTuple):
+    """A winrate if every unscored vote had been against the system, or for it; and its bounds where these lead.
+
+    A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unread.
+    """
+
+    least: float | None
+    greatest: float | None
+    unread: UnreadBounds | None
+
+
+def _winrate_bounds(
+    rows: Sequence[Sequence[Contest]],
+    systems: Sequence[str],
+    rates: Sequence[Interval | None],
+    reduction: Reduction,
+    level: float,
+) -> list[_Bounds]:
+    """One a system; the rates are those of what was read."""
+    place = {system: column for column, system in enumerate(systems)}
+    wins, battles = (np.zeros((2, len(rows), len(systems))) for _ in range(2))
+    unread, held, set_aside = (np.zeros(len(systems)) for _ in range(3))
+    for row, contests in enumerate(rows):
+        for contest in contests:
+            low, high = limits(contest, reduction)
+            open_though_read = contest.score is None and contest.verdict.read
+            worst_and_best = {contest.first: (low, high), contest.second: (high.mirrored, low.mirrored)}
+            for system in worst_and_best.keys() & place.keys():
+                column = place[system]
+                if open_though_read:
+                    set_aside[column] += high.battles
+                    continue
+                held[column] += 1
+                unread[column] += low != high
+                for side, tally in enumerate(worst_and_best[system]):
+                    wins[side, row, column] += tally.wins
+                    battles[side, row, column] += tally.battles
+    found = []
+    for column, rate in enumerate(rates):
+        won, fought, aside = wins[:, :, column], battles[:, :, column], float(set_aside[column])
+        (won_0, won_1), (fought_0, fought_1) = won.sum(axis=1).tolist(), fought.sum(axis=1).tolist()
+        leading = None
+        if unread[column] and not mean_leads(rate, won_0 / fought_0, won_1 / fought_1):
+            (least,), (greatest,) = (win_rate_intervals(won[[s]].T, fought[[s]].T, level=level) for s in (0, 1))
+            leading = bounds_between(least, greatest, share=float(unread[column] / held[column]))
+        lost = Tally(won_0, fought_0 + aside).winrate
+        taken = Tally(won_1 + aside, fought_1 + aside).winrate
+        found.append(_Bounds(lost, taken, leading))
+    return found
+
+
 def _system_summaries(
     rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking, level: float
 ) -> tuple[SystemSummary, ...]:
@@ -214,31 +297,29 @@ def _system_summaries(
     entries = {entry.system: entry for entry in ranking.systems}
     if not any(ranks):
         ranks = tuple(entries[system].rank.mean_rank for system in systems)
+    bounds = _winrate_bounds(rows, systems, rates, reduction, level)
     held, ties, unscored = (Counter[str]() for _ in range(3))
     for contest in (contest for row in rows for contest in row):
         sides = (contest.first, contest.second)
         held.update(sides)
         ties.update(sides if contest.score == 0.5 else ())
         unscored.update(sides if contest.score is None else ())
-    summaries = []
-    for column, system in enumerate(systems):
-        at_stake = unscored[system] * MOST_BATTLES[reduction]
-        won, fought = float(wins[:, column].sum()), float(battles[:, column].sum()) + at_stake
-        summaries.append(
-            SystemSummary(
-                system=system,
-                winrate=rates[column],
-                winrate_if_unscored_0=Tally(won, fought).winrate,
-                winrate_if_unscored_1=Tally(won + at_stake, fought).winrate,
-                mean_rank=ranks[column],
-                rank=entries[system].rank,
-                field_winrate=entries[system].field_win_rate,
-                contests=held[system],
-                ties=ties[system],
-                unscored=unscored[system],
-            )
+    return tuple(
+        SystemSummary(
+            system=system,
+            winrate=rates[column],
+            winrate_if_unscored_0=bounds[column].least,
+            winrate_if_unscored_1=bounds[column].greatest,
+            mean_rank=ranks[column],
+            rank=entries[system].rank,
+            field_winrate=entries[system].field_win_rate,
+            contests=held[system],
+            ties=ties[system],
+            unscored=unscored[system],
+            unread=bounds[column].unread,
         )
-    return tuple(summaries)
+        for column, system in enumerate(systems)
+    )
 
 
 def _share(

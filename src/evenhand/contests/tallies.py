@@ -34,6 +34,11 @@ class Tally(NamedTuple):
         """The share of battles won; None without one."""
         return self.wins / self.battles if self.battles else None
 
+    @property
+    def mirrored(self) -> Tally:
+        """The same for the other side."""
+        return Tally(self.battles - self.wins, self.battles)
+
 
 def check_reduction(reduction: str, *, graded: bool) -> Reduction:
     """The reduction, if it exists and fits.
@@ -59,9 +64,10 @@ def tallies(contests: Iterable[Contest], systems: Sequence[str], reduction: Redu
     """
     wins, battles = dict.fromkeys(systems, 0.0), dict.fromkeys(systems, 0.0)
     for contest in contests:
-        if contest.score is None:
+        value = contest.verdict.aggregated_value
+        if value is None:
             continue
-        won, fought = _battles(contest, reduction)
+        won, fought = _battles(contest, value, reduction)
         wins[contest.first] += won
         wins[contest.second] += fought - won
         battles[contest.first] += fought
@@ -80,11 +86,28 @@ def winrates(
     return {system: tally.winrate for system, tally in tallies(contests, systems, reduction).items()}
 
 
-def _battles(contest: Contest, reduction: Reduction) -> tuple[float, float]:
-    """The battles that a scored contest's first system wins, and those that are fought."""
+def limits(contest: Contest, reduction: Reduction = "win_rate") -> tuple[Tally, Tally]:
+    """The battles for the first system if every unscored vote had been against it, and if all had been for it.
+
+    An unscored contest is then lost, or won, at the highest grade. One that is scored on some of its votes has the
+    ``bounds`` of its verdict: read in one order only it may turn out to be a tie. The two are equal where all is read.
+    """
+    verdict = contest.verdict
+    values = verdict.bounds
+    if values is None and verdict.aggregated_value is not None:
+        values = (verdict.aggregated_value, verdict.aggregated_value)
+    if values is None:
+        most = MOST_BATTLES[reduction]
+        return Tally(0.0, most), Tally(most, most)
+    low, high = (Tally(*_battles(contest, value, reduction)) for value in values)
+    return low, high
+
+
+def _battles(contest: Contest, value: float, reduction: Reduction) -> tuple[float, float]:
+    """The battles that the first system wins where the verdict has this value, and those that are fought."""
     if reduction == "win_rate":
-        return contest.score or 0.0, 1.0
-    grade = contest.grade
+        return contest.score_at(value), 1.0
+    grade = contest.grade_at(value)
     if grade is None:
         raise InvalidInputError(
             f"the contest of {contest.first!r} and {contest.second!r} has no grade, which {reduction!r} needs: judge "

@@ -7,7 +7,14 @@ from evenhand.aggregation import aggregate
 from evenhand.contests import Contest, ContestSummary, Reduction, instance_rankings, winrates
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import (
+    cluster_scores,
+    interval_scores,
+    number_or_nan,
+    reading_scores,
+    usage_scores,
+    warn_of_unread,
+)
 from evenhand.votes import MatchKind, UnscoredReason, Vote
 
 INSTANCE_FIELDS = (
@@ -142,6 +149,9 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
     """The scores of all instances together."""
     scores: dict[str, Any] = {}
     for one in summary.systems:
+        warn_of_unread(
+            f"{one.system}_winrate", one.unread, bounds=f"{one.system}_winrate_if_unscored", of="system's contests"
+        )
         numbers = {
             "winrate_if_unscored_0": one.winrate_if_unscored_0,
             "winrate_if_unscored_1": one.winrate_if_unscored_1,

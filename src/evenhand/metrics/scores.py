@@ -31,17 +31,29 @@ def interval_scores(name: str, interval: Union[Interval, None], *, with_interval
     return scores
 
 
-def warn_of_unread(name: str, unread: Union[UnreadBounds, None]) -> None:
-    """Warn that the bounds of a score, and not its mean, are what is known."""
+def warn_of_unread(
+    name: str, unread: Union[UnreadBounds, None], *, bounds: str = "score_if_unscored", of: str = "instances"
+) -> None:
+    """Warn that the bounds of a score, and not its mean, are what is known; nothing where the mean leads.
+
+    Args:
+        name: The score.
+        unread: Its bounds, where these lead.
+        bounds: How the scores are called that hold them, without ``_0`` and ``_1``.
+        of: What is not read in full.
+    """
     if unread is not None:
         logger.warning(
-            "The score %r is the mean of what was read, and %s of the instances are not read in full: the score of all "
-            "lies between %s and %s (score_if_unscored_0 and score_if_unscored_1), and the mean need not be it, since "
-            "what judges do not answer is no random part.",
+            "The score %r is that of what was read, and %s of the %s are not read in full: the score of all lies "
+            "between %s and %s (%s_0 and %s_1), and need not be this one, since what judges do not answer is no random "
+            "part.",
             name,
             format_percent(unread.share),
+            of,
             format_number(unread.low),
             format_number(unread.high),
+            bounds,
+            bounds,
         )
 
 

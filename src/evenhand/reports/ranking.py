@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from evenhand.numbers import (
     MISSING,
+    format_bounds,
     format_count,
     format_estimate,
     format_interval,
@@ -11,6 +15,7 @@ from evenhand.numbers import (
     format_number,
     format_p_value,
     format_percent,
+    format_score,
     format_share,
 )
 from evenhand.reports.text_table import TextTable
@@ -19,16 +24,25 @@ from evenhand.statistics.pairwise import ContrastTest
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.ranks import Rank
 from evenhand.statistics.sign_flip import SignFlipTest
+from evenhand.statistics.unread import UnreadBounds
+
+Unread = Mapping[tuple[str, str], UnreadBounds]
+"""``(first, second)`` of a pair -> the bounds of the first system's winrate head to head, where these lead."""
+
+_ALL_READ: Unread = MappingProxyType({})
 
 
-def matrix_table(ranking: Ranking) -> TextTable:
-    """How often the row's system beats the column's, best first."""
+def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
+    """How often the row's system beats the column's, best first; its bounds where these lead."""
     systems = [entry.system for entry in ranking.systems]
     rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
     cells = {}
     for (first, second), rate in rates.items():
         cells[first, second] = format_estimate(rate)
         cells[second, first] = format_number(None if rate is None else 1 - rate.estimate)
+    for (first, second), bounds in unread.items():
+        cells[first, second] = format_bounds(bounds.low, bounds.high)
+        cells[second, first] = format_bounds(1 - bounds.high, 1 - bounds.low)
     return TextTable(
         title="Winrate of the row's system against the column's",
         headers=("", *systems),
@@ -36,7 +50,7 @@ def matrix_table(ranking: Ranking) -> TextTable:
     )
 
 
-def pairs_table(ranking: Ranking) -> TextTable:
+def pairs_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
     """Every two systems: head to head, and the difference of their winrates over all contests, or of strengths."""
     level = format_level(ranking.level)
     of_winrates = "Head to head, and the paired difference of winrates over all contests (p corrected by Holm)"
@@ -57,7 +71,7 @@ def pairs_table(ranking: Ranking) -> TextTable:
             (
                 f"{pair.first} – {pair.second}",
                 format_count(pair.contests),
-                format_interval(pair.win_rate),
+                format_score(pair.win_rate, unread.get((pair.first, pair.second))),
                 format_adjusted(pair.win_rate_test),
                 format_interval(pair.difference, signed=True),
                 format_adjusted(pair.difference_test),

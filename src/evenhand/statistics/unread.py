@@ -12,6 +12,8 @@ from evenhand.statistics.intervals import Interval, mean_intervals
 GREATEST_BIAS = 0.2
 """The share of an interval's half-width that what is unread may move the score by, at the worst."""
 
+TOLERANCE = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class UnreadBounds:
@@ -50,11 +52,14 @@ def unread_bounds(
     Otherwise the bounds lead, with the lower limit of a and the upper one of b, which together hold the truth at least
     as often as the level says.
 
-    ``python -m benchmarks.unread`` simulates judges that refuse what is bad, or what is good, over 50 to 1,000 rows and
-    true scores of .3, .5 and .9. Where the mean led, its interval held the truth in 94.5 % of the cells (91.4 % in the
-    worst of the designs, 400 data sets each: 0/1 scores of 50 rows); where the bounds led, they held the score of all
-    rows always, and their brackets the truth in 96 % or more of the designs in which they lead often. The interval of
-    the mean alone, whatever was unread, held it in none of the data sets of some designs.
+    ``python -m benchmarks.unread`` simulates judges that refuse at random, what is bad, or what is good, over 50 to
+    1,000 rows with 0/1 scores whose truth is .3, .5 or .9: 108 designs of 400 data sets. Where the mean led, its
+    interval held the truth in 94.5 % of all cells, and in 91.4 % or more in every design in which it leads in half of
+    the data sets. (In one in which it leads in a fifth of them, 84.9 % of these: that little is unread is then no
+    accident either.) Where the bounds led, they held the score of all rows always, and their brackets the truth in
+    97.9 %, and in 96 % or more in every design in which they lead in half of the data sets. So what was printed held
+    the truth in 96.6 % on average and 91.5 % in the worst design; the interval of the mean, whatever was unread, in
+    80.4 % on average, below 90 % in 30 designs, and never in 7.
 
     Args:
         score: Of what was read.
@@ -75,18 +80,29 @@ def unread_bounds(
     """
     table = np.array([(np.nan, np.nan) if each is None else each for each in limits], dtype=float).reshape(-1, 2)
     known = ~np.isnan(table[:, 0])
-    open_rows = known & (table[:, 1] - table[:, 0] > 1e-12)
-    if not open_rows.any():
+    open_rows = known & (table[:, 1] - table[:, 0] > TOLERANCE)
+    if not open_rows.any() or mean_leads(score, *table[known].mean(axis=0)):
         return None
-    least, greatest = (float(table[known, side].mean()) for side in (0, 1))
-    if score is not None:
-        below, above = score.estimate - least, greatest - score.estimate
-        if (
-            below <= GREATEST_BIAS * (score.estimate - score.low) + 1e-12
-            and above <= GREATEST_BIAS * (score.high - score.estimate) + 1e-12
-        ):
-            return None
-    low, high = mean_intervals(table, level=level)
-    if low is None or high is None:
+    return bounds_between(*mean_intervals(table, level=level), share=float(open_rows.sum() / known.sum()))
+
+
+def mean_leads(score: Interval | None, least: float, greatest: float) -> bool:
+    """The rule of :func:`unread_bounds`, for a score whose bounds are known: whether the mean of what was read leads.
+
+    Args:
+        score: Of what was read.
+        least: The score if everything unread had been the lowest.
+        greatest: The same with the highest.
+    """
+    if score is None:
+        return False
+    below = GREATEST_BIAS * (score.estimate - score.low) + TOLERANCE
+    above = GREATEST_BIAS * (score.high - score.estimate) + TOLERANCE
+    return bool(score.estimate - least <= below and greatest - score.estimate <= above)
+
+
+def bounds_between(least: Interval | None, greatest: Interval | None, *, share: float) -> UnreadBounds | None:
+    """The bounds from the scores if everything unread had been the lowest, or the highest; None without them."""
+    if least is None or greatest is None:
         return None
-    return UnreadBounds(least, greatest, low.low, high.high, float(open_rows.sum() / known.sum()))
+    return UnreadBounds(least.estimate, greatest.estimate, least.low, greatest.high, share)

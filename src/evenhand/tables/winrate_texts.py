@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.numbers import format_count, format_interval, format_level, format_p_value, format_range, format_share
+from evenhand.contests import unread_pairs
+from evenhand.numbers import (
+    format_count,
+    format_interval,
+    format_level,
+    format_p_value,
+    format_range,
+    format_score,
+    format_share,
+)
 from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
-from evenhand.tables.notes import baseline_note, early_stop_note, readings_note, unscored_votes_note
+from evenhand.tables.notes import baseline_note, early_stop_note, readings_note, unread_note, unscored_votes_note
 
 if TYPE_CHECKING:
     from evenhand.statistics import Interval
@@ -21,7 +30,9 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
     systems = _systems_table(table)
     if len(table.systems) > MOST_SYSTEMS_IN_A_MATRIX:
         return (systems,)
-    return systems, matrix_table(table.ranking), pairs_table(table.ranking)
+    contests = [entry.contest for entry in table.contests]
+    unread = unread_pairs(contests, table.ranking.pairs, level=table.ranking.level)
+    return systems, matrix_table(table.ranking, unread), pairs_table(table.ranking, unread)
 
 
 def system_record(table: WinrateTable, system: str) -> dict[str, Any]:
@@ -35,6 +46,7 @@ def system_record(table: WinrateTable, system: str) -> dict[str, Any]:
         **_flat("field_winrate", entry.field_win_rate),
         "winrate_if_unscored_0": summary.winrate_if_unscored_0,
         "winrate_if_unscored_1": summary.winrate_if_unscored_1,
+        "bounds_lead": summary.unread is not None,
         "rank": entry.rank.rank,
         "rank_low": entry.rank.low,
         "rank_high": entry.rank.high,
@@ -83,7 +95,7 @@ def _system_row(table: WinrateTable, system: str) -> tuple[str, ...]:
     summary = table.summary.systems[table.systems.index(system)]
     return (
         system,
-        format_interval(table.winrate(system)),
+        format_score(table.winrate(system), summary.unread),
         *(() if table.ranking.balanced else (format_interval(entry.field_win_rate),)),
         format_rank(entry.rank),
         format_interval(entry.strength.log_strength),
@@ -112,7 +124,7 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
     agreement = table.gold_agreement()
     if agreement is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
-    notes += [*_unscored_notes(table), *unscored_votes_note(table.summary.unscored_votes)]
+    notes += [*_unscored_notes(table), *unscored_votes_note(table.summary.unscored_votes), *_unread_notes(table)]
     notes += readings_note([table.summary.readings])
     notes += early_stop_note(table.parameters)
     return (*notes, *baseline_note(table.parameters["judges"]))
@@ -142,12 +154,27 @@ def _equals(p_value: str) -> str:
 
 
 def _unscored_notes(table: WinrateTable) -> list[str]:
-    if not table.summary.unscored:
-        return []
-    reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
+    notes = []
+    if table.summary.unscored:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
+        notes.append(f"Unscored contests: {reasons}.")
     bounds = "; ".join(
         f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
         for one in table.summary.systems
-        if one.unscored
+        if one.winrate_if_unscored_0 != one.winrate_if_unscored_1
     )
-    return [f"Unscored contests: {reasons}. Winrates if all of them were lost or won: {bounds}."]
+    if bounds:
+        notes.append(f"Winrates if every unscored vote had been against the system, or for it: {bounds}.")
+    return notes
+
+
+def _unread_notes(table: WinrateTable) -> tuple[str, ...]:
+    """As beneath other scores; and what else rests on what was read alone."""
+    said = unread_note({one.system: one.unread for one in table.summary.systems})
+    if not said:
+        return ()
+    others = ["ranks", "groups", "tests", "strengths"]
+    others += [] if table.ranking.balanced else ["winrates against all"]
+    others += [] if table.ranking.length_controlled is None else ["winrates at equal length"]
+    listed = f"{', '.join(others[:-1])} and {others[-1]}"
+    return (*said, f"{listed.capitalize()} rest on what was read, and would change with the rest.")
