@@ -31,6 +31,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from evenhand.criteria import NA_LABELS, Criterion, fold_label
+from evenhand.documents.text import unique_keys
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import is_missing
 
@@ -91,12 +92,11 @@ def different_keys(pairs: Iterable[tuple[object, object]], where: str) -> dict[A
     Raises:
         InvalidInputError: If a key stands there twice.
     """
-    found: dict[Any, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise InvalidInputError(f"{where} has {key!r} twice, and only one of them could count: rename or drop one")
-        found[key] = value
-    return found
+
+    def twice(key: object) -> InvalidInputError:
+        return InvalidInputError(f"{where} has {key!r} twice, and only one of them could count: rename or drop one")
+
+    return unique_keys(pairs, twice)
 
 
 def held_in(text: str, where: str) -> object:

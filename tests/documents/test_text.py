@@ -1,12 +1,13 @@
 """YAML and JSON as plain data: what a person means by it, and what is refused with its line."""
 
+import io
 import json
 import math
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from evenhand.documents import parse_json, parse_yaml, read_document
 from evenhand.errors import ArtifactError
@@ -48,6 +49,8 @@ from evenhand.errors import ArtifactError
         ("- a\n- no\n- 3", ["a", "no", 3]),
         ("a: &kept [1]\nb: *kept", {"a": [1], "b": [1]}),
         ("a: &kept {x: 1, y: 2}\nb: {<<: *kept, y: 3}", {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}),
+        ("[Is it polite?, Is it short?]", ["Is it polite?", "Is it short?"]),
+        ("- {question: Is it polite?, weight: 2}", [{"question": "Is it polite?", "weight": 2}]),
         ("", None),
         ("# only a remark", None),
     ],
@@ -83,11 +86,6 @@ def bomb():
         ("[" * 20_000, "is nested too deeply"),
         ("a: " + "1" * 5000, "a number that cannot be read"),
         ("\x00", "is not YAML (unacceptable character #x0000"),
-        ("[Is it polite?, Is it short?]", "in [ ] and { }, put a text with a question mark in quotes"),
-        (
-            "- a\n- {question: Is it polite?, weight: 2}",
-            "(line 2: expected ',' or '}', but got '?'; in [ ] and { }, put",
-        ),
         ("a: !!int b", "holds a number that cannot be read"),
         ("a: !!bool b", "(line 1: 'b' is neither true nor false)"),
         ("label: !!str [a]", "(line 1: expected a scalar node, but found sequence)"),
@@ -137,9 +135,12 @@ def test_json_is_read_as_by_the_standard_library(data):
 
 
 @given(PLAIN)
-def test_what_pyyaml_writes_is_read_back(data):
-    written = yaml.safe_dump(data)  # with allow_unicode PyYAML does not read back its own line breaks, such as U+0085
-    assert parse_yaml(written, "the text") == data
+def test_what_ruamel_writes_is_read_back(data):
+    written = io.StringIO()
+    writer = YAML(typ="safe", pure=True)
+    writer.allow_unicode = False
+    writer.dump(data, written)
+    assert parse_yaml(written.getvalue(), "the text") == data
 
 
 def test_the_ending_says_how_a_file_is_read(tmp_path):

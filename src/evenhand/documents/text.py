@@ -1,18 +1,20 @@
 """YAML and JSON as plain data: dicts with different keys, lists, texts, numbers, true, false and null.
 
-YAML is read by the core schema of YAML 1.2, in which ``yes``, ``no``, ``on`` and a date are texts; and the fields that
-hold a text are read as what was written there, so that ``label: 5`` is the label ``"5"``.
+YAML is read as YAML 1.2, in which ``yes``, ``no`` and ``on`` are texts, and so is a date here; and the fields that hold
+a text are read as what was written there, so that ``label: 5`` is the label ``"5"``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from evenhand.errors import ArtifactError
 
@@ -24,7 +26,8 @@ MOST_NODES = 100_000
 """So many values a YAML document may hold, those that an alias repeats counted each time."""
 
 _TAG = "tag:yaml.org,2002:"
-_WORDED = frozenset(_TAG + kind for kind in ("str", "bool", "int", "float"))
+_WORDED = frozenset(_TAG + kind for kind in ("str", "bool", "int", "float", "timestamp"))
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a document holds is checked by its reader
@@ -46,6 +49,20 @@ def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a docume
     return parse_yaml(text, what) if path.suffix.lower() in YAML_ENDINGS else parse_json(text, what)
 
 
+def unique_keys(pairs: Iterable[tuple[Any, Any]], twice: Callable[[Any], Exception]) -> dict[Any, Any]:
+    """A mapping of pairs whose keys differ; of two values under one name nothing says which counts.
+
+    Raises:
+        Exception: What ``twice`` makes of a key that stands there twice.
+    """
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise twice(key)
+        found[key] = value
+    return found
+
+
 def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     """The data that a JSON text is.
 
@@ -56,19 +73,14 @@ def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     ['Is it polite?']
     """
 
-    def different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in found:
-                raise ArtifactError(f"{what} has the field {name!r} twice in one object: keep one")
-            found[name] = value
-        return found
+    def twice(name: str) -> ArtifactError:
+        return ArtifactError(f"{what} has the field {name!r} twice in one object: keep one")
 
     def refuse(constant: str) -> NoReturn:
         raise ArtifactError(f"{what} holds {constant}, which is no number of JSON")
 
     try:
-        return json.loads(text, object_pairs_hook=different, parse_constant=refuse)
+        return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, twice), parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
     except ValueError as error:
@@ -87,13 +99,13 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     {'label': 'no', 'na': False, 'value': 1}
     """
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader that knows fewer types
-    except yaml.MarkedYAMLError as error:
+        node = YAML(typ="safe", pure=True).compose(text)
+        return None if node is None else _Reader().value(node)
+    except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}: " if mark else ""
-        hint = "; in [ ] and { }, put a text with a question mark in quotes" if "'?'" in str(error.problem) else ""
-        raise ArtifactError(f"{what} is not YAML as it is read here ({place}{error.problem}{hint})") from error
-    except yaml.YAMLError as error:
+        raise ArtifactError(f"{what} is not YAML as it is read here ({place}{error.problem})") from error
+    except YAMLError as error:
         raise ArtifactError(f"{what} is not YAML ({' '.join(str(error).split())})") from error
     except ValueError as error:
         raise ArtifactError(f"{what} holds a number that cannot be read") from error
@@ -101,92 +113,75 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
         raise ArtifactError(f"{what} is nested too deeply to be read") from error
 
 
-class _Loader(yaml.SafeLoader):
-    """The core schema of YAML 1.2, keys that differ, and no type that a document could name."""
+class _Reader:
+    """From the nodes of a YAML document to plain data, with keys that differ and no type that a document could name."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - as the base class declares it
-    yaml_constructors: ClassVar[dict[str | None, Any]] = {}
+    def __init__(self) -> None:
+        self._read = 0
+        self._within: set[Node] = set()
 
-    def get_single_data(self) -> Any:  # noqa: ANN401 - as above
-        node = self.get_single_node()
-        if node is None:
-            return None
-        if _size(node, {}) > MOST_NODES:
-            self.refuse(node, f"its aliases make more than {MOST_NODES} values")
-        return self.construct_document(node)
-
-    def refuse(self, node: yaml.Node, problem: str) -> NoReturn:
-        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-
-    def mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
-        if not isinstance(node, yaml.MappingNode):
-            self.refuse(node, "a mapping is expected here")
-        own = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
-        for name in own:
-            if own[name] > 1:
-                self.refuse(node, f"the field {name!r} stands here twice: keep one")
-        self.flatten_mapping(node)
-        found: dict[str, Any] = {}
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                self.refuse(key, "a field's name is a text")
-            as_written = key.value in TEXT_FIELDS and value.tag in _WORDED
-            found[key.value] = self.construct_scalar(value) if as_written else self.construct_object(value, deep=True)
+    def value(self, node: Node, *, as_written: bool = False) -> Any:  # noqa: ANN401 - as above
+        self._read += 1
+        if self._read > MOST_NODES or node in self._within:  # what is met again while it is read holds itself
+            raise _refused(node, f"its aliases make more than {MOST_NODES} values")
+        if isinstance(node, ScalarNode):
+            return str(node.value) if as_written and node.tag in _WORDED else _scalar(node)
+        if node.tag != f"{_TAG}{'map' if isinstance(node, MappingNode) else 'seq'}":
+            raise _wrong_tag(node)
+        self._within.add(node)
+        found = self._fields(node) if isinstance(node, MappingNode) else [self.value(each) for each in node.value]
+        self._within.remove(node)
         return found
 
-    def sequence(self, node: yaml.SequenceNode) -> list[Any]:
-        return self.construct_sequence(node, deep=True)
+    def _fields(self, node: MappingNode) -> dict[str, Any]:
+        def twice(name: str) -> MarkedYAMLError:
+            return _refused(node, f"the field {name!r} stands here twice: keep one")
 
-    def boolean(self, node: yaml.ScalarNode) -> bool:
-        written = self.construct_scalar(node).lower()
-        if written not in {"true", "false"}:
-            self.refuse(node, f"{written!r} is neither true nor false")
-        return bool(written == "true")
-
-    def number(self, node: yaml.ScalarNode) -> int | float:
-        written = self.construct_scalar(node).lower()
-        return (
-            float(written.replace(".inf", "inf").replace(".nan", "nan")) if set(written) & set(".en") else int(written)
-        )
-
-    def unknown(self, node: yaml.Node) -> NoReturn:
-        self.refuse(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
-
-
-_Loader.yaml_constructors.update(
-    {
-        f"{_TAG}map": _Loader.mapping,
-        f"{_TAG}seq": _Loader.sequence,
-        f"{_TAG}str": _Loader.construct_scalar,
-        f"{_TAG}null": lambda *_: None,
-        f"{_TAG}bool": _Loader.boolean,
-        f"{_TAG}int": _Loader.number,
-        f"{_TAG}float": _Loader.number,
-        None: _Loader.unknown,
-    }
-)
-for _kind, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+", list("-+0123456789")),
-    (
-        "float",
-        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        list("-+.0123456789"),
-    ),
-    ("merge", r"<<", ["<"]),
-):
-    _Loader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(f"^(?:{_pattern})$"), _first)
+        own: list[tuple[str, Any]] = []
+        merged: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                raise _refused(key, "a field's name is a text")
+            if key.tag == f"{_TAG}merge":
+                several = value.value if isinstance(value, SequenceNode) else [value]
+                for each in reversed(several):
+                    if not isinstance(each, MappingNode):
+                        raise _refused(each, "a mapping is expected here")
+                    merged |= self.value(each)
+            else:
+                own.append((str(key.value), self.value(value, as_written=key.value in TEXT_FIELDS)))
+        return merged | unique_keys(own, twice)
 
 
-def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many values a node stands for; one that holds itself stands for too many."""
-    if id(node) not in known:
-        known[id(node)] = MOST_NODES + 1  # what is met again before it is counted holds itself
-        children: list[yaml.Node] = []
-        if isinstance(node, yaml.SequenceNode):
-            children = list(node.value)
-        elif isinstance(node, yaml.MappingNode):
-            children = [part for pair in node.value for part in pair]
-        known[id(node)] = 1 + sum(_size(child, known) for child in children)
-    return known[id(node)]
+def _scalar(node: ScalarNode) -> str | bool | int | float | None:
+    kind, written = str(node.tag).removeprefix(_TAG), str(node.value)
+    if kind == "null":
+        return None
+    if kind == "bool":
+        if written.lower() not in {"true", "false"}:
+            raise _refused(node, f"{written.lower()!r} is neither true nor false")
+        return written.lower() == "true"
+    if kind in {"int", "float"}:
+        if _NUMBER.fullmatch(written):
+            return (float if set(written.lower()) & set(".en") else int)(
+                written.lower().replace(".inf", "inf").replace(".nan", "nan")
+            )
+        if not written.lstrip("+-")[:1].isdigit():
+            raise ValueError(written)
+        return written  # as 0x10 and 1_000
+    if kind in {"str", "timestamp", "value"}:
+        return written
+    raise _wrong_tag(node)
+
+
+def _refused(node: Node, problem: str) -> MarkedYAMLError:
+    return MarkedYAMLError(None, None, problem, node.start_mark)
+
+
+def _wrong_tag(node: Node) -> MarkedYAMLError:
+    if node.tag == f"{_TAG}map":
+        return _refused(node, "a mapping is expected here")
+    if node.tag in _WORDED | {f"{_TAG}seq"}:
+        wanted = "sequence" if node.tag == f"{_TAG}seq" else "scalar"
+        return _refused(node, f"expected a {wanted} node, but found {type(node).__name__.removesuffix('Node').lower()}")
+    return _refused(node, f"the type {node.tag!r} is not read; write plain texts, numbers, lists and mappings")
