@@ -7,8 +7,7 @@ import pytest
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.metrics.scores import MentionedVerdictsWarning, reading_scores
-from evenhand.scoring import count_readings, mention_caution, summarize
-from evenhand.tables.notes import readings_note
+from evenhand.scoring import count_readings, mention_caution, readings_note, summarize
 from evenhand.votes import Match, Usage, Verdict, Vote
 
 LEVELS = Criterion(

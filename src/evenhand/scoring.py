@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from evenhand.numbers import format_percent
+from evenhand.numbers import format_count, format_percent
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
@@ -53,6 +53,39 @@ too many to trust the score. Read some of these replies, ask for structured outp
         f"verdict; more than {format_percent(MOST_MENTIONS)} are too many to trust the score. Read some of "
         "these replies, ask for structured output, or raise max_reasks."
     )
+
+
+def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...]:
+    """How the selections behind a table were read, and a caution where too many rest on mentions; nothing for none.
+
+    >>> readings_note([{"exact": 40, "mention": 0}, {"exact": 59, "mention": 1}])
+    ('How the 100 selections were read: 99 exact (99 %), 1 mention (1 %).',)
+    """
+    counts: Counter[MatchKind] = Counter()
+    for each in readings:
+        counts.update(each)
+    total = sum(counts.values())
+    if not total:
+        return ()
+    listed = ", ".join(f"{count} {kind} ({format_percent(count / total)})" for kind, count in counts.items() if count)
+    caution = mention_caution(counts)
+    return (f"How the {total} selections were read: {listed}.", *(() if caution is None else (caution,)))
+
+
+def unread_choices_note(unread: int) -> tuple[str, ...]:
+    """What unread choices mean for a score that has no bounds; nothing where all were read.
+
+    >>> print(*unread_choices_note(2))
+    2 choices are unread: a Grade Score is that of the others. Reading them could move it, by how much is not known.
+    """
+    if not unread:
+        return ()
+    are, them = ("is", "it") if unread == 1 else ("are", "them")
+    said = (
+        f"{format_count(unread, 'choice')} {are} unread: a Grade Score is that of the others. Reading {them} could "
+        "move it, by how much is not known."
+    )
+    return (said,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +176,9 @@ def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSumma
         reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
         num_clusters=IntervalLevel.of(level).n_clusters,
-        unread=unread_bounds(score, [_unread_limits(verdict) for verdict in verdicts], level=level),
+        unread=None
+        if score is None and any(verdict.unscored_reason == "no_value" for verdict in verdicts)
+        else unread_bounds(score, [_unread_limits(verdict) for verdict in verdicts], level=level),
     )
 
 
@@ -176,8 +211,9 @@ def score_limits(verdict: Verdict) -> tuple[float, float] | None:
 
 
 def _unread_limits(verdict: Verdict) -> tuple[float, float] | None:
-    """The same for the bounds that lead; None too where all was read and the rules, or the options, give no score."""
-    return None if verdict.aggregated_value is None and verdict.read else score_limits(verdict)
+    """The same for the bounds that lead; None too where all was read and a rule gives no score, and without a value."""
+    no_score = verdict.aggregated_value is None and (verdict.read or verdict.unscored_reason == "no_value")
+    return None if no_score else score_limits(verdict)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -156,3 +156,16 @@ class TestSummary:
         assert summary.votes.parse_rate.estimate == pytest.approx(6 / 8)
         # The first shown is chosen in the given order of 0 and 1, in the turned one of 1 and of 3: 4 of 6.
         assert summary.first_shown_share.estimate == pytest.approx(4 / 6)
+
+    def test_refused_choices_let_the_bounds_of_the_rates_lead(self):
+        # a chosen in 12 of 12, and 8 refused: 12 to 20 of 20; b: 0 to 8
+        read, refused = [select(both(0, 0), NAMES)] * 12, [select(both(None, None), NAMES)] * 8
+        a, b, _ = summarize_selections([*read, *refused]).candidates
+        assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((0.6, 1.0, 0.4))
+        assert (b.unread.low, b.unread.high) == pytest.approx((0.0, 0.4))
+        assert [one.unread for one in summarize_selections(read).candidates] == [None] * 3
+
+    def test_a_choice_that_is_set_aside_was_read(self):
+        aside = select(both(0, 1), NAMES, on_position_bias="abstain")
+        rates = summarize_selections([select(both(0, 0), NAMES), aside]).candidates
+        assert [one.unread for one in rates] == [None] * 3

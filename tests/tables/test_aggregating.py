@@ -40,6 +40,7 @@ def test_without_values_there_is_no_score_to_bound():
     text = str(aggregate_votes([{"a": "Fact", "b": None}, {"a": "Opinion", "b": "Opinion"}], ["a", "b"], KINDS))
     assert "The options selected have no values, so there is no score." in text
     assert "if every abstention" not in text
+    assert "unread" not in text
     assert "if every abstention were" in str(aggregate_votes([{"a": None, "b": None}], ["a", "b"], LEVELS))
 
 
@@ -184,3 +185,14 @@ def test_a_comparison_is_refused_for_what_it_is(ask):
     """Its options are not denied while the message lists them."""
     with pytest.raises(ArtifactError, match=r"two responses: its options \['Response A', 'Tie', 'Response B'\]"):
         ask([{"a": "Tie", "b": "Tie"}], ["a", "b"], criteria=comparison_criterion("better", "Which?", allow_ties=True))
+
+
+def test_where_many_abstain_the_bounds_lead_and_the_note_says_why():
+    # yes 12 times of 12, and 8 rows on which nobody voted for anything: 12 to 20 of 20
+    rows = [{"a": "yes", "b": "yes"}] * 12 + [{"a": None, "b": None}] * 8
+    table = aggregate_votes(rows, ["a", "b"]).text_table()
+    cells = dict(table.rows)
+    assert cells["aggregated score"].startswith("0.60–1.00 [")
+    assert cells["aggregated score"].endswith("], 40 % unread")
+    assert "Bounds lead for the aggregated score" in " ".join(table.notes)
+    assert "Bounds lead" not in str(aggregate_votes(rows[:12], ["a", "b"]))

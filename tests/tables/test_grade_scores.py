@@ -112,6 +112,7 @@ class TestByHand:
         assert result.unanswered["refusal"].estimate == pytest.approx(1 / 4)
         assert result.grade_score.estimate == 1.0
         assert "Votes without a selection: 5 refusal" in flat(table)
+        assert "5 choices are unread: a Grade Score is that of the others." in flat(table)
         assert "75 %" in flat(table)
 
 

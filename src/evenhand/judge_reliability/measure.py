@@ -23,7 +23,7 @@ from evenhand.judge_reliability.report import CriterionReliability, OptionFlipRa
 from evenhand.judge_reliability.shares import share_of
 from evenhand.numbers import format_count
 from evenhand.recorded import Drawing, Undefined, defined
-from evenhand.scoring import NO_REPLY
+from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import (
     NOT_ASKED,
     UNSCORED,
@@ -133,6 +133,7 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
             for reason, count in sorted(reasons.items())
             if (share := _share_of_reason(asked, reason, level))
         ),
+        readings=dict(count_readings(votes)),
         **usage.model_dump(),
     )
 

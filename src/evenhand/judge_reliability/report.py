@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from evenhand.criteria import Scale as ScaleName
@@ -18,6 +19,7 @@ from evenhand.statistics import (
     RepetitionStability,
     VerbositySlope,
 )
+from evenhand.votes import MatchKind
 
 Mode = Literal["assess", "compare"]
 
@@ -53,6 +55,7 @@ class Replies:
         prompt_tokens: Journaled replies included.
         completion_tokens: Journaled replies included.
         cost: US dollars spent; None where the price is not known.
+        readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
     """
 
     num_votes: int
@@ -66,6 +69,7 @@ class Replies:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    readings: Mapping[MatchKind, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from evenhand.statistics import (
 )
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.grade_score_chance import grade_score_parts
+from evenhand.statistics.unread import unread_bounds
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
 
 FloatArray = NDArray[np.float64]
@@ -131,6 +132,28 @@ class Grading:
     reasks: int
     usage: Usage
     level: float
+
+    @property
+    def num_unread(self) -> int:
+        """Votes asked for that named no option."""
+        return sum(each.asked - each.answered for each in self.instances)
+
+    @property
+    def unread_matter(self) -> bool:
+        """Whether the unread could make the Grade Score another one, by the rule of ``unread_bounds``.
+
+        How far they could move it is not known; the rule is asked whether any score from 0 to 1 of the instances with
+        an unread choice could.
+        """
+        limits: list[tuple[float, float] | None] = [
+            (0.0, 1.0)
+            if each.answered < each.asked
+            else None
+            if each.grade_score is None
+            else (each.grade_score, each.grade_score)
+            for each in self.instances
+        ]
+        return unread_bounds(self.grade_score, limits, level=self.level) is not None
 
 
 @dataclass(frozen=True, slots=True)

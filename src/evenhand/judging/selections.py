@@ -13,6 +13,7 @@ from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 TOLERANCE = 1e-9
@@ -53,6 +54,11 @@ class Selection:
     def scored(self) -> bool:
         """Whether the instance counts in the selection rates."""
         return self.shares is not None
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether all votes were read, and the rule gives no share all the same."""
+        return not self.scored and Verdict(votes=self.votes).read
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +221,7 @@ class CandidateRate:
         num_offered: Instances that offer it beside another.
         num_selected: Instances in which it is the one selected.
         num_missing: Instances in which it has no text.
+        unread: The bounds of the rate, where so much is unread that they lead; else None.
     """
 
     name: str
@@ -224,6 +231,7 @@ class CandidateRate:
     num_offered: int
     num_selected: int
     num_missing: int
+    unread: UnreadBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,11 +295,14 @@ def _rate(name: str, selections: Sequence[Selection], level: float) -> Candidate
     shares = [(each.shares[place], 1.0) if each.shares else (0.0, 0.0) for each, place in offering]
     table = np.array(shares, dtype=float).reshape(len(shares), 2)
     lows, highs = zip(*(each.bounds[place] for each, place in offering), strict=True) if offering else ((), ())
+    confidence = IntervalLevel.of(level).only(offered)
+    rate = ratio_intervals(table[:, :1], table[:, 1:], level=confidence)[0] if offering else None
     return CandidateRate(
         name=name,
-        rate=ratio_intervals(table[:, :1], table[:, 1:], level=IntervalLevel.of(level).only(offered))[0]
-        if offering
-        else None,
+        rate=rate,
+        unread=unread_bounds(
+            rate, [None if each.set_aside else each.bounds[place] for each, place in offering], level=confidence
+        ),
         if_unscored_0=float(np.mean(lows)) if offering else None,
         if_unscored_1=float(np.mean(highs)) if offering else None,
         num_offered=sum(len(each.names) > 1 for each, _ in offering),

@@ -15,7 +15,14 @@ from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import (
+    cluster_scores,
+    interval_scores,
+    number_or_nan,
+    reading_scores,
+    usage_scores,
+    warn_of_unread,
+)
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 from evenhand.votes import Vote
 
@@ -203,7 +210,9 @@ class BestOfJudge(ChoiceMetric):
         shown = self.return_confidence_interval
         scores: dict[str, Any] = {}
         for one in summary.candidates:
-            scores |= interval_scores(f"{one.name}_selection_rate", one.rate, with_intervals=shown)
+            name = f"{one.name}_selection_rate"
+            warn_of_unread(name, one.unread, bounds=f"{name}_if_unscored")
+            scores |= interval_scores(name, one.rate, with_intervals=shown)
             numbers = (one.if_unscored_0, one.if_unscored_1, one.num_offered, one.num_selected, one.num_missing)
             named = zip(RATE_NUMBERS, numbers, strict=True)
             scores |= {f"{one.name}_{name}": number_or_nan(value) for name, value in named}

@@ -1,5 +1,6 @@
 """The Grade Score: does a judge choose what is shown, or where it is shown."""
 
+import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +18,12 @@ from evenhand.judging.grading import (
 )
 from evenhand.metrics.best_of import ChoiceMetric
 from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.scoring import unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.unitxt_bases import EvaluationInput
 from evenhand.votes import Vote
+
+logger = logging.getLogger(__name__)
 
 WITH_UNRELATED = "with_unrelated_"
 UNRELATED = "unrelated_option"
@@ -132,6 +136,9 @@ class GradeScore(ChoiceMetric):
             gradings = [self._grade(votes, judge, level) for votes in runs]
             found: dict[str, Any] = {}
             for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
+                if grading.unread_matter:
+                    name = _suffixed(f"{prefix}grade_score", judges, judge)
+                    logger.warning("The score %r: %s", name, *unread_choices_note(grading.num_unread))
                 found |= {prefix + name: value for name, value in _scores(grading, with_intervals=shown).items()}
             if len(gradings) == 2:
                 found |= _effect_scores(unrelated_effect(gradings[1], gradings[0]), with_intervals=shown)

@@ -10,7 +10,7 @@ from evenhand.cells import is_abstention, is_written_nothing
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.metrics.metric import EvenhandMetric
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of
+from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of, warn_of_unread
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -165,6 +165,7 @@ class VoteAggregation(EvenhandMetric):
             seed=self.seed,
         )
         found = summary.scores
+        warn_of_unread(main, found.unread)
         scores: Dict[str, Any] = self._shown(main, found.score)
         scores |= self._shown(f"{main}_agreement", found.agreement)
         scores |= self._shown(f"{main}_krippendorff_alpha", summary.krippendorff_alpha)

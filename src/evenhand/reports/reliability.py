@@ -27,6 +27,7 @@ from evenhand.numbers import (
 from evenhand.recorded import Undefined
 from evenhand.reports.recorded_votes import format_measure, pairs_of_raters_table
 from evenhand.reports.text_table import TextTable
+from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Interval
 
 Cell = Callable[[CriterionReliability], str]
@@ -90,7 +91,8 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
             f"{each.judge_id + ': ' if several else ''}{said.measure}: {said.text}."
             for each in found
             for said in [finding_on_choices(each)]
-        ),
+        )
+        + unread_choices_note(sum(share.count for each in found for share in each.unanswered)),
     )
 
 
@@ -123,6 +125,7 @@ def _notes(result: CriterionReliability, *, named: bool) -> list[str]:
         f"{found.measure} ({found.text.removeprefix(NO_NUMBER)})" for found in said if not found.measured
     ]:
         notes.append(f"{prefix}Not measured: {'; '.join(unmeasured)}.")
+    notes += [f"{prefix}{note}" for note in readings_note([result.replies.readings])]
     if result.num_missing:
         put = "was" if result.num_missing == 1 else "were"
         notes.append(f"{prefix}{format_count(result.num_missing, 'question')} {put} not put for want of a response.")

@@ -28,6 +28,7 @@ from evenhand.recorded import (
 from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
 from evenhand.statistics.clusters import IntervalLevel
+from evenhand.tables.notes import unread_note
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.rows import read_rows
@@ -67,7 +68,8 @@ class VoteTable(PrintedTables):
         """The summary as texts."""
         judges = ", ".join(self.parameters["votes"])
         title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
-        return vote_summary_table(title, self.summary, self.notes)
+        leading = unread_note({"the aggregated score": self.summary.scores.unread})
+        return vote_summary_table(title, self.summary, (*leading, *self.notes))
 
     def confusion_table(self) -> TextTable:
         """References against verdicts as texts.

@@ -18,13 +18,13 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.reports import TextTable
+from evenhand.scoring import readings_note
 from evenhand.statistics import Interval
 from evenhand.tables.notes import (
     baseline_note,
     clusters_cell,
     clusters_header,
     early_stop_note,
-    readings_note,
     unread_note,
     unscored_votes_note,
 )

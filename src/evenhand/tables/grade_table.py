@@ -23,9 +23,10 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.reports import TextTable
+from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.clusters import IntervalLevel
-from evenhand.tables.notes import baseline_note, readings_note, unscored_votes_note
+from evenhand.tables.notes import baseline_note, unscored_votes_note
 from evenhand.tables.printed import PrintedTables
 from evenhand.tables.read_only import read_only
 from evenhand.tables.saved import load_table, save_table, vote_record
@@ -293,6 +294,7 @@ class GradeTable(PrintedTables):
         )
         yield from unscored_votes_note({str(reason): count for reason, count in reasons.items()})
         yield from readings_note(grading.readings for grading in gradings)
+        yield from unread_choices_note(sum(grading.num_unread for grading in gradings))
         yield from baseline_note(self.parameters["judges"])
 
     def _records(self, *, votes: bool) -> Iterable[dict[str, Any]]:

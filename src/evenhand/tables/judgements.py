@@ -16,7 +16,7 @@ from evenhand.numbers import format_count, format_level, format_range, format_sc
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
-from evenhand.scoring import ScoreSummary, score_limits, summarize
+from evenhand.scoring import ScoreSummary, readings_note, score_limits, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
@@ -25,7 +25,6 @@ from evenhand.tables.notes import (
     clusters_cell,
     clusters_header,
     early_stop_note,
-    readings_note,
     unread_note,
     unscored_votes_note,
 )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from evenhand.aggregation import REDRAW
-from evenhand.numbers import format_count, format_percent
-from evenhand.scoring import mention_caution
+from evenhand.numbers import format_count
 from evenhand.tables.saved import could_stop_early
-from evenhand.votes import MatchKind
 
 BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "
@@ -46,23 +43,6 @@ def unscored_votes_note(counts: Mapping[str, int]) -> tuple[str, ...]:
         return ()
     listed = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
     return (f"Votes without a selection: {listed}. They are in no score.",)
-
-
-def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...]:
-    """How the selections behind a table were read, and a caution where too many rest on mentions; nothing for none.
-
-    >>> readings_note([{"exact": 40, "mention": 0}, {"exact": 59, "mention": 1}])
-    ('How the 100 selections were read: 99 exact (99 %), 1 mention (1 %).',)
-    """
-    counts: Counter[MatchKind] = Counter()
-    for each in readings:
-        counts.update(each)
-    total = sum(counts.values())
-    if not total:
-        return ()
-    listed = ", ".join(f"{count} {kind} ({format_percent(count / total)})" for kind, count in counts.items() if count)
-    caution = mention_caution(counts)
-    return (f"How the {total} selections were read: {listed}.", *(() if caution is None else (caution,)))
 
 
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:

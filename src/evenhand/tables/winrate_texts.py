@@ -15,7 +15,8 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
-from evenhand.tables.notes import baseline_note, early_stop_note, readings_note, unread_note, unscored_votes_note
+from evenhand.scoring import readings_note
+from evenhand.tables.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 
 if TYPE_CHECKING:
     from evenhand.statistics import Interval

@@ -1,0 +1,146 @@
+"""Recipes of every mode warn where so much is unread that what was read need not be the score, and only there."""
+
+from typing import Any
+
+import pytest
+from unitxt import create_dataset, evaluate
+from unitxt.task import Task
+
+from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.metrics.best_of import BestOfJudge
+from evenhand.metrics.checklist import ChecklistJudge
+from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.grade_score import GradeScore
+from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.rubric import RubricJudge
+from evenhand.metrics.votes import VoteAggregation
+from evenhand.registration import register
+from tests.support.checklists import sheet
+from tests.support.choosing import reply_for, shown_candidates
+from tests.support.scripted import ScriptedInferenceEngine, script
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+REFUSAL = "I cannot assist with that request."
+BETTER = "criteria.evenhand.pairwise.overall_quality"
+POLITE = yes_no_criterion("polite", "Is it polite?")
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+
+
+def scripts(name, good, bad):
+    """Two judges: one that reads all, and one that refuses what is bad."""
+    for ending, refuses in (("reads", False), ("refuses", True)):
+
+        def reply(messages, refuses=refuses):
+            text = messages[0]["content"]
+            if "bad" not in text:
+                return good(text)
+            return REFUSAL if refuses else bad(text)
+
+        reply.__name__ = f"{name}_{ending}"
+        script(reply)
+
+
+def better(text):
+    return "Response A" if text.index("fine") < text.index("fair") else "Response B"
+
+
+def finest(text):
+    return reply_for(next(place for place, shown in enumerate(shown_candidates(text)) if "fine" in shown))
+
+
+scripts("unread_yes", lambda text: "Yes", lambda text: "No")
+scripts("unread_sheet", lambda text: sheet("Yes", "Yes"), lambda text: sheet("No", "No"))
+scripts("unread_comparer", better, better)
+scripts("unread_chooser", finest, finest)
+
+ANSWERS = (["fine"] * 6 + ["bad"] * 4) * 2
+PAIRS = ([["fine", "fair"]] * 6 + [["fair bad", "fine"]] * 4) * 2
+MODES = {
+    "direct": (DirectJudge, "unread_yes", {"criteria": POLITE}, ANSWERS, "polite"),
+    "rubric": (
+        RubricJudge,
+        "unread_yes",
+        {"rubric": Rubric(name="mail", criteria=(POLITE, yes_no_criterion("short", "Is it short?")))},
+        ANSWERS,
+        "mail",
+    ),
+    "checklist": (
+        ChecklistJudge,
+        "unread_sheet",
+        {"checklist": ["Is it polite?", "Is it short?"]},
+        ANSWERS,
+        "primary_score",
+    ),
+    "pairwise": (PairwiseJudge, "unread_comparer", {"criteria": BETTER}, PAIRS, "1_winrate"),
+    "best of": (BestOfJudge, "unread_chooser", {"criteria": BETTER}, PAIRS, "1_selection_rate"),
+}
+
+
+def evaluated(metric, predictions):
+    task = Task(
+        input_fields={"question": str},
+        reference_fields={},
+        prediction_type=Any,
+        metrics=[metric],
+        default_template="templates.empty",
+    )
+    rows = [{"question": f"question {row}"} for row in range(len(predictions))]
+    data = create_dataset(
+        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
+    )
+    return evaluate(predictions=predictions, data=data)[0]["score"]["global"]
+
+
+def warned(caplog):
+    """What was warned of as unread."""
+    messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    return [message for message in messages if "not read in full" in message or "unread" in message]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_recipe_warns_where_much_is_unread_and_only_there(mode, caplog):
+    metric_class, name, settings, predictions, score = MODES[mode]
+    found = {}
+    for ending in ("reads", "refuses"):
+        caplog.clear()
+        engine = ScriptedInferenceEngine(script=f"{name}_{ending}")
+        metric = metric_class(inference_engine=engine, max_reasks=0, progress=False, journal=None, **settings)
+        found[ending] = evaluated(metric, predictions)
+        messages = [message for message in warned(caplog) if f"'{score}'" in message]
+        assert len(messages) == (ending == "refuses"), warned(caplog)
+    # 12 of 20 are good; of the 8 bad ones nothing is read
+    assert (found["reads"][score], found["refuses"][score]) == (0.6, 1.0)
+    assert "40 % of the" in messages[0]
+    assert "lies between 0.60 and 1.00" in messages[0]
+
+
+@pytest.mark.parametrize("unread", [True, False])
+def test_recorded_votes_warn_too(unread, caplog):
+    votes = [[1, 1]] * 12 + ([[None, None]] if unread else [[0, 0]]) * 8
+    found = evaluated(VoteAggregation(), votes)
+    assert found["votes"] == (1.0 if unread else 0.6)
+    assert len(warned(caplog)) == unread
+    assert all("lies between 0.60 and 1.00" in message for message in warned(caplog))
+
+
+@pytest.mark.parametrize("ending", ["reads", "refuses"])
+def test_a_grade_score_has_no_bounds_and_says_how_many_choices_are_unread(ending, caplog):
+    engine = ScriptedInferenceEngine(script=f"unread_chooser_{ending}")
+    metric = GradeScore(inference_engine=engine, criteria=BETTER, max_reasks=0, progress=False, journal=None)
+    found = evaluated(metric, PAIRS)
+    assert found["grade_score"] == 1.0  # the same candidate in both rotations, wherever it is read
+    # 8 instances of 20 in two rotations
+    said = ["The score 'grade_score': 16 choices are unread: a Grade Score is that of the others."]
+    assert [message[: len(said[0])] for message in warned(caplog)] == (said if ending == "refuses" else [])
+
+
+def test_3_of_800_unread_are_no_warning(caplog):
+    votes = [[1], [0]] * 398 + [[1], [None], [None], [None]]
+    found = evaluated(VoteAggregation(), votes)
+    assert found["votes_num_unscored"] == 3
+    assert warned(caplog) == []
