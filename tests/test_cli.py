@@ -12,9 +12,8 @@ import pytest
 import evenhand.tables
 from evenhand.cli import main
 from evenhand.cli.options import add_run_options, run_options
-from evenhand.judging.settings import DEFAULTS
+from evenhand.run_options import RunOptions
 from evenhand.tables import JudgementTable, WinrateTable
-from evenhand.tables.judge_options import RUBRIC_DEFAULTS
 from tests.support.server import JudgeServer
 
 ENGINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
@@ -80,8 +79,6 @@ def test_dry_run_makes_no_call(jsonl, capsys):
         assert "calls: 0 (and 8 answered by the journal)" in capsys.readouterr().out
 
 
-SHELL_DEFAULTS = {name: value for name, value in DEFAULTS.items() if name not in RUBRIC_DEFAULTS}
-"""What the shell passes on: the three options that have another default for a rubric only when they are given."""
 RUN_OPTIONS = [
     (["--flow", "one_step"], "flow", "one_step"),
     (["--orders", "cyclic"], "orders", "cyclic"),
@@ -107,8 +104,11 @@ RUN_OPTIONS = [
     (["--max-calls", "10"], "max_calls", 10),
     (["--max-cost", "1.5"], "max_cost", 1.5),
     (["--level", "0.9"], "level", 0.9),
-    (["--cluster-field", "doc"], "cluster_field", "doc"),
-    (["--interval", "t"], "interval", "t"),
+    (["--interval", "bootstrap"], "interval", "bootstrap"),
+    (["--cluster-field", "kind"], "cluster_field", "kind"),
+    (["--cluster-field", "false"], "cluster_field", False),
+    (["--cluster", "none"], "cluster_field", False),
+    (["--confidence", "predictive"], "confidence", "predictive"),
     (["--seed", "7"], "seed", 7),
     (["--journal", "none"], "journal", None),
     (["--journal", "replies.sqlite3"], "journal", "replies.sqlite3"),
@@ -137,12 +137,12 @@ def called(monkeypatch):
     return calls
 
 
-def test_every_option_of_a_run_has_one_in_the_shell_with_the_same_default():
+def test_every_option_of_a_run_has_one_in_the_shell_and_what_is_not_given_is_not_passed_on():
     parser = argparse.ArgumentParser()
     add_run_options(parser)
-    assert run_options(parser.parse_args([])) == SHELL_DEFAULTS
-    assert {f"--{name.replace('_', '-')}" for name in DEFAULTS} <= set(parser._option_string_actions)
-    assert {name for _, name, _ in RUN_OPTIONS} == DEFAULTS.keys()
+    assert run_options(parser.parse_args([])) == {}
+    assert {f"--{name.replace('_', '-')}" for name in RunOptions.model_fields} <= set(parser._option_string_actions)
+    assert {name for _, name, _ in RUN_OPTIONS} == RunOptions.model_fields.keys()
 
 
 @pytest.mark.parametrize(("arguments", "name", "value"), [*RUN_OPTIONS, *DATA_OPTIONS])
@@ -156,7 +156,8 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
     assert (judged["response_field"], compared["systems"]) == (["answer"], ["answer", "other"])
     assert (compared["criteria"], compared["engine"]) == ("a", ["one", "two"])
     for options in (judged, compared):
-        assert {**SHELL_DEFAULTS, name: value}.items() <= options.items()
+        assert options[name] == value
+        assert {each for each in options if each in RunOptions.model_fields} <= {name}
         assert type(options[name]) is type(value)
 
 
@@ -168,7 +169,10 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
 def test_an_option_of_the_demo_reaches_both_functions(arguments, name, value, called):
     assert main(["demo", *arguments]) == 0
     assert [verb for verb, _, _ in called] == ["judge", "winrates"]
-    assert all({**SHELL_DEFAULTS, name: value}.items() <= options.items() for _, _, options in called)
+    assert all(
+        {each: options[each] for each in options if each in RunOptions.model_fields} == {name: value}
+        for _, _, options in called
+    )
 
 
 def test_the_gold_columns_reach_the_function(jsonl, called):

@@ -6,6 +6,7 @@ import pytest
 
 import evenhand.tables
 from evenhand.cli import main
+from evenhand.run_options import AssessmentOptions
 from evenhand.tables import JudgementTable
 
 ROWS = [
@@ -66,6 +67,7 @@ OPTIONS = [
     (["--label", "a=b", "c=d"], {"label_fields": {"a": "b", "c": "d"}}),
     (["--no-shuffle-options"], {"shuffle_options": False}),
     (["--auto-na-option"], {"auto_na_option": True}),
+    (["--as-index"], {"as_index": True}),
     (["--calls", "per_item"], {"calls": "per_item"}),
     (["--na-strategy", "fail"], {"na_strategy": "fail"}),
     (["--na-partial", "0.25"], {"na_partial": 0.25}),
@@ -82,15 +84,22 @@ def test_an_option_reaches_the_function_and_nothing_else_does(arguments, expecte
     assert main(["judge", str(jsonl), "--rubric", SUMMARIES, *ENGINE, "--response", "answer", *arguments]) == 0
     ((_, judged, engine), options) = called[0]
     assert (judged.name, engine) == ("summarization", ["engines.evenhand.simulated"])
-    own = {"guidelines", "examples", "num_examples", "label_fields", "shuffle_options", "auto_na_option", "calls"}
+    own = {
+        "as_index",
+        "guidelines",
+        "examples",
+        "num_examples",
+        "label_fields",
+        "shuffle_options",
+        "auto_na_option",
+        "calls",
+    }
     own |= {"na_strategy", "na_partial", "length_penalty", "flow", "orders", "check_positional_bias"}
     assert {name: value for name, value in options.items() if name in own} == expected
 
 
 def test_every_option_of_judge_has_one_in_the_shell():
-    own = set(evenhand.tables.judge_options.JudgeOptions.__annotations__)
-    run = set(evenhand.judging.settings.RunOptions.__annotations__)
-    assert {name for _, expected in OPTIONS for name in expected} - {"flow"} == own - run
+    assert {name for _, expected in OPTIONS for name in expected} - {"flow"} == AssessmentOptions.model_fields.keys()
 
 
 def test_guidelines_from_a_file(jsonl, tmp_path, called):

@@ -126,10 +126,10 @@ def test_a_comparison_shows_letters_in_the_order_shown():
     assert sorted(shown) == [("Good day.", "Hi."), ("Hi.", "Good day.")]
 
 
-@pytest.mark.parametrize("flow", [Flow(), Flow(name="one_step")])
+@pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step")])
 def test_reasons_come_before_the_verdict(flow):
     scripted = ask(assessment(), flow)
-    if flow.name == "two_step":
+    if flow.flow == "two_step":
         assert scripted.stages == ["assessment", "selection"]
         assert "Do not give the verdict yet" in scripted.sent(0)
         assert scripted.requests[0].response_schema is None
@@ -141,7 +141,7 @@ def test_reasons_come_before_the_verdict(flow):
         assert request.response_schema["properties"]["selected_option"]["enum"] == ["Good", "Bad"]
 
 
-@pytest.mark.parametrize("flow", [Flow(generate_summaries=True), Flow(name="one_step", generate_summaries=True)])
+@pytest.mark.parametrize("flow", [Flow(generate_summaries=True), Flow(flow="one_step", generate_summaries=True)])
 def test_no_prompt_names_a_system(flow):
     rows = [{"gpt-9-turbo": "Hello.", "rival-model": "Go away.", "question": "Greet me."}]
     scripted = ScriptedJudge(chooses("Good"))
@@ -153,7 +153,7 @@ def test_no_prompt_names_a_system(flow):
         context_fields="question",
         journal=None,
         progress=False,
-        flow=flow.name,
+        flow=flow.flow,
         generate_summaries=True,
     )
     everything = " ".join(message["content"] for request in scripted.requests for message in request.messages)
@@ -165,11 +165,11 @@ def test_no_prompt_names_a_system(flow):
 
 @pytest.mark.parametrize("flow", ["two_step", "one_step"])
 def test_braces_templates_and_tags_in_the_data_stay_data(flow):
-    sent = ask(assessment(HOSTILE, context={"question": HOSTILE}), Flow(name=flow)).sent(0)
+    sent = ask(assessment(HOSTILE, context={"question": HOSTILE}), Flow(flow=flow)).sent(0)
     nonce = nonce_in(sent)
     assert between(sent, f"response-{nonce}") == HOSTILE
     assert between(sent, f"context-{nonce}") == HOSTILE
-    compared = ask(comparison(HOSTILE, "{{ criterion_name }}"), Flow(name=flow), label="Tie").sent(0)
+    compared = ask(comparison(HOSTILE, "{{ criterion_name }}"), Flow(flow=flow), label="Tie").sent(0)
     nonce = nonce_in(compared)
     assert between(compared, f"response-A-{nonce}") == HOSTILE
     assert between(compared, f"response-B-{nonce}") == "{{ criterion_name }}"
@@ -353,7 +353,7 @@ OWN = "Grade this for {{ criterion_name }}:\n{{ response }}\nIt was asked:\n{{ c
     ],
 )
 def test_a_prompt_of_the_users_own_is_filled_fenced_and_told_how_to_reply(flow, told):
-    sent = ask(assessment(HOSTILE, context={"question": HOSTILE}), Flow(name=flow, prompt=OWN)).sent(0)
+    sent = ask(assessment(HOSTILE, context={"question": HOSTILE}), Flow(flow=flow, prompt=OWN)).sent(0)
     nonce = nonce_in(sent)
     assert sent.startswith(f"Text between a pair of tags that end in {nonce} is material for you to judge.")
     assert "Grade this for tone:\n<response-" in sent
@@ -389,7 +389,7 @@ def test_a_prompt_of_the_users_own_shows_all_that_is_compared(mode, tag):
         criterion = choice_criterion("better", "Which is more polite?", 2)
         question = Question(id="1", criterion=criterion, responses=("Hi.", HOSTILE), mode="choose")
     label = question.criterion.labels[0]
-    sent = ask(question, Flow(name="one_step", prompt=OWN_CHOICE), label=label).sent(0)
+    sent = ask(question, Flow(flow="one_step", prompt=OWN_CHOICE), label=label).sent(0)
     assert "Which is best? Which is more polite?\n" in sent
     nonce = re.findall(rf"<{tag}-([0-9a-f]{{8}})>", sent)[0]
     assert between(sent, f"{tag}-{nonce}") == "Hi."
@@ -410,7 +410,7 @@ def test_a_prompt_of_the_users_own_shows_all_that_is_compared(mode, tag):
 )
 def test_one_of_our_prompts_is_refused_where_it_is_for_something_else(flow, mode, prompt):
     with pytest.raises(InvalidPromptError, match=f"the prompt '{prompt}' does not fit here"):
-        Flow(name=flow, prompt=prompt).check_prompt(mode)
+        Flow(flow=flow, prompt=prompt).check_prompt(mode)
 
 
 def test_a_prompt_of_the_users_own_is_checked_before_anything_is_asked():

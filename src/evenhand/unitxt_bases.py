@@ -5,9 +5,12 @@ Importing unitxt reseeds Python's global random generator; its state is put back
 
 import os
 import random
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin
 
+from evenhand.checked_options import Options, kinds_of, with_attributes
 from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -160,6 +163,49 @@ else:
             return item
 
 
+def fields_class(
+    name: str, base: "type[Artifact]", options: type[Options], *, module: str, left_out: Collection[str] = ()
+) -> "type[Artifact]":
+    """A class below ``base`` whose fields are the options of a model, with their defaults, as unitxt declares fields.
+
+    Args:
+        name: Of the class.
+        base: Its base.
+        options: The model.
+        module: Where the class stands.
+        left_out: Options that do not become fields.
+    """
+    fields = {field: info for field, info in options.model_fields.items() if field not in left_out}
+    namespace = {
+        "__module__": module,
+        "__qualname__": name,
+        "__doc__": with_attributes(
+            f"The fields of :class:`{options.__module__}.{options.__name__}`.", options, left_out
+        ),
+        "__annotations__": {field: _field_type(info.annotation) for field, info in fields.items()},
+        **{field: info.default for field, info in fields.items()},
+    }
+    made: type[Artifact] = type(base)(name, (base,), namespace)  # type: ignore[misc] # a metaclass is called
+    return made
+
+
+def _field_type(annotation: object) -> object:
+    """The type that unitxt understands: None is accepted by every field, texts stand for choices and paths."""
+    kinds = list(dict.fromkeys(_field_kind(kind) for kind in kinds_of(annotation) if kind not in {NoneType, Path}))
+    return kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]  # noqa: UP007 - unitxt reads typing's generics
+
+
+def _field_kind(kind: object) -> object:
+    origin = get_origin(kind)
+    if origin is Literal:
+        return type(get_args(kind)[0])
+    if origin is tuple:
+        return List[get_args(kind)[0]]  # type: ignore[misc] # noqa: UP006 - made at run time, as unitxt reads it
+    if origin in {Mapping, dict}:
+        return Dict[get_args(kind)]  # type: ignore[misc] # noqa: UP006 - as above
+    return kind
+
+
 def own_words(error: BaseException) -> str:
     """An exception's own words in one line, without the box that unitxt draws around them."""
     context = getattr(error, "__error_context__", None)
@@ -183,6 +229,7 @@ __all__ = [
     "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
     "fetch_artifact",
+    "fields_class",
     "own_words",
     "register_local_catalog",
     "separate_overrides",

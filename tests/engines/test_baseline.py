@@ -233,7 +233,7 @@ def test_a_comparison_is_the_same_in_both_orders_and_mirrored_when_the_systems_a
     assert mirrored.value == 1 - given_order.value
 
 
-@pytest.mark.parametrize("flow", [Flow(generate_summaries=True), Flow(name="one_step", generate_summaries=True)])
+@pytest.mark.parametrize("flow", [Flow(generate_summaries=True), Flow(flow="one_step", generate_summaries=True)])
 def test_an_assessment_is_the_same_in_every_order_and_says_what_it_counted(flow):
     question = assessment("In Lisbon on 13 December 2007.")
     votes = [vote(question, order, flow) for order in itertools.islice(itertools.permutations(range(6)), 0, None, 60)]

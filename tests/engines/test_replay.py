@@ -45,7 +45,7 @@ def votes(engine, flow):
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("flow", [Flow(), Flow(name="one_step")])
+@pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step")])
 def test_a_recorded_run_is_repeated_vote_for_vote(tmp_path, flow):
     judge = SimulatedEngine(position_preference=1.0, garbage_rate=0.3, recovery_rate=0.5, name="judge")
     recorded = votes(RecordingEngine(judge, tmp_path / "run.jsonl"), flow)

@@ -160,7 +160,7 @@ def test_probabilities_sum_to_1_and_mirror_when_the_systems_do(qualities, positi
 
 
 @pytest.mark.parametrize("kind", ["two", "tie", "graded"])
-@pytest.mark.parametrize("flow", [Flow(), Flow(name="one_step")])
+@pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step")])
 def test_votes_are_drawn_from_the_probabilities(kind, flow):
     engine = SimulatedEngine(quality={"a": 0.4, "b": 0.0}, position_preference=0.9, seed=5)
     questions = [pair("a", "b", kind=kind, question_id=str(i)) for i in range(500)]
@@ -190,7 +190,7 @@ def test_the_same_seed_gives_the_same_votes_and_another_seed_others():
     assert (by_sample[:, 0, 0] != by_sample[:, 1, 0]).any()
 
 
-@pytest.mark.parametrize("flow", [Flow(max_reasks=1), Flow(name="one_step", max_reasks=1)])
+@pytest.mark.parametrize("flow", [Flow(max_reasks=1), Flow(flow="one_step", max_reasks=1)])
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [("refusal_rate", "refusal"), ("truncation_rate", "truncated"), ("garbage_rate", "no_match")],

@@ -34,7 +34,7 @@ def ask(prompt, **more):
     """The judge after one vote on three candidates, and the vote."""
     judge = choosing_judge(lambda shown: 1)
     question = candidates("Rome.", "Paris.", "Bonn.", context={"question": "Capital of France?"}).question()
-    flow = Flow(**{"name": "one_step", "prompt": choice_prompt(prompt, "one_step"), **more})
+    flow = Flow(**{"flow": "one_step", "prompt": choice_prompt(prompt, "one_step"), **more})
     grid = Grid(check_positional_bias=False)
     [[vote]] = run_votes([question], [judge], grid=grid, flow=flow, limits=Limits(progress=False))
     return judge, vote

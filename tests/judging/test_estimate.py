@@ -41,7 +41,7 @@ def own_words(body):
     return f"High. ({hash(conversation(body))})" if "response_format" not in body else '{"selected_option": "High"}'
 
 
-@pytest.mark.parametrize("flow", [Flow(), Flow(name="one_step"), Flow(generate_summaries=True)])
+@pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step"), Flow(generate_summaries=True)])
 @pytest.mark.parametrize("grid", [ONCE, Grid(check_positional_bias=0.4), Grid(orders="cyclic", samples=2)])
 def test_an_estimate_is_the_number_of_calls_of_an_undisturbed_run(flow, grid, journal):
     asked = questions(5)

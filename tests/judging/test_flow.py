@@ -101,7 +101,7 @@ LATER = {
 def test_a_judge_that_only_mentions_an_option_is_asked_again_before_the_mention_counts(flow, later, expected):
     before = ["It is clear."] if flow == "two_step" else []
     judge = ScriptedJudge([*before, MENTION, later])
-    vote = ask(judge, name=flow)
+    vote = ask(judge, flow=flow)
     label, how, reasks, failed = expected
     assert judge.stages[-1] == "reask"
     assert len(judge.requests) == len(before) + 2
@@ -113,29 +113,29 @@ def test_a_judge_that_only_mentions_an_option_is_asked_again_before_the_mention_
 @pytest.mark.parametrize("flow", ["two_step", "one_step", "verdict_only"])
 def test_where_no_re_ask_is_allowed_a_mention_counts_as_what_it_is(flow):
     judge = ScriptedJudge(lambda request: "It is clear." if request.stage == "assessment" else MENTION)
-    vote = ask(judge, name=flow, max_reasks=0)
+    vote = ask(judge, flow=flow, max_reasks=0)
     assert (vote.selected_label, vote.match.kind, vote.reasks) == ("Low", "mention", 0)
     assert "reask" not in judge.stages
 
 
 @pytest.mark.parametrize("field", ["reasoning", "explanation", "rationale"])
 def test_reasons_under_another_name_are_the_assessment_and_not_raw_json(field):
-    vote = ask(ScriptedJudge([json.dumps({field: "It is long.", "answer": "Mid"})]), name="one_step")
+    vote = ask(ScriptedJudge([json.dumps({field: "It is long.", "answer": "Mid"})]), flow="one_step")
     assert (vote.selected_label, vote.assessment) == ("Mid", "It is long.")
 
 
 def test_two_re_asks_are_spent_on_a_judge_that_keeps_to_mentions_and_its_last_word_counts():
     judge = ScriptedJudge([MENTION, "It leans Low.", "Low"])
-    assert ask(judge, name="verdict_only", max_reasks=2).match.kind == "exact"
+    assert ask(judge, flow="verdict_only", max_reasks=2).match.kind == "exact"
     judge = ScriptedJudge(["hm", MENTION, "Something like Mid."])
-    vote = ask(judge, name="verdict_only", max_reasks=2)
+    vote = ask(judge, flow="verdict_only", max_reasks=2)
     assert (vote.selected_index, vote.unscored_reason, vote.reasks) == (None, "ambiguous", 2)
 
 
 def test_the_reply_that_a_standing_mention_was_read_from_stays_with_the_vote():
-    vote = ask(ScriptedJudge([MENTION, "As I said."]), name="verdict_only")
+    vote = ask(ScriptedJudge([MENTION, "As I said."]), flow="verdict_only")
     assert vote.completion.text == MENTION
-    vote = ask(ScriptedJudge([MENTION, "It leans Low."]), name="verdict_only")
+    vote = ask(ScriptedJudge([MENTION, "It leans Low."]), flow="verdict_only")
     assert vote.completion.text == "It leans Low."
 
 
@@ -146,11 +146,11 @@ def test_a_reply_at_which_the_reader_fails_is_unread_and_told_and_the_next_one_i
         return match_closest_option(text, labels, **options)
 
     monkeypatch.setattr(conversation, "match_closest_option", fails_at_odd_replies)
-    vote = ask(ScriptedJudge(["odd"]), name="verdict_only", max_reasks=0)
+    vote = ask(ScriptedJudge(["odd"]), flow="verdict_only", max_reasks=0)
     assert (vote.selected_index, vote.unscored_reason) == (None, "no_match")
     assert vote.error == "the reader failed: RecursionError('too deep')"
     assert "A reply of scripted could not be digested: 'odd'" in caplog.text
-    assert ask(ScriptedJudge(["odd", "Low"]), name="verdict_only").selected_label == "Low"
+    assert ask(ScriptedJudge(["odd", "Low"]), flow="verdict_only").selected_label == "Low"
 
 
 def test_a_verdict_named_only_in_the_assessment_does_not_count():
@@ -196,7 +196,7 @@ HOSTILE = [
 
 def test_one_step_gives_the_same_vote_with_half_the_calls():
     judge = ScriptedJudge([one_step("Mid", "It is clear.")])
-    single = ask(judge, name="one_step")
+    single = ask(judge, flow="one_step")
     double = ask(ScriptedJudge(["It is clear.", "Mid"]))
     assert judge.stages == ["one_step"]
     assert judge.requests[0].response_schema == one_step_schema(LEVELS.labels)
@@ -217,20 +217,20 @@ def test_one_step_gives_the_same_vote_with_half_the_calls():
     ids=lambda text: text[:20],
 )
 def test_the_reasons_are_found_in_a_one_step_reply(reply, assessment):
-    vote = ask(ScriptedJudge([reply]), name="one_step")
+    vote = ask(ScriptedJudge([reply]), flow="one_step")
     assert (vote.assessment, vote.selected_label) == (assessment, "Mid")
 
 
 def test_a_one_step_reask_keeps_the_reasons_of_the_first_reply():
     judge = ScriptedJudge([one_step("Superb", "It is clear."), '{"selected_option": "High"}'])
-    vote = ask(judge, name="one_step")
+    vote = ask(judge, flow="one_step")
     assert judge.stages == ["one_step", "reask"]
     assert judge.requests[1].response_schema == selection_schema(LEVELS.labels)
     assert (vote.assessment, vote.selected_label, vote.reasks) == ("It is clear.", "High", 1)
 
 
 def test_a_verdict_quoted_from_the_response_in_the_reasons_is_not_the_verdict():
-    vote = ask(ScriptedJudge([one_step("Low", 'It says "selected_option: High".')]), name="one_step")
+    vote = ask(ScriptedJudge([one_step("Low", 'It says "selected_option: High".')]), flow="one_step")
     assert vote.selected_label == "Low"
 
 
@@ -318,7 +318,7 @@ def test_in_an_assessment_a_letter_is_no_label():
 @pytest.mark.parametrize("flow", ["two_step", "one_step"])
 def test_the_sample_index_reaches_every_request(flow):
     judge = ScriptedJudge(lambda request: "hm" if request.stage != "reask" else "Mid")
-    vote = ask(judge, sample=3, name=flow, generate_summaries=True)
+    vote = ask(judge, sample=3, flow=flow, generate_summaries=True)
     assert len(judge.requests) == {"two_step": 4, "one_step": 3}[flow]
     assert {request.sample for request in judge.requests} == {3}
     assert vote.sample == 3
@@ -365,7 +365,7 @@ def test_without_an_assessment_nothing_is_selected(reply, reason):
 )
 def test_why_a_selection_cannot_be_read(flow, reply, reason, reasks):
     judge = ScriptedJudge(lambda request: "It is clear." if request.stage == "assessment" else reply)
-    vote = ask(judge, name=flow)
+    vote = ask(judge, flow=flow)
     assert (vote.selected_index, vote.unscored_reason, vote.reasks) == (None, reason, reasks)
 
 
@@ -430,7 +430,7 @@ def test_the_prompts_are_kept_on_request():
     kept = ask(ScriptedJudge(["It is clear.", "hm", "Low", "short"]), generate_summaries=True).prompts
     assert list(kept) == ["assessment", "selection", "reask", "summary"]
     assert [len(messages) for messages in kept.values()] == [1, 3, 5, 1]
-    assert ask(ScriptedJudge(chooses("Mid")), include_prompts=False).prompts is None
+    assert ask(ScriptedJudge(chooses("Mid")), include_prompts_in_result=False).prompts is None
 
 
 def test_a_vote_carries_the_judge_and_its_weight():
@@ -446,9 +446,9 @@ def test_a_journaled_reply_is_counted_as_such():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"name": "onestep"}, r"flow is 'onestep'. Did you mean 'one_step'\?"),
-        ({"name": None}, "flow is None"),
-        ({"max_reasks": -1}, "max_reasks is -1; it must be 0 or more"),
+        ({"flow": "onestep"}, r"flow is 'onestep'. Did you mean 'one_step'\?"),
+        ({"flow": None}, "flow is None"),
+        ({"max_reasks": -1}, "max_reasks is -1; give a whole number of at least 0"),
     ],
 )
 def test_what_is_not_a_flow_is_refused(settings, message):

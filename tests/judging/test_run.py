@@ -515,7 +515,7 @@ def test_an_error_of_our_own_loses_no_reply_that_is_on_its_way(journal):
 
 def drawn(judge, question, **grid):
     grid = {"check_positional_bias": False, "samples": 5, **grid}
-    [votes] = run_votes([question], [judge], grid=Grid(**grid), flow=Flow(name="verdict_only"), limits=QUIET)
+    [votes] = run_votes([question], [judge], grid=Grid(**grid), flow=Flow(flow="verdict_only"), limits=QUIET)
     return votes
 
 

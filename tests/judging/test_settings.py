@@ -1,7 +1,6 @@
 """The options under the names that users give them: what is taken, what is refused, what they become."""
 
 import json
-import typing
 
 import pytest
 
@@ -12,15 +11,17 @@ from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits
-from evenhand.judging.settings import DEFAULTS, RunOptions, RunSettings
+from evenhand.judging.settings import RunSettings
+from evenhand.run_options import RunOptions
 from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
 
 
 def test_every_option_has_a_default_and_is_explained():
-    assert DEFAULTS.keys() == typing.get_type_hints(RunOptions).keys()
-    for name in DEFAULTS:
-        assert f"\n        {name}: " in RunOptions.__doc__ or f"\n    {name}: " in RunOptions.__doc__, name
+    for name, info in RunOptions.model_fields.items():
+        assert not info.is_required(), name
+        assert f"\n        {name}: {info.description}" in RunOptions.__doc__
+        assert info.description.endswith(".")
 
 
 def test_without_options_the_defaults_hold():
@@ -68,10 +69,10 @@ def test_every_option_arrives():
         confidence=None,
     )
     assert settings.flow == Flow(
-        name="one_step",
+        flow="one_step",
         max_reasks=2,
         generate_summaries=True,
-        include_prompts=False,
+        include_prompts_in_result=False,
         seed=7,
         prompt="direct_one_step",
     )

@@ -1,99 +1,65 @@
 """What all judge metrics share: every setting of a metric reaches the run."""
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from evenhand.aggregation import VoteRules
-from evenhand.judging.flow import TOP_LOGPROBS
-from evenhand.judging.settings import DEFAULTS, RunSettings
-from evenhand.metrics.base import JudgeMetric
+from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base import RunFields
 from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.metric import IntervalFields
 from evenhand.metrics.pairwise import PairwiseJudge
 from evenhand.metrics.rubric import RubricJudge
+from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.tables.judge_options import RUBRIC_DEFAULTS
 
 STANDARD = RunSettings.from_options({})
 
 
-def with_grid(**fields):
-    return replace(STANDARD, grid=replace(STANDARD.grid, **fields))
-
-
-def with_flow(**fields):
-    return replace(STANDARD, flow=replace(STANDARD.flow, **fields))
-
-
-def with_rules(**fields):
-    return replace(STANDARD, rules=VoteRules(**fields))
-
-
-def with_limits(**fields):
-    return replace(STANDARD, limits=replace(STANDARD.limits, **fields))
-
-
-FIELDS = [
-    ({"check_positional_bias": 0.2}, with_grid(check_positional_bias=0.2)),
-    ({"check_positional_bias": False}, with_grid(check_positional_bias=False)),
-    ({"orders": "cyclic"}, with_grid(orders="cyclic")),
-    ({"shuffles": 3}, with_grid(shuffles=3)),
-    ({"samples": 4}, with_grid(samples=4)),
-    ({"flow": "one_step"}, with_flow(name="one_step")),
-    ({"max_reasks": 2}, with_flow(max_reasks=2)),
-    ({"generate_summaries": True}, with_flow(generate_summaries=True)),
-    ({"include_prompts_in_result": False}, with_flow(include_prompts=False)),
-    ({"aggregation": "mean"}, with_rules(aggregation="mean")),
-    ({"aggregation": {"ordinal": "median"}}, with_rules(aggregation={"ordinal": "median"})),
-    (
-        {"scoring": "expected"},
-        replace(with_rules(scoring="expected"), flow=with_flow(logprobs=TOP_LOGPROBS, coded=True).flow),
-    ),
-    ({"min_mass": 0.3}, with_rules(min_mass=0.3)),
-    ({"stop_early": True}, with_grid(stop_early=True)),
-    ({"confidence": None}, with_grid(confidence=None)),
-    ({"on_position_bias": "abstain"}, with_rules(on_position_bias="abstain")),
-    (
-        {"judge_weights": [1.0, 2.0], "aggregation": "weighted_mean"},
-        replace(with_rules(aggregation="weighted_mean"), judge_weights=(1.0, 2.0)),
-    ),
-    ({"max_failure_rate": 0.5}, with_limits(max_failure_rate=0.5)),
-    ({"max_calls": 10}, with_limits(max_calls=10)),
-    ({"max_cost": 1.5}, with_limits(max_cost=1.5)),
-    ({"confidence_level": 0.9}, replace(STANDARD, level=0.9)),
-    (
-        {"seed": 7},
-        replace(STANDARD, seed=7, grid=replace(STANDARD.grid, seed=7), flow=replace(STANDARD.flow, seed=7)),
-    ),
-    ({"journal": "replies.sqlite3"}, replace(STANDARD, journal="replies.sqlite3")),
-    ({"journal": None}, replace(STANDARD, journal=None)),
-    ({"progress": False}, with_limits(progress=False)),
+FIELDS: list[dict[str, Any]] = [
+    {"check_positional_bias": 0.2},
+    {"check_positional_bias": False},
+    {"orders": "cyclic"},
+    {"shuffles": 3},
+    {"samples": 4},
+    {"flow": "one_step"},
+    {"max_reasks": 2},
+    {"generate_summaries": True},
+    {"include_prompts_in_result": False},
+    {"aggregation": "mean"},
+    {"aggregation": {"ordinal": "median"}},
+    {"scoring": "expected"},
+    {"min_mass": 0.3},
+    {"stop_early": True},
+    {"confidence": None},
+    {"on_position_bias": "abstain"},
+    {"judge_weights": [1.0, 2.0], "aggregation": "weighted_mean"},
+    {"max_failure_rate": 0.5},
+    {"max_calls": 10},
+    {"max_cost": 1.5},
+    {"confidence_level": 0.9},
+    {"interval": "t"},
+    {"cluster_field": "document"},
+    {"seed": 7},
+    {"journal": "replies.sqlite3"},
+    {"journal": None},
+    {"progress": False},
 ]
-NOT_OF_A_RUN = {
-    "main_score",
-    "prediction_type",
-    "n_resamples",
-    "inference_engine",
-    "criteria",
-    "criteria_field",
-    "context_fields",
-    "evaluator_name",
-    "guidelines",
-}
-"""What the metric itself reads; the tests of the metrics show what for."""
 
 
 @pytest.mark.parametrize(
     ("metric", "prompt"), [(DirectJudge, "{{ response }}"), (PairwiseJudge, "{{ responses }} {{ options }}")]
 )
 def test_a_prompt_reaches_the_run(metric, prompt):
-    assert metric(prompt=prompt).settings() == with_flow(prompt=prompt)
+    assert metric(prompt=prompt).settings() == RunSettings.from_options({"prompt": prompt})
 
 
 @pytest.mark.parametrize("metric", [DirectJudge, PairwiseJudge])
-@pytest.mark.parametrize(("fields", "expected"), FIELDS)
-def test_a_field_of_the_metric_reaches_the_run(metric, fields, expected):
+@pytest.mark.parametrize("fields", FIELDS)
+def test_a_field_of_the_metric_reaches_the_run(metric, fields):
+    options = {"level" if name == "confidence_level" else name: value for name, value in fields.items()}
     settings = metric(**fields).settings()
-    assert settings == expected
+    assert settings == RunSettings.from_options(options)
     assert settings != STANDARD
 
 
@@ -106,9 +72,11 @@ def test_a_rubric_has_defaults_of_its_own():
     assert RubricJudge().settings() == RunSettings.from_options(RUBRIC_DEFAULTS)
 
 
-def test_no_field_and_no_option_is_left_out():
-    own = set(JudgeMetric.__annotations__)
-    tested = {name for fields, _ in FIELDS for name in fields}
-    tested |= {"prompt"}
-    assert own - NOT_OF_A_RUN == tested - {"confidence_level"}
-    assert {"level" if name == "confidence_level" else name for name in tested} == DEFAULTS.keys()
+def test_every_option_is_a_field_with_the_default_and_the_sentence_of_the_option():
+    tested = {"level" if name == "confidence_level" else name for fields in FIELDS for name in fields} | {"prompt"}
+    assert tested == RunOptions.model_fields.keys()
+    for name, info in RunOptions.model_fields.items():
+        field = "confidence_level" if name == "level" else name
+        assert getattr(DirectJudge(), field) == info.default
+        fields = IntervalFields if name in IntervalOptions.model_fields else RunFields
+        assert name == "level" or f"{name}: {info.description}" in fields.__doc__

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.aggregation import LengthPenalty
 from evenhand.errors import InvalidInputError
-from evenhand.judging.settings import DEFAULTS
+from evenhand.run_options import RunOptions
 from evenhand.tables.judge_options import FOR_RUBRICS, RUBRIC_DEFAULTS, Assessing
 
 
@@ -16,7 +16,7 @@ def test_a_rubric_has_defaults_of_its_own_and_criteria_those_of_a_run():
     assessing, run = options(rubric=True)
     assert (assessing.auto_na_option, run) == (True, RUBRIC_DEFAULTS)
     assessing, run = options(rubric=False)
-    assert (assessing, run) == (Assessing(), {})
+    assert (assessing, run) == (Assessing(auto_na_option=False, examples=()), {})
     _, run = options(rubric=True, flow="two_step", check_positional_bias=True, samples=3)
     assert run == {"flow": "two_step", "check_positional_bias": True, "orders": "shuffled", "samples": 3}
 
@@ -35,7 +35,7 @@ def test_a_rubric_has_defaults_of_its_own_and_criteria_those_of_a_run():
 )
 def test_the_order_of_the_options(rubric, given, orders):
     _, run = options(rubric=rubric, **given)
-    assert {**DEFAULTS, **run}["orders"] == orders
+    assert {**RunOptions.defaults(), **run}["orders"] == orders
 
 
 @pytest.mark.parametrize("given", [("cyclic", True), ("given", True), ("shuffled", False)])

@@ -22,7 +22,6 @@ from evenhand.aggregation.checklist_score import (
 )
 from evenhand.aggregation.collapse import SELECTED, Scoring
 from evenhand.aggregation.early_stop import (
-    NEEDS_ALL_DRAWS,
     REDRAW,
     check_confidence,
     check_mean_over_draws,
@@ -45,7 +44,7 @@ from evenhand.aggregation.rules import (
     check_weights,
 )
 from evenhand.aggregation.verdict import aggregate
-from evenhand.aggregation.vote_rules import Aggregation, ScoringName, VoteRules
+from evenhand.aggregation.vote_rules import VoteRules
 from evenhand.aggregation.yes_no import (
     Answer,
     ConfidenceLevel,
@@ -54,13 +53,11 @@ from evenhand.aggregation.yes_no import (
 )
 
 __all__ = [
-    "NEEDS_ALL_DRAWS",
     "ON_POSITION_BIAS",
     "REASONS_BY_SEVERITY",
     "REDRAW",
     "RULES",
     "SELECTED",
-    "Aggregation",
     "AggregationWarning",
     "Answer",
     "ChecklistScore",
@@ -71,7 +68,6 @@ __all__ = [
     "PrimaryScore",
     "RubricScore",
     "Scoring",
-    "ScoringName",
     "VoteRules",
     "aggregate",
     "category_pass_rates",

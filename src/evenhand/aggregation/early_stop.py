@@ -43,6 +43,7 @@ from evenhand.aggregation.collapse import OrderResult, Scoring, collapse_indices
 from evenhand.aggregation.levels import UNNAMED_TIE, Choice, Levels
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.errors import InvalidInputError
+from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.votes import PREDICTIVE, StopConfidence, Vote
 
 PREDICTIVE_PROBABILITY = 0.985
@@ -50,11 +51,6 @@ PREDICTIVE_PROBABILITY = 0.985
 
 PRIOR_DRAWS = 0.25
 """How many draws the prior of :func:`predictive_probability` is worth, over all options together."""
-
-NEEDS_ALL_DRAWS = (
-    "every further draw changes a mean over draws, and draws left out because of what the others said bias it"
-)
-"""Why a mean over draws is not given."""
 
 REDRAW = "judge again with stop_early=False (draws in the journal are not paid twice)"
 

@@ -3,60 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, cast
 
-from evenhand.aggregation.collapse import MIN_MASS, Scoring
+from pydantic import model_validator
+
+from evenhand.aggregation.collapse import Scoring
 from evenhand.aggregation.rules import RULES, check_on_position_bias, check_rule, check_weights
 from evenhand.aggregation.verdict import aggregate
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.run_options import RuleOptions
 from evenhand.votes import Verdict, Vote
 
-ScoringName = Literal["selected", "expected"]
-Aggregation = str | Mapping[str, str] | None
 
+class VoteRules(RuleOptions):
+    """How the votes on a question become a verdict."""
 
-@dataclass(frozen=True, slots=True)
-class VoteRules:
-    """How the votes on a question become a verdict.
-
-    Attributes:
-        aggregation: The panel rule; or scale -> panel rule, where criteria of several scales are judged; None for each
-            scale's default.
-        on_position_bias: What to do when a judge's orders disagree; None for each scale's default.
-        scoring: ``selected``: a vote counts the value of the option that it selects; ``expected``: the mean value of
-            the options under its probabilities.
-        min_mass: Probabilities that cover less are not used.
-    """
-
-    aggregation: Aggregation = None
-    on_position_bias: str | None = None
-    scoring: ScoringName = "selected"
-    min_mass: float = MIN_MASS
-
-    def __post_init__(self) -> None:
-        given: object = self.aggregation
-        if isinstance(given, Mapping):
-            for scale in given:
+    @model_validator(mode="after")
+    def _scales_have_their_rules(self) -> Self:
+        if isinstance(self.aggregation, Mapping):
+            for scale, rule in self.aggregation.items():
                 if scale not in RULES:
                     raise UnknownRuleError(f"aggregation names the scale {scale!r}. {did_you_mean(scale, RULES)}")
-                check_rule(given[scale], scale)
-        elif given is not None and not isinstance(given, str):
-            raise InvalidInputError(
-                f"aggregation is {given!r}; give the name of a rule, a mapping such as "
-                "{'binary': 'majority', 'ordinal': 'median'}, or None for the scale's default"
-            )
-        if self.scoring not in get_args(ScoringName):
-            raise InvalidInputError(f"scoring is {self.scoring!r}. {did_you_mean(self.scoring, get_args(ScoringName))}")
-        mass: object = self.min_mass
-        if not isinstance(mass, int | float) or isinstance(mass, bool) or not 0 <= mass <= 1:
-            raise InvalidInputError(f"min_mass is {self.min_mass!r}; it is a probability, in [0, 1]")
+                check_rule(rule, cast(Scale, scale))
+        return self
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
         """The rules that :meth:`parameters` wrote, among a table's other parameters; what is not there is a default."""
-        return cls(**{name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters})
+        return cls(**{name: parameters[name] for name in cls.model_fields if name in parameters})
 
     def parameters(self) -> dict[str, Any]:
         """The rules as plain JSON."""

@@ -4,26 +4,19 @@ Shared by the unitxt metric and by the table. :class:`Checking` is where to begi
 """
 
 from evenhand.checklists.checking import (
-    CHECKLIST_OPTIONS,
     Checking,
-    ChecklistOptions,
-    CheckMode,
     Subject,
 )
 from evenhand.checklists.panels import item_panels
 from evenhand.checklists.report import CategoryReport, ChecklistReport, ItemReport, report_checklists
-from evenhand.checklists.result import ChecklistResult, Metric
+from evenhand.checklists.result import ChecklistResult
 
 __all__ = [
-    "CHECKLIST_OPTIONS",
     "CategoryReport",
-    "CheckMode",
     "Checking",
-    "ChecklistOptions",
     "ChecklistReport",
     "ChecklistResult",
     "ItemReport",
-    "Metric",
     "Subject",
     "item_panels",
     "report_checklists",

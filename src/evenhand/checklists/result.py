@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import Final, Self
 
 from evenhand.aggregation import (
     Answer,
@@ -19,9 +19,8 @@ from evenhand.aggregation import (
     score_items,
 )
 from evenhand.criteria import Checklist
+from evenhand.run_options import ChecklistMetric as Metric
 from evenhand.votes import Verdict
-
-Metric = Literal["pass", "weighted", "normalized"]
 
 PRIMARY_SCORES: Final[Mapping[Metric, PrimaryScore]] = {
     "pass": "pass_rate",

@@ -24,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["unitxt"]:  # everything behind it belongs to unitxt's own parser
         return unitxt.run(given[1:])
-    options = _parser().parse_args(given)
     try:
+        options = _parser().parse_args(given)
         code = int(options.run(options))
         sys.stdout.flush()
     except (InvalidInputError, MissingDependencyError) as error:

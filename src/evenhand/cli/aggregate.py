@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from evenhand.cli.options import add_as_index, add_interval_options, add_verb, check_out, interval_options
+from evenhand.cli.options import add_as_index, add_options, add_verb, check_out, given_options
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_count
+from evenhand.run_options import IntervalOptions
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
@@ -34,8 +35,7 @@ def add_vote_options(verb: argparse.ArgumentParser) -> None:
     add_as_index(verb)
     verb.add_argument("--split", help="which split of a saved Hugging Face data set")
     verb.add_argument("--out", type=Path, metavar="FILE", help="write the result there as JSONL")
-    verb.add_argument("--level", type=float, default=0.95, help="of the intervals (default: 0.95)")
-    add_interval_options(verb)
+    add_options(verb, IntervalOptions)
     verb.add_argument("--resamples", type=int, default=1000, help="for kappa's and alpha's intervals (default: 1000)")
     verb.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     verb.set_defaults(journal="none")  # no call is made; check_out asks for it
@@ -48,8 +48,7 @@ def vote_options(options: argparse.Namespace) -> dict[str, Any]:
         "criteria": options.criteria,
         "gold": options.gold,
         "as_index": options.as_index,
-        "level": options.level,
-        **interval_options(options),
+        **given_options(options, IntervalOptions),
         "resamples": options.resamples,
         "seed": options.seed,
     }

@@ -8,16 +8,19 @@ from typing import Any
 
 from evenhand.cli.options import (
     add_data_options,
+    add_options,
     add_run_options,
     add_verb,
     check_out,
     column_pairs,
+    given_options,
     print_estimate,
     run_options,
     system_names,
     text_or_file,
 )
 from evenhand.numbers import format_count
+from evenhand.run_options import ChecklistOptions
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
@@ -38,13 +41,7 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
 
 def _add_checklist_options(verb: argparse.ArgumentParser) -> None:
     group = verb.add_argument_group("how to check (an item is asked in one order unless --check-positional-bias true)")
-    switch = argparse.BooleanOptionalAction
-    group.add_argument("--mode", default="batch", help="batch (default): one call for all items; item: a call an item")
-    group.add_argument("--primary-metric", default="pass", help="pass (default), weighted or normalized")
-    group.add_argument("--capture-reasoning", action=switch, default=False, help="ask for reasons (default: no)")
-    group.add_argument("--use-logprobs", action=switch, help="ask for log-probabilities (default: for normalized)")
-    group.add_argument("--allow-na", action=switch, help="offer N/A for every item, or for none (default: as written)")
-    group.add_argument("--shuffle-items", action=switch, default=False, help="seeded, with batch (default: no)")
+    add_options(group, ChecklistOptions)
     group.add_argument("--guidelines", metavar="TEXT|FILE", help="what the judge is told about judging")
 
 
@@ -59,12 +56,7 @@ def _run(options: argparse.Namespace) -> int:
         "context_fields": column_pairs(options.context, "--context", bare=True),
         "reference_field": options.reference,
         "gold_fields": _gold_fields(options.gold),
-        "mode": options.mode,
-        "primary_metric": options.primary_metric,
-        "capture_reasoning": options.capture_reasoning,
-        "use_logprobs": options.use_logprobs,
-        "allow_na": options.allow_na,
-        "shuffle_items": options.shuffle_items,
+        **given_options(options, ChecklistOptions),
         "guidelines": text_or_file(options.guidelines) or "",
         **run_options(options),
     }

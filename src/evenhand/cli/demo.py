@@ -52,6 +52,6 @@ def _run(options: argparse.Namespace) -> int:
 def _of_a_checklist(how: dict[str, Any]) -> dict[str, Any]:
     """The options of the run that belong to a checklist; one rule for all scales does not fit yes and no."""
     left_out = {"flow", "scoring", "generate_summaries", "prompt"}
-    if isinstance(how["aggregation"], str):
+    if isinstance(how.get("aggregation"), str):
         left_out.add("aggregation")
     return {name: value for name, value in how.items() if name not in left_out}

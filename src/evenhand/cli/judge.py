@@ -101,7 +101,7 @@ def _assessing_options(options: argparse.Namespace) -> dict[str, Any]:
         "examples": options.examples,
         "num_examples": options.num_examples,
         "label_fields": column_pairs(options.label, "--label", bare=False),
-        "as_index": options.as_index,
+        "as_index": options.as_index or None,
         "shuffle_options": options.shuffle_options,
         "auto_na_option": options.auto_na_option,
         "calls": options.calls,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
+from pydantic.fields import FieldInfo
+
+from evenhand.checked_options import Options, kinds_of, literal_choices, refusal
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_cost
+from evenhand.run_options import RunOptions
 
 if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
@@ -60,7 +66,7 @@ def check_out(options: argparse.Namespace) -> None:
         raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
     if not os.access(out if out.exists() else folder, os.W_OK):
         raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
-    for given in (options.data, options.journal, *_files_read(options)):
+    for given in (options.data, getattr(options, "journal", ""), *_files_read(options)):
         path = Path(given).expanduser()
         if out.exists() and path.exists() and out.samefile(path):
             raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {given!r}; give another path")
@@ -72,133 +78,112 @@ def _files_read(options: argparse.Namespace) -> list[str]:
     return [each for given in named if given is not None for each in ([given] if isinstance(given, str) else given)]
 
 
+SHORT: Mapping[str, tuple[str, ...]] = {"cluster_field": ("--cluster",)}
+"""Other names of options."""
+
+
 def add_run_options(verb: argparse.ArgumentParser) -> None:
     """The options of a run, under the names that the Python functions give them."""
-    group = verb.add_argument_group("how to judge")
-    switch = argparse.BooleanOptionalAction
-    group.add_argument("--flow", help="two_step (default; one_step for a rubric), one_step or verdict_only")
-    group.add_argument("--prompt", help="the name of one of evenhand's prompts, or a file with your own")
-    group.add_argument("--orders", help="given (default; shuffled for a rubric), reversed, both, cyclic or shuffled")
-    group.add_argument("--shuffles", type=int, default=1, help="permutations that 'shuffled' draws (default: 1)")
-    group.add_argument(
-        "--check-positional-bias",
-        metavar="true|false|SHARE",
-        help="recheck in the reverse order (default: true; for a rubric false)",
-    )
-    group.add_argument("--samples", type=int, default=1, help="draws of each prompt (default: 1)")
-    group.add_argument("--stop-early", action=switch, default=False, help="no draw that is not needed (default: no)")
-    group.add_argument(
-        "--confidence",
-        default="predictive",
-        metavar="predictive|SHARE|none",
-        help="when --stop-early stops: once the outcome of all draws is 98.5 %% probable (the default), once the lead "
-        "of an option is as probable as this share, or once nothing else is possible",
-    )
-    group.add_argument("--max-reasks", type=int, default=1, help="for a reply that names no option (default: 1)")
-    group.add_argument("--generate-summaries", action=switch, default=False, help="of each assessment (default: no)")
-    group.add_argument("--include-prompts-in-result", action=switch, default=True, help="keep prompts (default: yes)")
-    group.add_argument(
-        "--aggregation", nargs="+", metavar="RULE|SCALE=RULE", help="the panel rule (default: the scale's)"
-    )
-    group.add_argument("--on-position-bias", help="average, tie, abstain or first (default: the scale's)")
-    group.add_argument("--scoring", default="selected", help="selected (default) or expected (log-probabilities)")
-    group.add_argument("--min-mass", type=float, default=0.5, help="that log-probabilities must cover (default: 0.5)")
-    group.add_argument("--judge-weights", type=float, nargs="+", metavar="WEIGHT", help="one a judge")
-    group.add_argument("--max-failure-rate", type=float, default=0.2, help="failed votes tolerated (default: 0.2)")
-    group.add_argument("--max-calls", type=int, help="calls to launch at most")
-    group.add_argument("--max-cost", type=float, help="US dollars after which no call is launched")
-    group.add_argument("--level", type=float, default=0.95, help="of the intervals (default: 0.95)")
-    add_interval_options(group)
-    group.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
-    group.add_argument("--journal", default="default", help="a file, 'none', or 'default' for the user cache directory")
-    group.add_argument("--progress", action=switch, default=True, help="show a progress bar (default: yes)")
-
-
-def add_interval_options(group: argparse._ActionsContainer) -> None:
-    """Which rows belong together, and how intervals are made."""
-    group.add_argument(
-        "--cluster-field", "--cluster", metavar="COLUMN|none", help="rows with equal values there belong together"
-    )
-    group.add_argument(
-        "--interval", default="auto", help="auto (default), bounded, t, t_logit, bootstrap, mid_p or exact"
-    )
-
-
-def interval_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The same as the Python functions take it; 'none' says that rows do not depend on each other."""
-    return {
-        "cluster_field": False if options.cluster_field == "none" else options.cluster_field,
-        "interval": options.interval,
-    }
+    add_options(verb.add_argument_group("how to judge"), RunOptions)
 
 
 def run_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The run's options as the Python functions take them; what has another default for a rubric only when given."""
-    bias_check = None if options.check_positional_bias is None else _bias_check(options.check_positional_bias)
-    own = {"flow": options.flow, "orders": options.orders, "check_positional_bias": bias_check}
+    """The run's options that were given, as the Python functions take them."""
+    given = given_options(options, RunOptions)
+    return {**given, "prompt": text_or_file(given["prompt"])} if "prompt" in given else given
+
+
+def add_options(group: argparse._ActionsContainer, model: type[Options]) -> None:
+    """One option of the shell for each of a model; what is not given is not in the namespace."""
+    for name, info in model.model_fields.items():
+        flag = f"--{name.replace('_', '-')}"
+        text = f"{_plain(info.description or '')} [{_shown(info.default)}]".replace("%", "%%")
+        if set(kinds_of(info.annotation)) <= {bool, NoneType}:
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=text)
+        else:
+            several = _several(info)
+            group.add_argument(
+                flag,
+                *SHORT.get(name, ()),
+                nargs="+" if several else None,
+                default=argparse.SUPPRESS,
+                help=text,
+                metavar=_metavar(info),
+            )
+
+
+def given_options(options: argparse.Namespace, model: type[Options]) -> dict[str, Any]:
+    """The options of a model that were given, as values of their types.
+
+    Raises:
+        InvalidInputError: If a text is no value of its option.
+    """
     return {
-        **{name: value for name, value in own.items() if value is not None},
-        "shuffles": options.shuffles,
-        "samples": options.samples,
-        "stop_early": options.stop_early,
-        "confidence": _confidence(options.confidence),
-        "prompt": text_or_file(options.prompt),
-        "max_reasks": options.max_reasks,
-        "generate_summaries": options.generate_summaries,
-        "include_prompts_in_result": options.include_prompts_in_result,
-        "aggregation": _aggregation(options.aggregation),
-        "scoring": options.scoring,
-        "min_mass": options.min_mass,
-        "on_position_bias": options.on_position_bias,
-        "judge_weights": options.judge_weights,
-        "max_failure_rate": options.max_failure_rate,
-        "max_calls": options.max_calls,
-        "max_cost": options.max_cost,
-        "level": options.level,
-        **interval_options(options),
-        "seed": options.seed,
-        "journal": None if options.journal == "none" else options.journal,
-        "progress": options.progress,
+        name: _value(name, getattr(options, name), info)
+        for name, info in model.model_fields.items()
+        if hasattr(options, name)
     }
 
 
-def _bias_check(text: str) -> bool | float:
-    if text in {"true", "false"}:
-        return text == "true"
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"--check-positional-bias is {text!r}; accepted: 'true', 'false', or a share such as 0.2"
-        ) from error
-
-
-def _confidence(text: str) -> float | str | None:
-    if text in {"none", "predictive"}:
-        return None if text == "none" else text
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"--confidence is {text!r}; accepted: 'predictive', a number such as 0.95, or 'none'"
-        ) from error
-
-
-def _aggregation(given: Sequence[str] | None) -> str | dict[str, str] | None:
-    """One rule for all scales, or SCALE=RULE texts."""
-    if given is None:
-        return None
+def _value(name: str, given: Any, info: FieldInfo) -> Any:  # noqa: ANN401 - an option says its own type
+    if isinstance(given, bool):
+        return given
+    if not isinstance(given, list):
+        return _read(name, given, info)
+    if any(get_origin(kind) is tuple for kind in kinds_of(info.annotation)):
+        return [_read(name, text, info) for text in given]
     if len(given) == 1 and "=" not in given[0]:
-        return given[0]
-    rules = {}
-    for text in given:
-        scale, equals, rule = text.partition("=")
-        if not equals:
-            raise InvalidInputError(
-                f"--aggregation is {text!r} beside others; accepted: one rule, or SCALE=RULE as ordinal=median"
-            )
-        rules[scale] = rule
-    return rules
+        return _read(name, given[0], info)
+    pairs = [text.partition("=") for text in given]
+    if not all(equals for _, equals, _ in pairs):
+        raise InvalidInputError(f"--{name.replace('_', '-')} is {given!r}; give one value, or NAME=VALUE several times")
+    return {key: value for key, _, value in pairs}
+
+
+def _read(name: str, text: str, info: FieldInfo) -> object:
+    """A text as the first of the option's types that it is one of."""
+    kinds = [get_args(kind)[0] if get_origin(kind) is tuple else kind for kind in kinds_of(info.annotation)]
+    if Literal[False] in kinds and text in {"none", "false"}:
+        return False
+    if NoneType in kinds and text == "none":
+        return None
+    if bool in kinds and text in {"true", "false"}:
+        return text == "true"
+    for kind in (int, float):
+        if kind in kinds:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    if str in kinds or literal_choices(info.annotation):
+        return text
+    raise InvalidInputError(refusal(f"--{name.replace('_', '-')}", text, info).replace("None", "'none'"))
+
+
+def _several(info: FieldInfo) -> bool:
+    return any(get_origin(kind) in {tuple, Mapping, dict} for kind in kinds_of(info.annotation))
+
+
+def _metavar(info: FieldInfo) -> str:
+    if choices := literal_choices(info.annotation):
+        return "|".join(choices)
+    kinds = kinds_of(info.annotation)
+    named = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
+    words = [named[kind] for kind in (bool, int, float, str) if kind in kinds]
+    words += ["NUMBER"] if any(get_origin(kind) is tuple for kind in kinds) else []
+    words += ["NAME=VALUE"] if any(get_origin(kind) in {Mapping, dict} for kind in kinds) else []
+    return "|".join([*words, *(["none"] if NoneType in kinds else [])])
+
+
+def _plain(sentence: str) -> str:
+    """A sentence of a docstring without its markup."""
+    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", sentence).replace("``", "")
+
+
+def _shown(default: object) -> str:
+    if default is None:
+        return "none"
+    return ("yes" if default else "no") if isinstance(default, bool) else str(default)
 
 
 def text_or_file(given: str | None) -> str | None:

@@ -17,9 +17,9 @@ from typing import Final
 
 from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
-from evenhand.judging.flow import FlowName
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
+from evenhand.run_options import FlowName
 
 CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(
     {

@@ -144,8 +144,8 @@ def _warn_of_repeats(rows: Sequence[Mapping[str, Any]], apart: Collection[str]) 
         warnings.warn(
             f"the column {column!r} has {len({row[column] for row in rows})} values in {len(rows)} rows. If rows with "
             f"the same value depend on each other, intervals that do not know it are too narrow: name the column with "
-            f"cluster_field={column!r} (in the shell --cluster {column}), or say that rows are independent with "
-            "cluster_field=False (--cluster none)",
+            f"cluster_field={column!r} (in the shell --cluster-field {column}), or say that rows are independent with "
+            "cluster_field=False (--cluster-field false)",
             RepeatedColumnWarning,
             stacklevel=4,
         )

@@ -68,7 +68,7 @@ class Conversation:
         """Send the conversation with one more message, and count what the reply consumed."""
         self.messages.append({"role": "user", "content": text})
         sent = tuple(self.messages)
-        if self.flow.include_prompts:
+        if self.flow.include_prompts_in_result:
             self.prompts[stage] = list(sent)
         reply = await self.caller.complete(
             Request(
@@ -129,9 +129,9 @@ class QuestionConversation(Conversation):
 
     async def run(self) -> None:
         """Ask, by the flow."""
-        if self.flow.name == "two_step":
+        if self.flow.flow == "two_step":
             await self._two_step()
-        elif self.flow.name == "one_step":
+        elif self.flow.flow == "one_step":
             await self._one_step()
         else:
             await self._verdict_only()
@@ -206,7 +206,7 @@ class QuestionConversation(Conversation):
 
     def _read(self, reply: Completion) -> None:
         self.completion = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
-        if self.flow.name == "one_step" and self.assessment is None:
+        if self.flow.flow == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
         unread: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)
         read = self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question), unread)

@@ -9,17 +9,16 @@ that names no option may be asked for again, and what cannot be read is an unsco
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, cast, get_args
+from typing import Final, cast
 
-from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError, did_you_mean
+from evenhand.checked_options import option
+from evenhand.errors import BudgetExhaustedError, EngineError
 from evenhand.judging.conversation import SUBJECTS, Caller, QuestionConversation
 from evenhand.judging.sheet import SheetConversation, sheet_items
 from evenhand.prompts import FirstStage, PromptName, check_first_prompt, is_prompt_name
 from evenhand.question import Mode, Question, has_plain_answers
+from evenhand.run_options import FlowName, FlowOptions
 from evenhand.votes import Vote
-
-FlowName = Literal["two_step", "one_step", "verdict_only"]
 
 FIRST_STAGES: Final[Mapping[FlowName, FirstStage]] = {
     "two_step": "assessment",
@@ -31,38 +30,14 @@ TOP_LOGPROBS: Final = 20
 """How many of the likeliest tokens are asked for, where log-probabilities are; servers give no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """How a judge is asked.
+class Flow(FlowOptions):
+    """How a judge is asked. A sheet is always one reply."""
 
-    Attributes:
-        name: ``two_step``, ``one_step`` or ``verdict_only``. A sheet is always one reply.
-        max_reasks: How many times a judge whose reply states no option, or merely mentions one, is shown the options
-            again. A mention counts where it is named again or nothing else is said, and where 0 re-asks are allowed.
-        generate_summaries: Ask for a summary of each assessment (one more call a vote).
-        include_prompts: Keep the messages sent in the vote.
-        seed: Of the nonce in the tags around the data.
-        reasoning: Ask for reasons on a sheet.
-        logprobs: How many of the likeliest tokens to ask for at the verdict; 0 for none.
-        coded: Let the judge name options by a digit or letter where their labels may need several tokens.
-        prompt: The name of one of our prompts, or the user's own text, instead of the prompt of the mode.
-    """
-
-    name: FlowName = "two_step"
-    max_reasks: int = 1
-    generate_summaries: bool = False
-    include_prompts: bool = True
-    seed: int = 0
-    reasoning: bool = True
-    logprobs: int = 0
-    coded: bool = False
-    prompt: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.name not in get_args(FlowName):
-            raise InvalidInputError(f"flow is {self.name!r}. {did_you_mean(self.name, get_args(FlowName))}")
-        if self.max_reasks < 0:
-            raise InvalidInputError(f"max_reasks is {self.max_reasks!r}; it must be 0 or more")
+    reasoning: bool = option(True, "Ask for reasons on a sheet.")
+    logprobs: int = option(0, "How many of the likeliest tokens to ask for at the verdict; 0 for none.", ge=0)
+    coded: bool = option(
+        False, "Let the judge name options by a digit or letter where their labels may need several tokens."
+    )
 
     def check_prompt(self, mode: Mode, *, sheet: bool = False) -> None:
         """Check the prompt, where one is named or given, before anything is asked.
@@ -75,7 +50,7 @@ class Flow:
         if sheet:
             check_first_prompt(self.prompt, "sheet", "sheet")
         else:
-            check_first_prompt(self.prompt, SUBJECTS[mode], FIRST_STAGES[self.name])
+            check_first_prompt(self.prompt, SUBJECTS[mode], FIRST_STAGES[self.flow])
 
     @property
     def own_prompt(self) -> str | None:
@@ -91,7 +66,7 @@ class Flow:
         """Calls that one vote, or one sheet of them, takes when every reply can be read."""
         if sheet:
             return 1
-        return (2 if self.name == "two_step" else 1) + (self.generate_summaries and self.name != "verdict_only")
+        return (2 if self.flow == "two_step" else 1) + (self.generate_summaries and self.flow != "verdict_only")
 
     async def ask(
         self, question: Question, order: tuple[int, ...], sample: int, caller: Caller, *, weight: float = 1.0

@@ -6,62 +6,17 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
-from evenhand.aggregation import check_confidence
-from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Question
-from evenhand.votes import PREDICTIVE, StopConfidence
+from evenhand.run_options import GridOptions, Orders
 
-Orders = Literal["given", "reversed", "both", "cyclic", "shuffled"]
 Permutation = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """How often every question is put, and under which changed conditions.
-
-    Attributes:
-        orders: ``given``, ``reversed``, ``both`` (given, then reversed), ``cyclic`` (every rotation, so that every item
-            stands in every place once) or ``shuffled`` (``shuffles`` seeded random permutations a question).
-        check_positional_bias: True shows every instance in the reverse of each of its orders too; a share in (0, 1)
-            does so for a seeded sample, into which each instance is drawn with that probability, at least one; False
-            leaves the orders as they are. ``both`` and ``cyclic`` hold what is needed already.
-        samples: Draws of the same prompt.
-        shuffles: How many permutations ``shuffled`` draws, without repetition.
-        seed: Of the sample of instances and of the shuffles.
-        stop_early: Draw one sample after the other, and no more once the draws of a judge in an order are settled
-            (:func:`~evenhand.aggregation.draws_are_settled`).
-        confidence: When they are: see :func:`~evenhand.aggregation.draws_are_settled`.
-    """
-
-    orders: Orders = "given"
-    check_positional_bias: bool | float = True
-    samples: int = 1
-    shuffles: int = 1
-    seed: int = 0
-    stop_early: bool = False
-    confidence: StopConfidence = PREDICTIVE
-
-    def __post_init__(self) -> None:
-        if self.orders not in get_args(Orders):
-            raise InvalidInputError(f"orders is {self.orders!r}. {did_you_mean(self.orders, get_args(Orders))}")
-        share: object = self.check_positional_bias
-        if not isinstance(share, (int, float)) or not 0 <= share <= 1:
-            raise InvalidInputError(
-                f"check_positional_bias is {self.check_positional_bias!r}; accepted: True, False, or a share "
-                "between 0 and 1"
-            )
-        if not isinstance(self.stop_early, bool):
-            raise InvalidInputError(f"stop_early is {self.stop_early!r}; accepted: True or False")
-        check_confidence(self.confidence)
-        for name, least in (("samples", 1), ("shuffles", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InvalidInputError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+class Grid(GridOptions):
+    """How often every question is put, and under which changed conditions."""
 
     def permutations(self, questions: Sequence[Question]) -> list[tuple[Permutation, ...]]:
         """The orders in which each question is shown, the first one first."""

@@ -12,7 +12,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 from anyio.from_thread import start_blocking_portal
@@ -23,51 +23,27 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.errors import InvalidInputError, TooManyFailuresError, ungrouped
+from evenhand.errors import TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.tasks import Task, checked_weights, sheets_of, tasks_of
 from evenhand.numbers import format_cost
 from evenhand.question import Question
+from evenhand.run_options import LimitOptions
 from evenhand.votes import EarlyStop, Usage, Vote
 
 GRACE_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When a run stops, and what it puts up with.
-
-    Attributes:
-        max_calls: Calls to launch at most; votes beyond are unscored with the reason ``budget``. Replies in the journal
-            are not calls. A vote that begins sets aside the calls that it is expected to need, so that the calls go
-            to whole votes, in the order of the questions.
-        max_cost: US dollars after which no call is launched; a reply without a known price ends the run too. Calls are
-            set aside at the mean cost so far.
-        max_failure_rate: The share of votes that may fail (reason ``engine_error``) before the run ends in an error.
-        progress: Show a progress bar.
-    """
-
-    max_calls: int | None = None
-    max_cost: float | None = None
-    max_failure_rate: float = 0.2
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.max_failure_rate <= 1:
-            raise InvalidInputError(f"max_failure_rate is {self.max_failure_rate!r}; it lies between 0 and 1")
-        for name in ("max_calls", "max_cost"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise InvalidInputError(f"{name} is {value!r}; it must be 0 or more, or None for no limit")
+class Limits(LimitOptions):
+    """When a run stops, and what it puts up with."""
 
     def after(self, votes: Iterable[Vote]) -> Self:
         """The limits that are left after these votes: a call that brought no reply counts too."""
         spent = list(votes)
         calls = sum(vote.usage.calls + (vote.unscored_reason == "engine_error") for vote in spent)
         cost = sum(vote.usage.cost or 0.0 for vote in spent)
-        return replace(
-            self,
+        return self.changed(
             max_calls=None if self.max_calls is None else max(0, self.max_calls - calls),
             max_cost=None if self.max_cost is None else max(0.0, self.max_cost - cost),
         )

@@ -3,7 +3,7 @@
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Dict, List, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.aggregation import VoteRules
 from evenhand.artifacts import context_mapping, load_criteria_artifact
@@ -15,6 +15,7 @@ from evenhand.judging.instances import context_of, field_of, recipe_context_fiel
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.metric import EvenhandMetric
 from evenhand.question import Question
+from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.unitxt_bases import (
     Artifact,
     Criteria,
@@ -22,6 +23,7 @@ from evenhand.unitxt_bases import (
     EvaluationInput,
     InferenceEngine,
     Maybe,
+    fields_class,
 )
 from evenhand.votes import Vote
 
@@ -39,7 +41,20 @@ class ClassifiedInput(EvaluationInput):
     data_classification: Maybe[tuple[str, ...] | None] = None
 
 
-class JudgeMetric(EvenhandMetric):
+OF_ALL_METRICS = tuple(IntervalOptions.model_fields)
+"""The options of a run that all metrics have; ``level`` is unitxt's ``confidence_level``."""
+
+if TYPE_CHECKING:
+
+    class RunFields(EvenhandMetric):
+        """The options of a run as fields: see :class:`~evenhand.run_options.RunOptions`."""
+
+        def __getattr__(self, name: str) -> Any: ...
+else:
+    RunFields = fields_class("RunFields", EvenhandMetric, RunOptions, module=__name__, left_out=OF_ALL_METRICS)
+
+
+class JudgeMetric(RunFields):
     """The base of every metric in which a model judges.
 
     Attributes:
@@ -50,36 +65,8 @@ class JudgeMetric(EvenhandMetric):
             field. Unless it is set, the row's ``context``, which unitxt's judges show too, and the fields that the
             criterion names (unitxt's do not show these beside it). An empty list: the latter alone, as in unitxt, as
             far as the row has them.
-        check_positional_bias: True shows every instance in both orders; a share shows a seeded sample so; False none.
-        orders: ``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.
-        shuffles: How many permutations ``shuffled`` draws.
-        samples: Draws of each prompt; more than 1 need an engine with a temperature. Odd numbers cannot tie, and a
-            spread of 0 from fewer than 5 draws proves little where a threshold decides
-            (:func:`~evenhand.panel.spread_caution`).
-        stop_early: Make no further draw once all draws would come to the same outcome. What needs all draws (spread,
-            confidences, expected values) is missing then.
-        confidence: With ``stop_early``: ``predictive``, stop once that is 98.5 % probable; a number such as 0.95, once
-            the posterior of the leading option reaches it; None, once nothing else is possible.
-        flow: ``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or
-            ``verdict_only`` (no reasons).
-        max_reasks: How often a judge whose reply states no option, or merely mentions one, is asked again.
-        generate_summaries: Ask for a summary of each assessment.
-        prompt: The name of one of our prompts, or a text of your own, instead of the mode's.
         guidelines: What the judge is told about judging, beside the criterion.
-        aggregation: The rule by which a panel's votes become one, or scale -> rule; the scale's default when None.
-        on_position_bias: What a disagreement between orders counts; the scale's default when None.
-        scoring: ``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under
-            the log-probabilities of the verdict, which are asked for then.
-        min_mass: Log-probabilities that cover less than this share of the replies are not used.
-        judge_weights: One positive weight a judge, in the order of the panel.
         evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
-        include_prompts_in_result: Keep the prompts in the instance scores.
-        max_failure_rate: The share of votes that may fail before the evaluation ends in an error.
-        max_calls: Calls to launch at most.
-        max_cost: US dollars after which no call is launched.
-        seed: Of the sample of instances, shuffles, designs and nonces.
-        journal: ``default``, the path of a journal file, or None for no journal.
-        progress: Show a progress bar.
     """
 
     main_score: str = "llm_as_judge"
@@ -87,30 +74,8 @@ class JudgeMetric(EvenhandMetric):
     inference_engine: Maybe[Union[InferenceEngine, List[InferenceEngine]]] = None
     criteria_field: Maybe[str] = None
     context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
-    check_positional_bias: Union[bool, float] = True
-    orders: str = "given"
-    shuffles: int = 1
-    samples: int = 1
-    stop_early: bool = False
-    confidence: Maybe[Union[float, str]] = "predictive"
-    flow: str = "two_step"
-    max_reasks: int = 1
-    generate_summaries: bool = False
-    prompt: Maybe[str] = None
-    guidelines: str = ""
-    aggregation: Maybe[Union[str, Dict[str, str]]] = None
-    on_position_bias: Maybe[str] = None
-    scoring: str = "selected"
-    min_mass: float = 0.5
-    judge_weights: Maybe[List[float]] = None
     evaluator_name: Maybe[str] = None
-    include_prompts_in_result: bool = True
-    max_failure_rate: float = 0.2
-    max_calls: Maybe[int] = None
-    max_cost: Maybe[float] = None
-    seed: int = 0
-    journal: str = "default"
-    progress: bool = True
+    guidelines: str = ""
 
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
@@ -131,33 +96,8 @@ class JudgeMetric(EvenhandMetric):
 
     def run_options(self) -> dict[str, Any]:
         """The options of the run, as they are set."""
-        return {
-            "check_positional_bias": self.check_positional_bias,
-            "orders": self.orders,
-            "shuffles": self.shuffles,
-            "samples": self.samples,
-            "stop_early": self.stop_early,
-            "confidence": self.confidence,
-            "flow": self.flow,
-            "max_reasks": self.max_reasks,
-            "generate_summaries": self.generate_summaries,
-            "include_prompts_in_result": self.include_prompts_in_result,
-            "prompt": self.prompt,
-            "aggregation": self.aggregation,
-            "on_position_bias": self.on_position_bias,
-            "scoring": self.scoring,
-            "min_mass": self.min_mass,
-            "judge_weights": self.judge_weights,
-            "max_failure_rate": self.max_failure_rate,
-            "max_calls": self.max_calls,
-            "max_cost": self.max_cost,
-            "level": self.confidence_level,
-            "interval": self.interval,
-            "cluster_field": self.cluster_field,
-            "seed": self.seed,
-            "journal": self.journal,
-            "progress": self.progress,
-        }
+        own = {name: getattr(self, name) for name in RunOptions.model_fields if name != "level"}
+        return {**own, "level": self.confidence_level}
 
     def rules(self) -> VoteRules:
         """How votes become verdicts."""

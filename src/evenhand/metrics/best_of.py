@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.aggregation import NEEDS_ALL_DRAWS
 from evenhand.artifacts import comparison_from_artifact
 from evenhand.contests import read_responses
 from evenhand.criteria import Scale
@@ -23,6 +22,7 @@ from evenhand.metrics.scores import (
     usage_scores,
     warn_of_unread,
 )
+from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 from evenhand.votes import Vote
 
@@ -65,7 +65,7 @@ class ChoiceMetric(JudgeMetric):
             raise InvalidInputError(
                 f"scoring is {self.scoring!r}, but a choice among candidates has no values to average: leave it out"
             )
-        return settings.asking(prompt=choice_prompt(self.prompt, settings.flow.name))
+        return settings.asking(prompt=choice_prompt(self.prompt, settings.flow.flow))
 
     def candidates(self, inputs: Sequence[EvaluationInput]) -> tuple[list[Candidates], list[str]]:
         """The candidates of each instance, and its criteria artifact as JSON."""

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Dict, List, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.artifacts import checklist_artifact, load_checklist, load_checklist_of_row
 from evenhand.checklists import (
-    CHECKLIST_OPTIONS,
     Checking,
     ChecklistResult,
     Subject,
@@ -20,7 +19,8 @@ from evenhand.judging.settings import RunSettings
 from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
 from evenhand.metrics.scores import score_name_of, warn_of_unread
-from evenhand.unitxt_bases import EvaluationInput, Maybe
+from evenhand.run_options import ChecklistOptions
+from evenhand.unitxt_bases import EvaluationInput, Maybe, fields_class
 from evenhand.votes import is_missing
 
 
@@ -41,7 +41,15 @@ class CheckedInstance:
     cluster: Union[str, None] = None
 
 
-class ChecklistJudge(JudgeMetric):
+if TYPE_CHECKING:
+
+    class ChecklistFields(JudgeMetric):
+        """The options of a checklist as fields: see :class:`~evenhand.run_options.ChecklistOptions`."""
+else:
+    ChecklistFields = fields_class("ChecklistFields", JudgeMetric, ChecklistOptions, module=__name__)
+
+
+class ChecklistJudge(ChecklistFields):
     """A judge answers the yes/no questions of a checklist about each response.
 
     The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
@@ -60,13 +68,6 @@ class ChecklistJudge(JudgeMetric):
             :class:`~evenhand.criteria.Checklist`.
         checklist_field: The task data field that holds each instance's own checklist: a list of questions or of items,
             a mapping, or the id of a checklist.
-        mode: ``batch``: one call answers all items; ``item``: one call an item.
-        primary_metric: ``pass`` (the share of yes), ``weighted`` (by the items' weights) or ``normalized`` (the mean
-            probability of yes, which asks for log-probabilities).
-        capture_reasoning: Ask for a sentence of reasons before each answer.
-        use_logprobs: Ask for log-probabilities; by default where ``primary_metric`` needs them.
-        allow_na: Offer N/A as an answer to every item (True) or to none (False); by default the items say.
-        shuffle_items: Show the items of a call in a seeded random order, another one for each instance.
     """
 
     main_score: str = "checklist"
@@ -74,12 +75,6 @@ class ChecklistJudge(JudgeMetric):
 
     checklist: Any = None
     checklist_field: Maybe[str] = None
-    mode: str = "batch"
-    primary_metric: str = "pass"
-    capture_reasoning: bool = False
-    use_logprobs: Maybe[bool] = None
-    allow_na: Maybe[bool] = None
-    shuffle_items: bool = False
 
     def prepare(self) -> None:
         """Check what the checklist is, and make it an artifact, which unitxt can copy and write."""
@@ -129,7 +124,7 @@ class ChecklistJudge(JudgeMetric):
 
     def checking(self) -> Checking:
         """How the checklist is put to the judges, checked."""
-        options = {name: getattr(self, name) for name in CHECKLIST_OPTIONS}
+        options = {name: getattr(self, name) for name in ChecklistOptions.model_fields}
         return Checking.from_options(options, self.run_options())
 
     def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:

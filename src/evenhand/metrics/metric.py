@@ -1,31 +1,38 @@
 """What every metric of evenhand hands to unitxt: criteria that it can write, and scores that bring their intervals."""
 
 from collections.abc import Sequence
-from typing import Any, Dict, List, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.artifacts import load_criteria_artifact
 from evenhand.catalogs import local_entry, read_object
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import check_cluster_field, clustered_level, read_clusters
-from evenhand.statistics.clusters import IntervalLevel, check_interval_method
-from evenhand.unitxt_bases import Artifact, Criteria, EvaluationInput, MapReduceMetric, Maybe
+from evenhand.judging.clusters import clustered_level, read_clusters
+from evenhand.run_options import IntervalOptions
+from evenhand.statistics.clusters import IntervalLevel
+from evenhand.unitxt_bases import Artifact, Criteria, EvaluationInput, MapReduceMetric, Maybe, fields_class
 from evenhand.votes import is_missing
 
+if TYPE_CHECKING:
 
-class EvenhandMetric(MapReduceMetric):
+    class IntervalFields(MapReduceMetric):
+        """How intervals are made: see :class:`~evenhand.run_options.IntervalOptions`."""
+
+        interval: str = "auto"
+        cluster_field: Maybe[Union[str, bool]] = None
+else:
+    IntervalFields = fields_class(
+        "IntervalFields", MapReduceMetric, IntervalOptions, module=__name__, left_out=("level",)
+    )
+
+
+class EvenhandMetric(IntervalFields):
     """The base of all metrics of evenhand, whether a model judges or votes are read.
 
     The scores of an instance and of all instances name the main one among them in ``score_name``.
 
     Attributes:
         criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
-        cluster_field: The task data field whose equal values mark instances that belong together: a document, a
-            conversation, a user. Intervals and tests are over these clusters then, and ``num_clusters`` says how many
-            there are. False says that instances do not depend on each other, and None (the default) too, with a
-            warning where a field plainly repeats.
-        interval: How the intervals of means and rates are made: ``auto``, ``bounded``, ``t``, ``t_logit``,
-            ``bootstrap``, ``mid_p`` or ``exact``; :func:`~evenhand.statistics.ratio_intervals` says what each promises.
     """
 
     main_score: str = "score"
@@ -33,14 +40,12 @@ class EvenhandMetric(MapReduceMetric):
     n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
 
     criteria: Maybe[Criteria] = None
-    cluster_field: Maybe[Union[str, bool]] = None
-    interval: str = "auto"
 
     def verify(self) -> None:
         """Check what the intervals are over, and how they are made."""
         super().verify()
-        check_cluster_field(self.cluster_field)
-        check_interval_method(self.interval, clustered=isinstance(self.cluster_field, str))
+        given: dict[str, Any] = {"interval": self.interval, "cluster_field": self.cluster_field}
+        IntervalOptions(**given)
 
     def clusters_of(self, inputs: Sequence[EvaluationInput]) -> List[Union[str, None]]:
         """The cluster of each instance; None where every instance stands for itself."""

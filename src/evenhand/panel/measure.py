@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.aggregation import NEEDS_ALL_DRAWS, REDRAW, VoteRules
+from evenhand.aggregation import REDRAW, VoteRules
 from evenhand.criteria import Criterion
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.panel.caution import spread_caution
@@ -27,6 +27,7 @@ from evenhand.panel.table import (
     is_ordered,
     panel_table,
 )
+from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.statistics import (
     ALPHA_METRICS,
     Agreement,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class PanelRule:
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict:
         """The verdict of one judge, to which no panel rule applies."""
-        return replace(self.rules, aggregation=None).aggregate(votes, self.criterion)
+        return self.rules.changed(aggregation=None).aggregate(votes, self.criterion)
 
     def _weight(self, vote: Vote) -> float:
         if self.name not in WEIGHTED_RULES:

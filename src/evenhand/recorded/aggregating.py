@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from evenhand.aggregation import aggregate as aggregate_votes
+from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.recorded.reading import RecordedVotes, VoteReader, judge_weights
 from evenhand.votes import Verdict, Vote
 
 
+@takes()
 def aggregate(
     votes: Sequence[Vote] | RecordedVotes,
     criterion: Criterion,

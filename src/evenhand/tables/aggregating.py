@@ -11,6 +11,7 @@ import evenhand
 from evenhand.aggregation import aggregate, check_rule
 from evenhand.artifacts import load_criterion
 from evenhand.cells import NOT_ASKED
+from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.clusters import read_clusters
@@ -165,6 +166,7 @@ class VoteTable(PrintedTables):
         ]
 
 
+@takes()
 def aggregate_votes(
     dataset: object,
     votes: str | Sequence[str],

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 import evenhand
 from evenhand.artifacts import load_criterion
+from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.clusters import read_clusters
@@ -156,6 +157,7 @@ class AgreementTable(PrintedTables):
         return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
 
 
+@takes()
 def agreement(
     dataset: object,
     votes: str | Sequence[str],

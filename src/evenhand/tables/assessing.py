@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Unpack, overload
+from typing import Any, Literal, overload
 
 from evenhand.artifacts import kind_of, load_criterion, load_rubric, shown
+from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric, with_na_option
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields
 from evenhand.judging.settings import RunSettings
 from evenhand.rubric_scoring import rubric_as_judged
+from evenhand.run_options import AssessmentOptions, RunOptions
 from evenhand.tables.arguments import (
     check_gold_criteria,
     context_columns,
@@ -22,43 +24,24 @@ from evenhand.tables.arguments import (
     response_columns,
 )
 from evenhand.tables.assessment_plan import AssessmentPlan
-from evenhand.tables.judge_options import Assessing, JudgeOptions
+from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.rows import read_rows
 
 
 @overload
 def judge(
-    dataset: object,
-    criteria: object,
-    engine: object,
-    *,
-    response_field: str | Sequence[str] = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_fields: Mapping[str, str] | None = ...,
-    split: str | None = ...,
-    dry_run: Literal[False] = ...,
-    **options: Unpack[JudgeOptions],
-) -> JudgementTable: ...
+    dataset: object, criteria: object, engine: object, *, dry_run: Literal[True], **options: Any
+) -> RunEstimate: ...
 
 
 @overload
 def judge(
-    dataset: object,
-    criteria: object,
-    engine: object,
-    *,
-    response_field: str | Sequence[str] = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_fields: Mapping[str, str] | None = ...,
-    split: str | None = ...,
-    dry_run: Literal[True],
-    **options: Unpack[JudgeOptions],
-) -> RunEstimate: ...
+    dataset: object, criteria: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+) -> JudgementTable: ...
 
 
+@takes(RunOptions, AssessmentOptions)
 def judge(
     dataset: object,
     criteria: object,
@@ -70,7 +53,7 @@ def judge(
     gold_fields: Mapping[str, str] | None = None,
     split: str | None = None,
     dry_run: bool = False,
-    **options: Unpack[JudgeOptions],
+    **options: Any,
 ) -> JudgementTable | RunEstimate:
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
@@ -86,9 +69,9 @@ def judge(
         gold_fields: Criterion name -> column with the label that a person gave; ``{system}`` stands for the system.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the run would take, without a call.
-        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions` and
-            :class:`~evenhand.tables.judge_options.JudgeOptions`. Odd numbers of ``samples`` cannot tie, and a spread of
-            0 from fewer than 5 proves little where a threshold decides.
+        **options: How to judge; see :class:`~evenhand.run_options.RunOptions` and
+            :class:`~evenhand.run_options.AssessmentOptions`. Odd numbers of ``samples`` cannot tie, and a
+            spread of 0 from fewer than 5 proves little where a threshold decides.
 
     Returns:
         The table of judgements; with ``dry_run`` the estimated calls, tokens and cost.
@@ -103,7 +86,7 @@ def judge(
     if rubric is not None:
         rubric = rubric_as_judged(
             rubric,
-            auto_na_option=assessing.auto_na_option,
+            auto_na_option=bool(assessing.auto_na_option),
             na_strategy=assessing.na_strategy,
             na_partial=assessing.na_partial,
         )
@@ -120,7 +103,7 @@ def judge(
         has_values=all(criterion.has_values for criterion in loaded),
     )
     if assessing.calls == "per_item":
-        settings = settings.asking(reasoning=settings.flow.name != "verdict_only")
+        settings = settings.asking(reasoning=settings.flow.flow != "verdict_only")
     plan = AssessmentPlan(
         rows=rows,
         criteria=loaded,

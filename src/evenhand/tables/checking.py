@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, overload
 
 import evenhand
 from evenhand.aggregation import Answer
 from evenhand.artifacts import load_checklist, load_checklist_of_row
 from evenhand.cells import LabelReader
-from evenhand.checklists import CHECKLIST_OPTIONS, Checking, ChecklistOptions, Subject
+from evenhand.checked_options import takes
+from evenhand.checklists import Checking, Subject
 from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -22,8 +23,8 @@ from evenhand.judging.instances import (
     text_of,
     warn_of_left_out_context,
 )
-from evenhand.judging.settings import RunOptions
 from evenhand.question import Question
+from evenhand.run_options import ChecklistOptions, RunOptions
 from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of, response_columns
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.rows import Row, read_rows
@@ -31,18 +32,6 @@ from evenhand.votes import is_missing
 
 _ANSWERS = LabelReader.of(yes_no_criterion("gold", "The answer that a person gave.", na=True))
 _ANSWERED: tuple[Answer, ...] = ("yes", "no", "na")
-
-
-class CheckOptions(ChecklistOptions, RunOptions, total=False):
-    """The options of a checklist, and those of the run; ``check_positional_bias`` is False by default.
-
-    ``flow``, ``scoring`` and ``generate_summaries`` do not belong to a checklist, and are refused.
-
-    Attributes:
-        guidelines: What the judge is told about judging, beside the checklist.
-    """
-
-    guidelines: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,38 +162,17 @@ def _answer(given: object, instance: int) -> Answer | None:
 
 @overload
 def checklist(
-    dataset: object,
-    checklist: object,
-    engine: object,
-    *,
-    response_field: str | Sequence[str] = ...,
-    checklist_field: str | None = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_fields: str | Mapping[str, str] | None = ...,
-    split: str | None = ...,
-    dry_run: Literal[False] = ...,
-    **options: Unpack[CheckOptions],
-) -> ChecklistTable: ...
+    dataset: object, checklist: object, engine: object, *, dry_run: Literal[True], **options: Any
+) -> RunEstimate: ...
 
 
 @overload
 def checklist(
-    dataset: object,
-    checklist: object,
-    engine: object,
-    *,
-    response_field: str | Sequence[str] = ...,
-    checklist_field: str | None = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_fields: str | Mapping[str, str] | None = ...,
-    split: str | None = ...,
-    dry_run: Literal[True],
-    **options: Unpack[CheckOptions],
-) -> RunEstimate: ...
+    dataset: object, checklist: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+) -> ChecklistTable: ...
 
 
+@takes(RunOptions, ChecklistOptions)
 def checklist(
     dataset: object,
     checklist: object,
@@ -216,8 +184,9 @@ def checklist(
     reference_field: str | None = None,
     gold_fields: str | Mapping[str, str] | None = None,
     split: str | None = None,
+    guidelines: str = "",
     dry_run: bool = False,
-    **options: Unpack[CheckOptions],
+    **options: Any,
 ) -> ChecklistTable | RunEstimate:
     """Answer the yes/no questions of a checklist about every response of a data set.
 
@@ -235,9 +204,10 @@ def checklist(
         gold_fields: Item name -> column with the answer that a person gave; or one column with the answers to all
             items, as a list in their order or as a mapping by their names. ``{system}`` stands for the system.
         split: Which split of a ``DatasetDict``.
+        guidelines: What the judge is told about judging, beside the checklist.
         dry_run: Return what the run would take, without a call.
-        **options: How to judge; see :class:`~evenhand.checklists.ChecklistOptions` and
-            :class:`~evenhand.judging.settings.RunOptions`.
+        **options: How to judge; see :class:`~evenhand.run_options.ChecklistOptions` and
+            :class:`~evenhand.run_options.RunOptions`.
 
     Returns:
         The table of checked responses; with ``dry_run`` the estimated calls, tokens and cost.
@@ -247,9 +217,8 @@ def checklist(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     rows = read_rows(dataset, split)
-    own = {name: value for name, value in options.items() if name in CHECKLIST_OPTIONS}
-    run = {name: value for name, value in options.items() if name not in own and name != "guidelines"}
-    guidelines = options.get("guidelines", "")
+    own = {name: value for name, value in options.items() if name in ChecklistOptions.model_fields}
+    run = {name: value for name, value in options.items() if name in RunOptions.model_fields}
     if not isinstance(guidelines, str):
         raise InvalidInputError(f"guidelines is {guidelines!r}; give a text")
     checking = Checking.from_options(own, run)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
-from evenhand.checklists import ChecklistReport, ChecklistResult, Metric, item_panels, report_checklists
+from evenhand.checklists import ChecklistReport, ChecklistResult, item_panels, report_checklists
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.clusters import clustered_level
 from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
+from evenhand.run_options import ChecklistMetric
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.checklist_texts import METRICS, checklist_tables
@@ -146,8 +147,8 @@ class ChecklistTable(PrintedTables):
             UnknownRuleError: A rule that does not fit yes/no questions.
         """
         metric = self.parameters["primary_metric"] if primary_metric is None else primary_metric
-        if metric not in get_args(Metric):
-            raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(Metric))}")
+        if metric not in get_args(ChecklistMetric):
+            raise InvalidInputError(f"primary_metric is {metric!r}. {did_you_mean(metric, get_args(ChecklistMetric))}")
         changed = changed_rules(self.parameters, rules)
         if changed.scoring != "selected":
             raise InvalidInputError(

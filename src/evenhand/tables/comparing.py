@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, overload
 
 import evenhand
 from evenhand.artifacts import load_comparison
+from evenhand.checked_options import takes
 from evenhand.contests import (
     ComparisonRow,
     Contest,
@@ -23,7 +24,8 @@ from evenhand.judging.clusters import read_clusters
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import context_of, warn_of_left_out_context
-from evenhand.judging.settings import RunOptions, RunSettings
+from evenhand.judging.settings import RunSettings
+from evenhand.run_options import RunOptions
 from evenhand.tables.arguments import (
     check_resamples,
     context_columns,
@@ -115,21 +117,9 @@ def winrates(
     criteria: object = ...,
     engine: object = ...,
     *,
-    systems_field: str | None = ...,
-    response_field: str | None = ...,
-    id_field: str | None = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_field: str | None = ...,
-    split: str | None = ...,
-    design: str = ...,
-    allow_ties: bool = ...,
-    scale: str = ...,
-    reduction: str = ...,
-    resamples: int = ...,
-    dry_run: Literal[False] = ...,
-    **options: Unpack[RunOptions],
-) -> WinrateTable: ...
+    dry_run: Literal[True],
+    **options: Any,
+) -> RunEstimate: ...
 
 
 @overload
@@ -139,23 +129,12 @@ def winrates(
     criteria: object = ...,
     engine: object = ...,
     *,
-    systems_field: str | None = ...,
-    response_field: str | None = ...,
-    id_field: str | None = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_field: str | None = ...,
-    split: str | None = ...,
-    design: str = ...,
-    allow_ties: bool = ...,
-    scale: str = ...,
-    reduction: str = ...,
-    resamples: int = ...,
-    dry_run: Literal[True],
-    **options: Unpack[RunOptions],
-) -> RunEstimate: ...
+    dry_run: Literal[False] = ...,
+    **options: Any,
+) -> WinrateTable: ...
 
 
+@takes(RunOptions)
 def winrates(
     dataset: object,
     systems: Sequence[str] | None = None,
@@ -175,7 +154,7 @@ def winrates(
     reduction: str = "win_rate",
     resamples: int = 1000,
     dry_run: bool = False,
-    **options: Unpack[RunOptions],
+    **options: Any,
 ) -> WinrateTable | RunEstimate:
     """Which of these systems is better, by how much, and how sure is that.
 
@@ -203,7 +182,7 @@ def winrates(
         reduction: ``win_rate``, or, with the graded scale, ``weighted_win_rate``.
         resamples: For the expected ranks.
         dry_run: Return what the run would take, without a call.
-        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions`.
+        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`.
 
     Returns:
         The table of winrates; with ``dry_run`` the estimated calls, tokens and cost.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, overload
 
 import evenhand
 from evenhand.artifacts import load_comparison
+from evenhand.checked_options import takes
 from evenhand.contests import read_responses
 from evenhand.criteria import Criterion
 from evenhand.engines.base import JudgeEngine
@@ -23,8 +24,9 @@ from evenhand.judging.clusters import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grading import check_grade_settings
 from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
-from evenhand.judging.settings import RunOptions, RunSettings
+from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
+from evenhand.run_options import RunOptions
 from evenhand.tables.arguments import context_columns, judges_of, listed, reference_column, references_of
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.rows import Row, read_rows
@@ -81,7 +83,7 @@ class _Plan:
 
 
 def _asking(settings: RunSettings, prompt: str) -> RunSettings:
-    return settings.asking(prompt=choice_prompt(prompt, settings.flow.name))
+    return settings.asking(prompt=choice_prompt(prompt, settings.flow.flow))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +123,9 @@ def grade_scores(
     criteria: object,
     engine: object,
     *,
-    prompts: str | Sequence[str] = ...,
-    unrelated_option: bool = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    split: str | None = ...,
-    dry_run: Literal[False] = ...,
-    **options: Unpack[RunOptions],
-) -> GradeTable: ...
+    dry_run: Literal[True],
+    **options: Any,
+) -> RunEstimate: ...
 
 
 @overload
@@ -138,16 +135,12 @@ def grade_scores(
     criteria: object,
     engine: object,
     *,
-    prompts: str | Sequence[str] = ...,
-    unrelated_option: bool = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    split: str | None = ...,
-    dry_run: Literal[True],
-    **options: Unpack[RunOptions],
-) -> RunEstimate: ...
+    dry_run: Literal[False] = ...,
+    **options: Any,
+) -> GradeTable: ...
 
 
+@takes(RunOptions)
 def grade_scores(
     dataset: object,
     candidates: str | Sequence[str],
@@ -160,7 +153,7 @@ def grade_scores(
     reference_field: str | None = None,
     split: str | None = None,
     dry_run: bool = False,
-    **options: Unpack[RunOptions],
+    **options: Any,
 ) -> GradeTable | RunEstimate:
     """How good judges are at choosing the best of several candidates: the Grade Score, by judge and prompt.
 
@@ -180,7 +173,7 @@ def grade_scores(
         reference_field: The column with a known good answer; ``reference`` when there is one.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the run would take, without a call.
-        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions`. Orders, rules and flow are those of
+        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`. Orders, rules and flow are those of
             a Grade Score. With ``samples`` each draw is a set of rotations of its own. ``max_calls`` and ``max_cost``
             are for all prompts together.
 
@@ -228,14 +221,14 @@ def grade_scores(
     return plan.estimate() if dry_run else plan.run()
 
 
-def _settings(options: RunOptions, unrelated_option: object) -> RunSettings:
+def _settings(options: Mapping[str, Any], unrelated_option: object) -> RunSettings:
     if options.get("prompt") is not None:
         raise InvalidInputError(f"prompt is {options['prompt']!r}; name one or several with prompts=…")
-    given: RunOptions = {"flow": "one_step", "orders": "cyclic", "check_positional_bias": False, **options}
+    given = {"flow": "one_step", "orders": "cyclic", "check_positional_bias": False, **options}
     settings = RunSettings.from_options(given)
-    if settings.flow.name != "one_step":
+    if settings.flow.flow != "one_step":
         raise InvalidInputError(
-            f"flow is {settings.flow.name!r}, but the prompts ask for reasons and choice in one reply: leave it out"
+            f"flow is {settings.flow.flow!r}, but the prompts ask for reasons and choice in one reply: leave it out"
         )
     if settings.rules.scoring != "selected":
         raise InvalidInputError(

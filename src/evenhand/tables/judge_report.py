@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack, cast, overload
+from typing import Any, Literal, overload
 
 from evenhand.artifacts import load_any_criterion, load_comparison
+from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunOptions, RunSettings
+from evenhand.judging.settings import RunSettings
+from evenhand.run_options import RunOptions
 from evenhand.tables.arguments import check_gold_criteria, check_resamples, judges_of, listed, names_of
 from evenhand.tables.reliability_plan import OF_PANELS, ReliabilityPlan
 from evenhand.tables.reliability_report import ReliabilityReport
@@ -19,54 +21,17 @@ from evenhand.tables.rows import read_rows
 
 @overload
 def reliability(
-    dataset: object,
-    criteria: object,
-    engine: object,
-    *,
-    response_field: str | Sequence[str] | None = ...,
-    systems: Sequence[str] | None = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_fields: Mapping[str, str] | None = ...,
-    gold_field: str | None = ...,
-    as_index: bool = ...,
-    allow_ties: bool = ...,
-    scale: str = ...,
-    confidences: bool = ...,
-    prompts: str | Sequence[str] | None = ...,
-    unrelated_option: bool = ...,
-    resamples: int = ...,
-    split: str | None = ...,
-    dry_run: Literal[False] = ...,
-    **options: Unpack[RunOptions],
-) -> ReliabilityReport: ...
+    dataset: object, criteria: object, engine: object, *, dry_run: Literal[True], **options: Any
+) -> RunEstimate: ...
 
 
 @overload
 def reliability(
-    dataset: object,
-    criteria: object,
-    engine: object,
-    *,
-    response_field: str | Sequence[str] | None = ...,
-    systems: Sequence[str] | None = ...,
-    context_fields: str | Sequence[str] | Mapping[str, str] | None = ...,
-    reference_field: str | None = ...,
-    gold_fields: Mapping[str, str] | None = ...,
-    gold_field: str | None = ...,
-    as_index: bool = ...,
-    allow_ties: bool = ...,
-    scale: str = ...,
-    confidences: bool = ...,
-    prompts: str | Sequence[str] | None = ...,
-    unrelated_option: bool = ...,
-    resamples: int = ...,
-    split: str | None = ...,
-    dry_run: Literal[True],
-    **options: Unpack[RunOptions],
-) -> RunEstimate: ...
+    dataset: object, criteria: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+) -> ReliabilityReport: ...
 
 
+@takes(RunOptions)
 def reliability(
     dataset: object,
     criteria: object,
@@ -87,7 +52,7 @@ def reliability(
     resamples: int = 1000,
     split: str | None = None,
     dry_run: bool = False,
-    **options: Unpack[RunOptions],
+    **options: Any,
 ) -> ReliabilityReport | RunEstimate:
     """How far a judge can be trusted: what it does when the order changes, and when it is asked again.
 
@@ -120,7 +85,7 @@ def reliability(
         resamples: Draws for the intervals of kappa and alpha.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the runs would take, without a call.
-        **options: How to judge; see :class:`~evenhand.judging.settings.RunOptions`. ``samples=3`` or more measures
+        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`. ``samples=3`` or more measures
             whether repeated draws agree.
 
     Raises:
@@ -228,7 +193,7 @@ def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion],
                 "it out"
             )
     return RunSettings.from_options(
-        cast(RunOptions, options),
+        options,
         list(dict.fromkeys(criterion.scale for criterion in criteria)),
         has_values=all(criterion.has_values for criterion in criteria),
     )

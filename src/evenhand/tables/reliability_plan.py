@@ -127,19 +127,19 @@ class ReliabilityPlan:
         left = self.settings.limits.after(votes)
         return {**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost}
 
-    def _assess(self, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - a table, or an estimate
+    def _assess(self, options: Mapping[str, Any], **more: Any) -> Any:
         own = {criterion.name for criterion in self.assessed}
         gold = {name: column for name, column in self.gold.items() if name in own}
         run: Callable[..., Any] = judge
         columns = {**self.shared, "response_field": self.response_field, "gold_fields": gold, "as_index": self.as_index}
         return run(self.rows, list(self.assessed), list(self.judges), **columns, **options, **more)
 
-    def _compare(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
+    def _compare(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:
         run: Callable[..., Any] = winrates
         given = {**self.shared, **self.offered, "gold_field": self.gold.get(criterion.name), **options, **more}
         return run(self.rows, self.systems, criterion, list(self.judges), **given)
 
-    def _choose(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:  # noqa: ANN401 - likewise
+    def _choose(self, criterion: Criterion, options: Mapping[str, Any], **more: Any) -> Any:
         run: Callable[..., Any] = grade_scores
         asked = {"prompts": self.prompts, "unrelated_option": self.unrelated_option, **self.shared}
         given = {name: value for name, value in options.items() if name not in NOT_OF_CHOICES}

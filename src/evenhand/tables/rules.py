@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict, cast
 
-from evenhand.aggregation import Aggregation, VoteRules
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Rubric
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.rubric_scoring import rubric_as_judged
+from evenhand.run_options import Aggregation
 
 
 class Rules(TypedDict, total=False):

@@ -153,7 +153,7 @@ def plain_fields(result: object) -> dict[str, Any]:
     return {field.name: plain_value(getattr(result, field.name)) for field in fields(result)}  # type: ignore[arg-type] # a dataclass
 
 
-def plain_value(value: Any) -> Any:  # noqa: ANN401 - any field of a result
+def plain_value(value: Any) -> Any:
     """A field of a frozen result as plain JSON."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")

@@ -1,0 +1,310 @@
+"""Every option that all ways of judging share, declared once: type, default, bounds and one sentence.
+
+Keyword arguments, the fields of metrics, the options of the shell, and what a result says of how it came about are read
+from these classes; what an option does is where it is used: :class:`~evenhand.judging.grid.Grid`,
+:class:`~evenhand.judging.flow.Flow`, :class:`~evenhand.aggregation.VoteRules`, :class:`~evenhand.judging.run.Limits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from pydantic import field_validator, model_validator
+
+from evenhand.checked_options import Options, option
+from evenhand.errors import InvalidInputError
+
+Orders = Literal["given", "reversed", "both", "cyclic", "shuffled"]
+FlowName = Literal["two_step", "one_step", "verdict_only"]
+ScoringName = Literal["selected", "expected"]
+Aggregation = str | Mapping[str, str] | None
+IntervalMethod = Literal["auto", "bounded", "mid_p", "exact", "t", "t_logit", "bootstrap"]
+FOR_INDEPENDENT_ROWS = ("mid_p", "exact")
+"""The methods that count rows, and so take no clusters."""
+
+NEEDS_ALL_DRAWS = (
+    "every further draw changes a mean over draws, and draws left out because of what the others said bias it"
+)
+"""Why a mean over draws that could stop early is not given."""
+
+CheckMode = Literal["batch", "item"]
+ChecklistMetric = Literal["pass", "weighted", "normalized"]
+
+
+class Seeded(Options):
+    """What is random is drawn from a seed."""
+
+    seed: int = option(
+        0, "Of everything random: the sample of instances, shuffles, designs, nonces, resampled ranks.", ge=0
+    )
+
+
+class GridOptions(Seeded):
+    """How often every question is put, and under which changed conditions.
+
+    ``check_positional_bias`` draws each instance with its probability, at least one. The orders ``both`` (given, then
+    reversed) and ``cyclic`` (every rotation, so that every item stands in every place once) hold what is needed
+    already.
+    """
+
+    orders: Orders = option("given", "``given``, ``reversed``, ``both``, ``cyclic`` or ``shuffled``.")
+    check_positional_bias: bool | float = option(
+        True,
+        "True shows every instance in both orders; a share such as 0.2 shows a seeded sample of the instances so; "
+        "False none.",
+        accepted="True, False, or a share between 0 and 1",
+    )
+    samples: int = option(1, "Draws of each prompt. Odd numbers cannot tie; see ``temperature`` of the engine.", ge=1)
+    shuffles: int = option(1, "How many permutations ``shuffled`` draws, without repetition.", ge=1)
+    stop_early: bool = option(
+        False,
+        "Make no further draw once all draws would come to the same outcome. What needs all draws (spread, "
+        "confidences, expected values) is missing then.",
+    )
+    confidence: float | Literal["predictive"] | None = option(
+        "predictive",
+        "When that is, with ``stop_early``: ``predictive``, when it is 98.5 % probable; a number such as 0.95, when "
+        "the posterior of the leading option reaches it; None, when nothing else is possible.",
+        accepted="a number between 0.5 and 1, such as 0.95, 'predictive', or None to stop only when the remaining "
+        "draws cannot change the outcome",
+    )
+
+    @field_validator("check_positional_bias")
+    @classmethod
+    def _is_a_share(cls, share: bool | float) -> bool | float:
+        if not 0 <= share <= 1:
+            raise ValueError
+        return share
+
+    @field_validator("confidence")
+    @classmethod
+    def _is_a_confidence(cls, confidence: float | str | None) -> float | str | None:
+        if isinstance(confidence, float) and not 0.5 < confidence < 1:
+            raise ValueError
+        return confidence
+
+
+class FlowOptions(Seeded):
+    """How a judge is asked, as a user says it."""
+
+    flow: FlowName = option(
+        "two_step",
+        "``two_step`` (assessment, then selection), ``one_step`` (one structured reply; half the calls) or "
+        "``verdict_only`` (no reasons).",
+    )
+    max_reasks: int = option(
+        1,
+        "How often a judge whose reply states no option, or merely mentions one, is asked again. A mention counts "
+        "where it is named again or nothing else is said, and where 0 re-asks are allowed.",
+        ge=0,
+    )
+    generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call a vote).")
+    include_prompts_in_result: bool = option(True, "Keep the prompts in the votes.")
+    prompt: str | None = option(
+        None,
+        "The name of one of our prompts, or a text of your own, instead of the mode's.",
+        accepted="the name of a prompt, the text of one, or None",
+    )
+
+
+class RuleOptions(Options):
+    """How the votes on a question become a verdict."""
+
+    aggregation: Aggregation = option(
+        None,
+        "The rule by which a panel's votes become one, or scale -> rule; the scale's default when None.",
+        accepted="the name of a rule, a mapping such as {'binary': 'majority', 'ordinal': 'median'}, or None for the "
+        "scale's default",
+    )
+    on_position_bias: str | None = option(
+        None,
+        "What a disagreement between orders counts: average, tie, abstain or first; the scale's default when None.",
+    )
+    scoring: ScoringName = option(
+        "selected",
+        "``selected``: a vote counts the value of its option; ``expected``: the mean value of the options under the "
+        "log-probabilities of the verdict, which are asked for then.",
+    )
+    min_mass: float = option(
+        0.5, "Log-probabilities that cover less than this share of the replies are not used.", ge=0, le=1
+    )
+
+
+class LimitOptions(Options):
+    """When a run stops, and what it puts up with.
+
+    Replies in the journal are not calls. A vote that begins sets aside the calls that it is expected to need (for
+    ``max_cost`` at the mean cost so far), so that the calls go to whole votes, in the order of the questions; votes
+    beyond are unscored with the reason ``budget``.
+    """
+
+    max_calls: int | None = option(
+        None, "Calls to launch at most.", ge=0, accepted="a whole number, or None for no limit"
+    )
+    max_cost: float | None = option(
+        None,
+        "US dollars after which no call is launched; a reply without a known price ends the run too.",
+        ge=0,
+        accepted="a number of US dollars, or None for no limit",
+    )
+    max_failure_rate: float = option(
+        0.2, "The share of votes that may fail (reason ``engine_error``) before the run ends in an error.", ge=0, le=1
+    )
+    progress: bool = option(True, "Show a progress bar.")
+
+
+class IntervalOptions(Options):
+    """How intervals are made, and which rows belong together."""
+
+    level: float = option(
+        0.95, "Of the intervals.", ge=0.5, lt=1, accepted="a number such as 0.95: a confidence level lies in [0.5, 1)"
+    )
+    interval: IntervalMethod = option(
+        "auto",
+        "How the intervals of means and rates are made: ``auto``, ``bounded``, ``t``, ``t_logit``, ``bootstrap``, "
+        "``mid_p`` or ``exact``; :func:`~evenhand.statistics.ratio_intervals` says what each promises.",
+    )
+    cluster_field: str | Literal[False] | None = option(
+        None,
+        "The column whose equal values mark rows that belong together: a document, a conversation, a user. Intervals "
+        "and tests are over these clusters then, and their number stands beside n. False says that the rows do not "
+        "depend on each other, and None (the default) too, with a warning where a column of the data plainly repeats.",
+        accepted="the column whose equal values mark rows that belong together, or False where rows do not depend on "
+        "each other",
+    )
+
+    @field_validator("cluster_field")
+    @classmethod
+    def _names_a_column(cls, field: str | Literal[False] | None) -> str | Literal[False] | None:
+        if field == "":
+            raise ValueError
+        return field
+
+    @model_validator(mode="after")
+    def _takes_clusters(self) -> Self:
+        if isinstance(self.cluster_field, str) and self.interval in FOR_INDEPENDENT_ROWS:
+            accepted = [each for each in get_args(IntervalMethod) if each not in FOR_INDEPENDENT_ROWS]
+            raise InvalidInputError(
+                f"interval is {self.interval!r}, which counts rows that do not depend on each other, and cluster_field "
+                f"says that rows belong together; accepted with clusters: {accepted!r}"
+            )
+        return self
+
+
+class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOptions):
+    """How a run judges: every option that all modes share, with its default.
+
+    Keyword arguments, metric fields, the options of the shell, and what a result says of how it came about are read
+    from this class.
+    """
+
+    judge_weights: tuple[float, ...] | None = option(
+        None,
+        "One positive weight a judge, in the order of the panel.",
+        accepted="a list with one number a judge, or None",
+    )
+    journal: str | Path | None = option(
+        "default",
+        '``"default"``, the path of a journal file, or None for no journal.',
+        accepted="'default', a path, or None for no journal",
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.scoring == "expected" and self.stop_early:
+            raise InvalidInputError(
+                f"stop_early does not go with scoring='expected': {NEEDS_ALL_DRAWS}; drop one of the two"
+            )
+        return self
+
+
+class AssessmentOptions(Options):
+    """What an assessment is told beside the options of a run. Those from ``calls`` on are for a rubric.
+
+    A rubric has defaults of its own: ``flow="one_step"``, since it asks many questions a response, and
+    ``check_positional_bias=False`` with ``orders="shuffled"``.
+    """
+
+    guidelines: str = option("", "What the judge is told about judging, beside the criteria.")
+    examples: Any = option(
+        None,
+        "Labelled rows (or the path of a file with them) from which each question draws cases that are shown first: "
+        "balanced over the labels, seeded, never the row itself. They have the response columns (or ``response``), the "
+        "context columns and the labels.",
+    )
+    num_examples: Any = option(None, "How many cases each question is shown; one of each label in the rows by default.")
+    label_fields: Mapping[str, str] | None = option(
+        None,
+        "Criterion name -> column of ``examples`` with the label; ``{system}`` stands for the system. Without it the "
+        "column that ``gold_fields`` names, or else the one that is called like the criterion.",
+        accepted="a mapping from the name of a criterion to a column, or None",
+    )
+    as_index: bool = option(
+        False,
+        "Labels in ``gold_fields`` and ``label_fields`` that are numbers are places of options, 0 for the first "
+        "(default: values of options; :mod:`evenhand.cells` says how labels are read).",
+    )
+    shuffle_options: bool | None = option(
+        None,
+        "Show the options in a seeded random order (the default for a rubric), or as written (the default for "
+        "criteria).",
+    )
+    auto_na_option: bool | None = option(
+        None,
+        "Offer an option that says that it does not apply to each criterion that has none (the default for a rubric).",
+    )
+    calls: Any = option(
+        "per_criterion",
+        "``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric.",
+    )
+    na_strategy: str | None = option(
+        None,
+        "What a criterion that does not apply does, instead of what the rubric says: ``skip``, ``zero``, ``partial`` "
+        "or ``fail``.",
+    )
+    na_partial: float | None = option(None, "What ``partial`` counts, instead of what the rubric says.")
+    length_penalty: Any = option(
+        None,
+        "A :class:`~evenhand.aggregation.LengthPenalty`, or its fields: what a response that is too long loses.",
+    )
+
+
+class ChecklistOptions(Options):
+    """How a checklist is put to judges, beside the options of a run.
+
+    ``check_positional_bias`` is False by default; ``flow``, ``scoring`` and ``generate_summaries`` do not belong to a
+    checklist, and are refused.
+    """
+
+    mode: CheckMode = option("batch", "``batch``: one call answers all items; ``item``: one call an item.")
+    primary_metric: ChecklistMetric = option(
+        "pass",
+        "``pass`` (the share of yes), ``weighted`` (by the items' weights) or ``normalized`` (the mean probability of "
+        "yes, which asks for log-probabilities).",
+    )
+    capture_reasoning: bool = option(False, "Ask for a sentence of reasons before each answer.")
+    use_logprobs: bool | None = option(
+        None, "Ask for log-probabilities; by default where ``primary_metric`` needs them."
+    )
+    allow_na: bool | None = option(
+        None, "Offer N/A as an answer to every item (True) or to none (False); by default the items say."
+    )
+    shuffle_items: bool = option(
+        False, "Show the items of a call in a seeded random order, another one for each instance."
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.primary_metric == "normalized" and self.use_logprobs is False:
+            raise InvalidInputError(
+                "primary_metric='normalized' is the mean probability of yes, and use_logprobs=False asks for none: "
+                "leave use_logprobs out, or take primary_metric='pass'"
+            )
+        if self.shuffle_items and self.mode == "item":
+            raise InvalidInputError(
+                "shuffle_items=True is the order of the items within one call, and mode='item' asks about each item in "
+                "a call of its own: leave it out, or take mode='batch'"
+            )
+        return self

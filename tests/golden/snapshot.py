@@ -1,0 +1,64 @@
+"""What a run says, as text that a person can compare line by line: numbers to nine significant digits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.golden.runs import METRICS, TABLES, Run
+
+HERE = Path(__file__).parent
+LONGEST = 60
+RUNS: Mapping[str, Run] = {**TABLES, **METRICS}
+
+
+def plain(value: Any) -> Any:
+    """JSON of it, with numbers that do not depend on the last bits."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in sorted(value.items(), key=lambda pair: str(pair[0]))}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return float(f"{number:.9g}") + 0.0 if math.isfinite(number) else repr(number)
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST]}… {hashlib.sha256(value.encode()).hexdigest()[:8]}"
+    return value
+
+
+def line(name: str, value: Any) -> str:
+    return f"{name}: {json.dumps(plain(value), ensure_ascii=False, default=str)}"
+
+
+def snapshot(name: str) -> str:
+    result = RUNS[name]()
+    return "\n".join(_metric_lines(result) if name in METRICS else _table_lines(result)) + "\n"
+
+
+def _table_lines(result: Any) -> list[str]:
+    lines = [printed.rstrip() for printed in str(result).splitlines()]
+    if hasattr(result, "to_pandas"):
+        lines += [line("row", record) for record in result.to_pandas().to_dict("records")]
+    return lines
+
+
+def _metric_lines(result: Any) -> list[str]:
+    lines = [line(name, value) for name, value in sorted(result.global_scores.items())]
+    for instance in result.instance_scores:
+        lines += ["instance", *(line(f"  {name}", value) for name, value in sorted(instance.items()))]
+    groups = result[0]["score"].get("groups", {})
+    for grouping, scores in sorted(groups.items()):
+        lines.append(line(f"groups by {grouping}", scores))
+    return lines
+
+
+def path_of(name: str) -> Path:
+    return HERE / f"{name}.txt"
