@@ -307,12 +307,12 @@ def test_of_several_candidates_the_one_shown_there_is_chosen(reply, index):
     assert vote.selected_index == index
 
 
-def test_in_an_assessment_a_letter_is_no_label():
+def test_in_an_assessment_too_a_letter_is_the_option_called_so():
     criterion = Criterion(
         name="c", description="d", options=(Option(label="Response A", value=1), Option(label="Response B", value=0))
     )
     vote = ask(ScriptedJudge(chooses("B")), Question(id="1", criterion=criterion, responses=("r",)), (0, 1))
-    assert vote.selected_index is None
+    assert vote.selected_index == 1
 
 
 @pytest.mark.parametrize("flow", ["two_step", "one_step"])

@@ -7,6 +7,19 @@
 3. ``mentions``: which single label does the reply name in a place where a verdict can stand? (``mention``)
 4. ``near``: is the reply, or its verdict, a misspelling of exactly one label? (``near``)
 
+Method: a mention is evidence, not a verdict. A verdict is the whole reply, the field asked for where the reply is that
+JSON or ends in it, or the last statement of a verdict that nothing later contradicts. What the reply quotes, has from
+others, lists as the choices, supposes or denies is none; of exactly two opposites the denial of one is the other; two
+verdicts that differ without a word of correction between them are ambiguous; a refusal is one, whatever word it opens
+with. The patterns are of English, and of the commonest words for "verdict" and "not" in a few other languages.
+
+Measured with ``python -m benchmarks.reading`` on recorded replies. Read as their authors read them: 99.5 % of 83,046 of
+LLMBar, 99.8 % of 14,400 of MT-bench. Prose verdicts on open questions (1,428): under Yes and No 99.7 % read, none
+inverted; under eleven other pairs of labels none inverted, 72 % read: the others begin with yes or no and name neither
+label. On 182 replies of other judges' styles, answered before the first run: 161 read as stated, 15 unread, 2 inverted,
+4 believed that state none; on 73 more, after what those showed was mended: 60, 11, 0 and 2. They stand, but for six that
+stay unread, among ``tests/parsing_hard_cases.jsonl``.
+
 ``cleaning`` first takes away what is not the judge's own word (hidden thinking, quotations, Markdown), and ``labels``
 writes every mention of a label as one private character, so that the rules read sentences and not spellings.
 """

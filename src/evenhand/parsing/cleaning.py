@@ -53,30 +53,40 @@ _OWN_VERDICT = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_SPEAKER = (
-    r"(?:response|answer|output|assistant|candidate|completion|text|it|he|she|they|model|system|student|"
-    r"author|user|"
-    r"reply|summary|essay|passage|prompt|instruction|document|context|article|code|message|that|which|who)"
+SPEAKER = (  # whose words a judge may report: one list for prose and for sheets
+    r"(?:response|answer|output|assistant|candidate|completion|text|model|system|student|author|writer|user|reply|"
+    r"summary|essay|passage|prompt|instruction|document|submission|context|article|code|message|"
+    r"it|he|she|they|this|that|which|who)"
 )
-_SPEECH = (
-    r"(?:says?|said|saying|states?|stated|stating|reads?|reading|contains?|contained|containing|writes?|wrote|"
-    r"written|writing|ends?|ended|ending|starts?|begins?|claims?|claimed|claiming|includes?|included|including|"
-    r"quotes?|quoted|quoting|asks?|asked|asking|tells?|told|demands?|orders?|instructs?|tries|responds?|"
-    r"responded|appends?|appended|closes?|closed|adds?|added|embeds?|embedded|hides?|hidden|planted|plants?|"
-    r"following|"
-    r"replies|replied|concludes?|concluded|declares?|declared|asserts?|asserted|prints?|mentions?|word|"
-    r"words|phrase|"
-    r"line|sentence|statement|string|text|outputs?|generates?|generated|produces?|inserts?|injects?|injected)"
+SPEAKS = (  # how they are reported
+    r"(?:says?|said|saying|stat(?:es?|ed|ing)|reads?|reading|contain(?:s|ed|ing)?|writes?|wrote|written|writing|"
+    r"end(?:s|ed|ing)?|starts?|begins?|claim(?:s|ed|ing)?|includ(?:es?|ed|ing)|quot(?:es?|ed|ing)|ask(?:s|ed|ing)?|"
+    r"tells?|told|demands?|orders?|instructs?|tries|respond(?:s|ed)?|append(?:s|ed)?|close[sd]?|add(?:s|ed)?|"
+    r"embed(?:s|ded)?|hides?|hidden|plant(?:s|ed)|repl(?:y|ies|ied)|conclude[sd]?|declare[sd]?|assert(?:s|ed)?|prints?|"
+    r"mentions?|outputs?|generate[sd]?|produces?|insert(?:s|ed)?|inject(?:s|ed)?)"
 )
+_SPEECH = rf"(?:{SPEAKS}|following|word|words|phrase|line|sentence|statement|string|text)"
 _INTRODUCES_QUOTATION = re.compile(
     rf"\b{_SPEECH}\b[^.!?\n\"“«]{{0,40}}\Z|\b(?:the|this|its|their|\w+'s)\s+(?!answer|"
-    rf"output){_SPEAKER}(?:'s text)?\s*\Z",
+    rf"output){SPEAKER}(?:'s text)?\s*\Z",
     re.IGNORECASE,
 )
 _LONG_QUOTATION = re.compile(
     r"(?<!\w)\"(?=\S)[^\"]{1,4000}\"(?!\w)|“[^”“]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^»«]{1,4000}»|「[^」「]{1,4000}」|"
     r"『[^』『]{1,4000}』|‹[^›‹]{1,4000}›|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){1,600}'(?![\w'])"
 )
+_TAGGED = re.compile(
+    r"(?P<comment><!--.*?(?:-->|\Z))|\[\[[^\[\]\n]{1,80}\]\]|"
+    r"<(?P<name>[a-z]\w{1,30})\b[^<>\n]{0,80}>[^<>]{0,400}</(?P=name)>|<\|[^<>|\n]{1,60}\|>|\\boxed\{[^{}\n]{1,80}\}",
+    re.IGNORECASE | re.DOTALL,
+)
+_OTHERS_WORDS = re.compile(  # what leads, without a comma, to words that somebody else wrote
+    rf"(?:\b{SPEAKER}|(?<!\w)\(?\w\)?|[\U000f0000-\U0010fffd])(?:'s(?:[ ]\w+)?)?(?:[ ](?!i\b|we\b|"
+    rf"my\b)[\w'-]+){{0,6}}?[ ]{SPEAKS}"
+    r"(?:[ ](?!i\b|we\b|my\b)[\w'-]+){0,6}[ ]?:?[ \n\"'“]*\Z",
+    re.IGNORECASE,
+)
+_OF_THE_JUDGE = re.compile(r"\b(?:i|my|we|our|final|so|therefore|thus|hence|overall)\b", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 _MARKUP = re.compile(
@@ -221,7 +231,24 @@ def without_quotations(text: str) -> str:
             return ' "" '
         return inside
 
+    if "<" in text or "[[" in text or "\\boxed" in text:
+        text = _TAGGED.sub(_unless_anothers, text)
     return _LONG_QUOTATION.sub(keep_or_remove, text)
+
+
+def _unless_anothers(tagged: re.Match[str]) -> str:
+    """A tagged verdict, unless it is a comment in HTML or the words before it say that another's text contains it."""
+    return ' "" ' if tagged.group("comment") or are_others_words(tagged.string, tagged.start()) else tagged.group()
+
+
+def are_others_words(text: str, start: int) -> bool:
+    """Whether the words of the sentence before a place say that somebody else wrote what stands there.
+
+    >>> are_others_words("The response ends with Verdict: Good", 23), are_others_words("It ends. Verdict: Good", 9)
+    (True, False)
+    """
+    before = re.split(r"[.!?]\s|\n\s*\n", text[max(0, start - 160) : start])[-1]
+    return _OTHERS_WORDS.search(before) is not None and _OF_THE_JUDGE.search(before) is None
 
 
 def _is_own_quote(before: str, lines: str) -> bool:

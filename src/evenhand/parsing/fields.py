@@ -59,6 +59,9 @@ _ANNOUNCES = re.compile(
 _GOES_ON = re.compile(
     r"\s*(?:,|(?:is|was|are|which|that|but|appears?|in the|at the|as the|does|has|should)\b)", re.IGNORECASE
 )
+_BEST_ONE = re.compile(
+    r"(?:best|better|preferred|selected|chosen|winning)_(?:response|answer|output|candidate|assistant|model|choice|index|id|number)"
+)
 _PREFIX = re.compile(r"^(?:final|overall|your|my|the|predicted|assigned)_")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -169,7 +172,7 @@ def is_verdict_name(name: str) -> bool:
     (True, True, False)
     """
     snake = re.sub(r"[^a-z0-9]+", "_", _CAMEL.sub("_", name.strip()).casefold()).strip("_")
-    return snake in _NAMES or _PREFIX.sub("", snake) in _NAMES
+    return snake in _NAMES or _PREFIX.sub("", snake) in _NAMES or _BEST_ONE.fullmatch(snake) is not None
 
 
 def is_grade_name(name: str) -> bool:

@@ -25,7 +25,8 @@ COPULA = (
     r"came out|has been|ranks|counts|did|does|performed|performs)"
 )
 ENDS = (
-    r"(?=[ ]*(?:$|[.,;:!?)\n\"]|than\b|because\b|since\b|as\b|given\b|overall\b|due\b|here\b|by\b|"
+    r"(?=[ ]*(?:$|[.,;:!?)\n\"]|than\b|to (?:[\U000f0000-\U0010fffd]|×)|because\b|since\b|as\b|given\b|"
+    r"overall\b|due\b|here\b|by\b|"
     r"of the two\b|"
     r"(?:of|between|among) (?:these|those|them|both|the)\b|for (?:\w+ )?reasons\b|when\b|and\b|but\b|"
     r"with\b|while\b|although\b|though\b|[-—–]))"
@@ -44,6 +45,10 @@ COMPARISON = re.compile(
     rf"(?:{ADVERB}[ ]){{0,4}}(?:better|best|superior)[ ](?:overall[ ])?(?:answers?|responses?|outputs?|"
     rf"reply|replies|job)"
     rf"|(?:is|was)[ ](?:[\w'-]+[ ]){{1,10}}and[ ](?:is|was)[ ](?:{ADVERB}[ ]){{0,2}}{SUPERIOR}{ENDS}"
+    rf"|(?:beats|outperforms|outclasses|surpasses|outdoes|edges out|tops|trumps)[ ](?:{MENTION}|×)"
+    rf"(?=[ ]*(?:$|[.,;:!]|(?:overall|because|by|here|hands down|on (?:every|all|balance|most))\b))"
+    rf"|(?:is|remains|would be)[ ](?:(?:therefore|thus|clearly)[ ])?(?P<mine>my)[ ](?:(?:final|overall)[ ])?"
+    r"(?:verdict|choice|pick|answer|rating|decision|selection|judge?ment|vote|winner|preference)\b"
     rf"|wins\b|won\b|should win\b|takes the win\b)",
     re.IGNORECASE,
 )
@@ -61,7 +66,8 @@ PREFERENCE = re.compile(
     rf"|\b(?:i|we)[ ](?:find|consider|judge|deem|believe|declare|rate)[ ](?P<judged>{MENTION})[ ]"
     rf"(?:{ADVERB}[ ]){{0,4}}{BETTER_OFF}"
     rf"|\bin favou?r of (?:the )?(?P<favoured>{MENTION})|\bsettled? on (?P<settled>{MENTION})|"
-    rf"\bin (?P<possessor>{MENTION})'s favou?r\b",
+    rf"\bin (?P<possessor>{MENTION})'s favou?r\b"
+    rf"|\b(?:edge|advantage|nod|preference|win)[ ](?:(?:goes|is|going)[ ])?(?:to|for)[ ](?P<edge>{MENTION}){BOUNDARY}",
     re.IGNORECASE,
 )
 RATING = re.compile(
@@ -112,6 +118,9 @@ XML_OPEN = re.compile(rf"<({FIELD})>[ \t]*([^<>\n]{{1,60}})\s*$", re.IGNORECASE)
 PIPED = re.compile(r"<\|\s*([^<>|\n]{1,60}?)\s*\|>")
 BOXED = re.compile(r"\$?\\boxed\s*\{\s*([^{}\n]{1,80}?)\s*\}\$?(?P<last>[\s.$*]*$)?")
 BEFORE_LAST_BOX = re.compile(r"(?:^|\n)[ ]*\Z")
+BRACKETED_LEAD = re.compile(  # "[RESULT] B"
+    r"\[(?:RESULT|VERDICT|SCORE|RATING|ANSWER|DECISION|JUDGE?MENT|FINAL|WINNER)\][ ]*:?(?=[ ]*\S)", re.IGNORECASE
+)
 TAG = re.compile(r"\[\[\s*[\"'(]?\s*([^\[\]\n]{1,80}?)\s*[\"')]?\s*\]\](?!\w)")
 REFERENCE_BEFORE = re.compile(
     rf"(?:\b(?:by|than|from|over|of|to|between|and|or|with)[ ]|{MENTION}[ ]?\()\Z", re.IGNORECASE
@@ -122,7 +131,8 @@ REFERENCE_AFTER = re.compile(
 FIRST_OF_TWO = re.compile(rf"({MENTION})[ ]?(?:>>?|≫|≻)[ ]?({MENTION})")
 
 STRONG = (
-    r"(?:verdict|decision|choice|selection|judge?ment|winner|vote|pick|preference|"
+    r"(?:verdict|decision|choice|selection|judge?ment|winner|vote|pick|preference|final(?=[ ]?[:=])|"
+    rf"most[ ](?:fitting|suitable|appropriate)[ ](?:{CHOICE}|label|rating|level|category|grade|score)|"
     rf"(?:selected|chosen|preferred|best|better|winning|superior|stronger)(?:[ ](?:{CHOICE}|label|rating|"
     rf"level|category|grade|score))?|"
     r"selected[_ ]option|(?:final|overall)[_ ](?:evaluation|assessment|conclusion|result|label|level|"
@@ -185,14 +195,17 @@ OPENING_SIDE = re.compile(  # "B, because …", and not "B, although longer, …
     rf"its|their|no doubt|overall|slightly|though only|but only)\b|[ ]?$))",
     re.IGNORECASE,
 )
-ELLIPTIC = re.compile(rf"({MENTION})[ ](?:is|was|does|did|has|wins)[.!]*")
+ELLIPTIC = re.compile(
+    rf"(?:[^;]*\bnot\b[^;]*; ?(?:but |rather,? |instead,? )?)?({MENTION})[ ](?:is|was|does|did|has|wins)[.!]+"
+)
 JUDGED = (
     rf"(?:the|this|that|their|its|his|her|candidate's|student's|model's|assistant's|system's|user's|author's)[ ]"
     rf"(?:(?!reference|gold|expected|actual|other|right|true|correct|original|ideal|good|better|best|second|"
     rf"first|third|"
     rf"last|same|is\b|was\b)[\w-]+(?:'s)?[ ]){{0,2}}?"
     rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|proof|"
-    rf"argument|report|translation)(?:[ ]\([^()]{{0,60}}\))?"
+    rf"argument|report|translation|inference|deduction|submission|message|conversation|content|request|"
+    rf"hypothesis|assertion|implementation|patch|attempt)(?:[ ]\([^()]{{0,60}}\))?"
 )
 IS = (
     r"(?:is|was|are|were|seems|appears|remains|has been|(?:can|must|should|may) be (?=considered|judged|"
@@ -229,6 +242,14 @@ CORRECTION = re.compile(
     r"reconsider\w*|revis\w+|scratch that|i mis\w+|instead|chang(?:e|ed|ing) my|updated?|final(?:ly)?|overall|"
     r"therefore|thus|"
     r"so|hence|in conclusion|ultimately|in sum(?:mary)?|to conclude|however|upon|after|conclud\w+|i was wrong)\b",
+    re.IGNORECASE,
+)
+RETRACTION = re.compile(  # narrower than CORRECTION: what takes back the words before it, and does not only conclude
+    r"(?:^|[.!?;:,—–-][ ]*|\n)(?:no,? |oh,? |but )?(?:actually|wait|correction|scratch that|strike that|"
+    r"on second thoughts?|"
+    r"on (?:further |closer )?(?:reflection|inspection)|let me (?:correct|revise|reconsider)|i (?:was wrong|"
+    r"mis\w+|stand corrected|"
+    r"take (?:that|it) back))\b",
     re.IGNORECASE,
 )
 LISTS_CHOICES = re.compile(r"\b(?:or|if|either|output|print|respond|choose|format|for a)\b", re.IGNORECASE)

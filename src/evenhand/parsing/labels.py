@@ -30,7 +30,7 @@ _VERB = (
     r"gives?|gave|offers?|offered|performs?|performed|demonstrates?|shows?|follows?|addresses|answers|answered|"
     r"and|or|nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|"
     r"appears|remains|"
-    r"stands|comes|came|outperforms|edges|takes|not|better|vs|versus|from|also|clearly|slightly|only)"
+    r"stands|comes|came|outperforms|beats|defeats|surpasses|outclasses|tops|deserves|edges|takes|not|better|vs|versus|from|also|clearly|slightly|only)"
 )
 BOUNDARY = (  # the end of a clause
     r"(?=[ ]*(?:$|\n|'(?!s\b)|[.,;:!?)\]}<>≻≫\"|—–。，、；：！？」』»”]|[-/](?!\w)|"
@@ -53,6 +53,12 @@ _RANGE = re.compile(
     r"(?:scale\s+)?(?:(?:of|from|between)\s+)?(?<![\w.,/+-])(?P<low>[+-]?\d+(?:\.\d+)?)\s?"
     r"(?:-|–|—|\.\.|to|and|through)\s?"
     r"(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?",
+    re.IGNORECASE,
+)
+_ENDS_EXPLAINED = re.compile(  # "1 is poor and 5 is excellent", "5 = best"
+    r"(?<![\w.,/])\d+(?:\.\d+)?[ ]?(?:is|are|being|means?|meaning|indicat\w+|represent\w+|denot\w+|stands for|=)[ ]?"
+    r"(?:[^\W\d]+[ ]){0,4}?[^\W\d]+,?[ ](?:and|to|while|through)[ ]"
+    r"\d+(?:\.\d+)?[ ]?(?:is|are|being|means?|meaning|indicat\w+|represent\w+|denot\w+|stands for|=)(?=[ ]?[^\W\d])",
     re.IGNORECASE,
 )
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -159,7 +165,8 @@ class Labels:
     def mark(self, text: str) -> str:
         """The text with every mention of a label written as one private character; longer labels first."""
         if self.by_number:
-            text = _NUMBER.sub(self._mark_number, _RANGE.sub(self._without_scale, text))
+            text = _RANGE.sub(self._without_scale, _ENDS_EXPLAINED.sub(" ", text))
+            text = _NUMBER.sub(self._mark_number, text)
         return self.pattern.sub(self._mark_word, text) if self.pattern else text
 
     def _without_scale(self, found: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from evenhand.parsing import grammar
+from evenhand.parsing.cleaning import SPEAKER, SPEAKS
 from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION, Labels, mention_index
 
 _GAP = r"(?:[ ](?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
@@ -24,7 +25,8 @@ _NOT_IN_CHINESE_OR_JAPANESE = re.compile(
     rf"{MENTION}[\"'」” ]*(?:ではな|じゃな|不对|不對|是错)"
 )
 _COMPARED = re.compile(
-    rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|versus|vs\.?|unlike|against|beats|"
+    rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|(?:superior|preferable) to|ahead of|versus|"
+    rf"vs\.?|unlike|against|beats|"
     rf"outperforms|outperformed|"
     rf"surpasses|as opposed to|below|exceeds|less than|more than|worse than|lower than|higher than|"
     rf"above)[ ]{_ARTICLE}{MENTION}"
@@ -46,6 +48,12 @@ _SUPPOSED = re.compile(
     rf"(?:[\"')\]]*[ ]?(?:,|/|,?[ ]?\b(?:or|and|to)\b)[ ]?{_ARTICLE}{MENTION})*",
     re.IGNORECASE,
 )
+_FOUND_TO_BE = re.compile(
+    r"\b(?:judge|find|found|deem|consider|believe|rate|assess|hold|turn(?:s|ed)? out|prove[sd]?|appears?|seems?)"
+    r"(?:[ ](?!not\b|enough\b|too\b|if\b|whether\b|need|far\b|close\b|likely\b|ought\b)[\w'-]+){0,5}[ ]\Z",
+    re.IGNORECASE,
+)
+_CONCEDED = re.compile(r"^\W*(?:although|though|even though|while|whilst|granted that)\b[^,;]*,", re.IGNORECASE)
 _SUBJECT_DENIED = re.compile(
     rf"{MENTION}(?:'s)?(?:[ ]{CARRIER}s?)?[ ](?:(?:also|still|clearly|itself|simply)[ ])?"
     rf"(?:is|was|are|were|does|did|do|has|had|would|will|should|can|could|may|might|must|seems|appears)[ ]"
@@ -65,7 +73,7 @@ _LINKING = (
     r"exactly|technically|factually|clearly|either|an?|the|to)\b){0,5}"
 )
 _NOT_X = re.compile(
-    rf"(?<!or )(?<!if )(?<!not )\b(?:(?P<modal>can|could|should|may|must|will)[ ])?{_NO}"
+    rf"(?<!or )(?<!if )(?<!not )\b(?:(?P<modal>can|could|should|may|must|will)[ ])?(?P<no>{_NO})"
     rf"(?P<linking>{_LINKING}[ ][\"'(\[]*)(?P<mention>{MENTION})",
     re.IGNORECASE,
 )
@@ -98,6 +106,14 @@ _ONE_WHO_SPEAKS = (
     r"some|others?|question|instructions?|rubric|it|he|she|they|who|key|gold|line|sentence|comment)"
 )
 _CLAIMS = r"(?:claim|sa[iy]|insist|declare|boast|assert|argue|contend|pretend|maintain)(?:s|d|ed|ing)?"
+_ANOTHER_JUDGE = (
+    r"(?:reviewers?|critics?|readers?|annotators?|evaluators?|graders?|raters?|colleagues?|people|many|others?|someone|"
+    r"somebody|authors?|users?|students?|some)"
+)
+_RATES_IT = (
+    r"(?:(?:rate|grade|score|judge|mark|call|label|name|consider|deem|find|give|award|choose|pick|prefer)(?:s|d|r?ed)?|"
+    r"found|gave|given|chose|marked|labelled|labeled|considered|picked)"
+)
 _ATTRIBUTED = re.compile(
     rf"(?:\b{_ONE_WHO_SPEAKS}(?:'s)?(?:[ ](?:also|itself|themselves|then|simply|even|even so|\w+ly)){{0,2}}[ ]"
     rf"(?:{_CLAIMS}|state[sd]?|stating|suggest(?:s|ed)?|(?:call|describe|present|rate|grade|label|"
@@ -105,9 +121,17 @@ _ATTRIBUTED = re.compile(
     rf"(?:itself|themselves|himself|herself)|(?:answer|repl(?:y|ie)|respond|print|read|write|end|open|start|"
     rf"close)(?:s|ed|d)?"
     rf"(?:[ ](?:with|by|in|saying|as))?(?=[ ][\"'(\[]*{MENTION}))"
-    rf"|{MENTION}(?:'s[ ]\w+)?[ ](?:{_CLAIMS})\b|\baccording to (?:the|its|their|some)\b|\b(?:i was|i am|"
-    rf"we are) asked\b)"
-    rf"[^;:]*?{_UNTIL}",
+    rf"|\b{_ANOTHER_JUDGE}[ ](?:(?:had|have|has|might|may|would|could)[ ])?(?:(?:also|already|even|then|"
+    rf"\w+ly)[ ])?{_RATES_IT}\b"
+    rf"|{MENTION}(?:'s[ ]\w+)?[ ](?:{_CLAIMS})\b|\b(?:i was|i am|we are) asked\b)"
+    rf"[^;:]*?{_UNTIL}"
+    rf"|\baccording to (?:the |its |their |some |one )?(?:\w+ )?{_ONE_WHO_SPEAKS}\b[^;:]*?"
+    rf"(?=[;:]|,?[ ](?:but|so|yet|whereas|while|however|although|though|therefore)\b|$)",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(  # "the response ends with the line Verdict: Good"
+    rf"(?:\b{SPEAKER}|{MENTION})(?:'s(?:[ ]\w+)?)?(?:[ ](?!i\b|we\b|my\b)[\w'-]+){{0,6}}?[ ]{SPEAKS}"
+    rf"(?:[ ](?!i\b|we\b|my\b)[\w'-]+){{0,6}}[ ]?:[ ]?{_ARTICLE}{MENTION}",
     re.IGNORECASE,
 )
 _OF_THE_REFERENCE = re.compile(
@@ -128,6 +152,12 @@ _MODAL = re.compile(
     rf"(?:[\"')\]]*[ ]?(?:,|/|,?[ ]?\b(?:or|and)\b)[ ]?{_ARTICLE}{MENTION})*",
     re.IGNORECASE,
 )
+_SHOULD_BE_MARKED = re.compile(
+    rf"(?:(?:the|this) \w+|this|it) (?:should|must|can|has to) be (?:\w+ly )?(?:flagged|marked|labell?ed|"
+    rf"classified|rated|graded|"
+    rf"scored|judged|deemed|categori[sz]ed|regarded)[ ](?:as[ ])?(?:an?[ ])?[\"'(\[]*{MENTION}",
+    re.IGNORECASE,
+)
 _OF_THE_JUDGE = re.compile(
     r"(?:.*\b)?(?:i|we)|(?:my|the|final|overall|i)\b.*\b(?:rating|choice|verdict|score|answer|pick|level|"
     r"grade|winner|decision|"
@@ -145,9 +175,9 @@ _DETERMINER = (
     r"[\"'(]*)"
 )
 _ATTRIBUTE = re.compile(  # "the correct answer is …": said of another thing than the one judged
-    rf"{_DETERMINER}(?:[\U00100000-\U0010fffd](?={_CONTINUES})|{MENTION}(?=[ ](?:[a-z]+[ ]){{1,4}}?(?:is|are|"
-    rf"was|were|would|"
-    r"should|has|includes?|refers?|being)\b))"
+    rf"{_DETERMINER}(?:[\U00100000-\U0010fffd](?={_CONTINUES})|{MENTION}(?=[ ](?:(?!because|since|as|but|so|and|"
+    rf"for|while)"
+    r"[a-z]+[ ]){1,4}?(?:is|are|was|were|would|should|has|includes?|refers?|being)\b))"
 )
 _ATTRIBUTE_OF_PAIR = re.compile(rf"{_DETERMINER}{MENTION}(?={_CONTINUES})")
 _ATTRIBUTE_FIRST = re.compile(
@@ -157,7 +187,9 @@ _ATTRIBUTE_FIRST = re.compile(
 _JUDGED = (
     rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|"
     rf"quality|"
-    r"proof|argument|report|quote|citation|translation|it|this|that|which|they|he|she)"
+    r"proof|argument|report|quote|citation|translation|verdict|rating|score|judge?ment|decision|conclusion|"
+    r"assessment|evaluation|choice|pick|selection|vote|classification|status|inference|deduction|submission|message|"
+    r"conversation|content|request|hypothesis|assertion|implementation|patch|attempt|it|this|that|which|they|he|she)"
 )
 _OF_ANOTHER = re.compile(
     rf"(?P<subject>[\w'\")\]×-]+)[ ](?:is|was|are|were)(?:[ ]\w+ly)?[ ]{MENTION}{BOUNDARY}", re.IGNORECASE
@@ -197,7 +229,7 @@ _RATES = re.compile(
     r"merit\w*|earn\w*|receiv\w*|"
     r"level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final(?! answer)|overall|"
     r"definitely|probably)\b"
-    r"(?:[ ][\w':/-]+){0,8}?[ ]?[:=]?[ ]?[\"'(\[]*\Z",
+    r"(?:[ ][\w':/-]+){0,8}?[ ]?[:=]?[ ]?[\"'(\[]*\Z|\b(?:this|it|that)(?: one)? is an? \Z",
     re.IGNORECASE,
 )
 
@@ -213,7 +245,7 @@ def with_opposites(marked: str, labels: Labels) -> str:
 
     def other(found: re.Match[str]) -> str:
         article = re.search(r"\b(?:an?|the) \Z", found.group("linking"), re.IGNORECASE)
-        is_ = "is " if found.groupdict().get("modal") else ""
+        is_ = "is " if found.groupdict().get("modal") or found.group("no").casefold().startswith("fail") else ""
         return is_ + (article.group() if article else "") + _opposite_mark(found.group("mention"), labels)
 
     marked = _DOES_NOT_GIVE.sub(lambda found: f"is {_opposite_mark(found.group('mention'), labels)},", marked)
@@ -241,7 +273,9 @@ def standing(sentence: str, labels: Labels) -> str:
         return re.sub(MENTION, _GONE, sentence)
     for pattern in _ERASED:
         sentence = pattern.sub(_erase, sentence)
+    sentence = _SUPPOSED.sub(_erase_supposed, sentence)
     if not labels.comparands:
+        sentence = _CONCEDED.sub(_erase, sentence)
         sentence = _OF_THE_REFERENCE.sub(_erase, sentence)
     sentence = _MODAL.sub(_erase_unless_the_judges, sentence)
     if not labels.comparands and agrees(sentence, labels) is None:
@@ -261,16 +295,25 @@ def agrees(sentence: str, labels: Labels) -> re.Match[str] | None:
     return found if says_no == (found.group("word").casefold() == "no") else None
 
 
+def _erase_supposed(found: re.Match[str]) -> str:
+    """What is supposed, erased, and not "I find the answer to be correct", "it turns out to be true"."""
+    if found.group()[:5].casefold() == "to be" and _FOUND_TO_BE.search(found.string[: found.start()][-100:]):
+        return found.group()
+    return _erase(found)
+
+
 _ERASED = (
-    *(_ATTRIBUTED, _AT_FIRST, _WHETHER, _NO_EVIDENCE, _PARTLY, _WORSE),
-    *(_SUBJECT_DENIED, _FRAMED, _DENIED, _NOT_X, _NOTHING, _NOT_IN_CHINESE_OR_JAPANESE, _COMPARED, _SUPPOSED),
+    *(_ATTRIBUTED, _OF_OTHERS, _AT_FIRST, _WHETHER, _NO_EVIDENCE, _PARTLY, _WORSE),
+    *(_SUBJECT_DENIED, _FRAMED, _DENIED, _NOT_X, _NOTHING, _NOT_IN_CHINESE_OR_JAPANESE, _COMPARED),
 )
 _DENYING = (_DENIED, _NOT_X, _FRAMED)
 
 
 def _erase_unless_the_judges(found: re.Match[str]) -> str:
     """What is supposed, erased: "I would rate it Good" is the judge's word, "a better answer would be Good" is not."""
-    return found.group() if _OF_THE_JUDGE.fullmatch((found.group("whose") or "").strip()) else _erase(found)
+    if _OF_THE_JUDGE.fullmatch((found.group("whose") or "").strip()) or _SHOULD_BE_MARKED.match(found.group()):
+        return found.group()
+    return _erase(found)
 
 
 def _erase_of_another(found: re.Match[str]) -> str:

@@ -27,7 +27,7 @@ _REFUSAL = re.compile(
     r"apologi[sz]e\b|my apologies|"
     r"(?:i|we)(?:'m| am| are| must| will| would| have to|'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|"
     r"do|am|would|may)? ?not "
-    r"(?:be able to |able to |going to |feel comfortable |comfortable )?(?:\w+ly )?"
+    r"(?:be able to |able to |going to |feel comfortable |comfortable |be )?(?:\w+ly )?"
     r"(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|answer|assist|help|comply|compar|"
     r"engag|fulfil|give|offer|"
     r"discuss|respond|support|complet|continu|do (?:that|this)|make|encourag|promot|say|score|grad|pick|"
@@ -224,10 +224,18 @@ def decide(found: list[Statement], marked: str) -> Outcome | None:
         if len(indexes) == 1 and "ambiguous" not in last:
             return indexes.pop()
         return last.pop() if len(last) == 1 else "ambiguous"
-    plain = {statement.outcome for statement in found if not statement.weak} or {
-        statement.outcome for statement in found
-    }
+    passing = [statement for statement in found if not statement.weak] or found
+    plain = {statement.outcome for statement in passing}
+    if len(plain) > 1 and grammar.RETRACTION.search(marked):
+        plain = _after_retraction(passing, marked)
     return plain.pop() if len(plain) == 1 else "ambiguous" if plain else None
+
+
+def _after_retraction(passing: list[Statement], marked: str) -> set[Outcome]:
+    """What is stated from the last sentence on that takes something back; all that is stated, if nothing is."""
+    taken_back = [number for number, piece in enumerate(sentences(marked)) if grammar.RETRACTION.search(piece)]
+    later = {statement.outcome for statement in passing if taken_back and statement.sentence >= taken_back[-1]}
+    return later or {statement.outcome for statement in passing}
 
 
 def _contradicted(explicit: list[Statement], last: AbstractSet[Outcome], place: int, marked: str) -> bool:

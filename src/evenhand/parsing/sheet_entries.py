@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from evenhand.parsing.cleaning import SPEAKER, SPEAKS
 from evenhand.parsing.fields import is_verdict_name
 from evenhand.parsing.json_values import Array, Object, Scalar, Value, containers, folded_name, json_values
 
@@ -40,16 +41,10 @@ _ROW = re.compile(r"^[ \t]*(?:\||(?=[^\s|][^|\n]{0,30}\|))(?P<cells>.*)\|?[ \t]*
 _CELL = re.compile(r"(?:[^|\\\n]|\\.)*")
 _MOST_CELLS = 12
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_SPEAKER = (
-    r"(?:(?:response|candidate|assistant|text|document|essay|submission|student|author|writer|user|model|context|passage"
-    r"|prompt|message|summary|article|it|he|she|they|which|that|who|this)(?:'s)?)"
-)
-_SPEECH = (
-    r"(?:says?|said|saying|states?|stated|reads?|contain(?:s|ed|ing)?|writes?|wrote|written|ends?|ended|ending|starts?"
-    r"|begins?|claim(?:s|ed|ing)?|includ(?:es?|ed|ing)|quot(?:es?|ed|ing)|asks?|asked|tells?|told|demands?|orders?|"
-    r"instructs?|repl(?:y|ies|ied)|concludes?|declares?|asserts?|asserted|prints?|mentions?|has|had|holds?|carries|"
-    r"outputs?|insert(?:s|ed)?|inject(?:s|ed)?|embeds?|embedded|suppl(?:y|ies|ied)|provid(?:es?|ed)|presents?|offers?|"
-    r"wants?|proposes?|suggests?|shows?|gives?|gave|adds?|added|appends?|appended|puts?|tries|attempts?)"
+_SPEAKER = rf"(?:{SPEAKER}(?:'s)?)"
+_SPEECH = (  # a sheet may also be handed over
+    rf"(?:{SPEAKS}|has|had|holds?|carries|suppl(?:y|ies|ied)|provid(?:es?|ed)|presents?|offers?|wants?|proposes?|suggests?|"
+    r"shows?|gives?|gave|puts?|attempts?)"
 )
 _OWN = re.compile(
     r"\b(?:my|i|we|our)\b(?!.*\b(?:not|never|ignor\w*|disregard\w*|reject\w*|quot\w*|found|find|see|saw)\b)"

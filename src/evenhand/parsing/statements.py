@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.parsing import grammar
+from evenhand.parsing.cleaning import are_others_words
 from evenhand.parsing.labels import MENTION, Labels, mention_index
 from evenhand.parsing.mentions import agrees, placed_mentions, standing
 
@@ -54,6 +55,8 @@ def canonical_tags(marked: str) -> str:
         )
         marked = grammar.XML_OPEN.sub(r"\n[[\2]]", marked)
         marked = grammar.PIPED.sub(r"[[\1]]", marked)
+    if "[" in marked:
+        marked = grammar.BRACKETED_LEAD.sub("\nVerdict:", marked)
     if "\\boxed" in marked:
         marked = grammar.BOXED.sub(_boxed, marked)
     return marked
@@ -84,13 +87,14 @@ def statements(marked: str, labels: Labels) -> list[Statement]:
     found: list[Statement] = []
     pieces = sentences(marked)
     for number, piece in enumerate(pieces):
-        found.extend(_of_sentence(piece, number, labels))
+        found.extend(_of_sentence(piece, number, labels, " ".join(pieces[max(0, number - 2) : number])))
     if "[[" in marked:
         found.extend(_only_tag(pieces))
     return [*_of_lines(marked, len(pieces)), *_opening(pieces, labels), *found] if pieces else []
 
 
-def _of_sentence(piece: str, number: int, labels: Labels) -> Iterator[Statement]:
+def _of_sentence(piece: str, number: int, labels: Labels, before: str) -> Iterator[Statement]:
+    """The statements of one sentence; `before` is the two sentences before it, which may say what "B is" means."""
     untagged = grammar.TAG.sub(r"\1", piece) if "[[" in piece else piece
     kept = standing(grammar.FIRST_OF_TWO.sub(r"\1", untagged), labels)
     concludes = grammar.CONCLUSION.search(kept) is not None
@@ -101,7 +105,9 @@ def _of_sentence(piece: str, number: int, labels: Labels) -> Iterator[Statement]
     alone = grammar.STANDALONE.fullmatch(kept)
     if alone is not None and kept.endswith(".") and mention_index(alone.group(1)) not in labels.comparands:
         yield Statement(mention_index(alone.group(1)), False, number, opens=True)
-    if (elliptic := grammar.ELLIPTIC.fullmatch(kept)) is not None:
+    if (elliptic := grammar.ELLIPTIC.fullmatch(kept)) is not None and re.search(
+        rf"\b{grammar.SUPERIOR}\b|\bw[io]n", f"{before} {kept}", re.IGNORECASE
+    ):
         yield Statement(mention_index(elliptic.group(1)), False, number)
     if re.search(MENTION, kept):
         yield from _predications(kept, number, labels, concludes)
@@ -130,7 +136,9 @@ def _comparisons(kept: str, number: int, labels: Labels, concludes: bool) -> Ite
     places = [
         found.start("mention")
         for found in grammar.COMPARISON.finditer(kept)
-        if (concludes or found.group("scope") is None) and not _supposed(kept, found)
+        if (concludes or found.group("scope") is None)
+        and not _supposed(kept, found)
+        and (found.group("mine") or mention_index(found.group("mention")) not in labels.by_number.values())
     ]
     places += [
         found.start(found.lastgroup or 0) for found in grammar.PREFERENCE.finditer(kept) if not _supposed(kept, found)
@@ -154,6 +162,7 @@ def _supposed(kept: str, comparison: re.Match[str]) -> bool:
     """Whether a side would only be better if something were otherwise."""
     return re.search(r"\b(?:would|could|might)\b|'d\b", comparison.group()) is not None and (
         re.match(r"[^.;]*?\b(?:if|had|were|provided)\b", kept[comparison.end() :]) is not None
+        or re.match(r"\W*(?:but |and |so )?(?:if|had|were|unless|without|with)\b", kept, re.IGNORECASE) is not None
     )
 
 
@@ -174,7 +183,7 @@ def _undecided(kept: str) -> bool:
 def _leads(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[Statement]:
     for lead in grammar.LEAD.finditer(kept):
         before = kept[max(0, lead.start() - 24) : lead.start()]
-        if not _is_the_judges(lead, before, labels):
+        if not _is_the_judges(lead, before, labels) or are_others_words(kept, lead.start()):
             continue
         slot = kept[lead.end() : lead.end() + _SLOT]
         outcome = resolve(slot, labels)
