@@ -17,8 +17,8 @@ Measured with ``python -m benchmarks.reading`` on recorded replies. Read as thei
 LLMBar, 99.8 % of 14,400 of MT-bench. Prose verdicts on open questions (1,428): under Yes and No 99.7 % read, none
 inverted; under eleven other pairs of labels none inverted, 72 % read: the others begin with yes or no and name neither
 label. On 182 replies of other judges' styles, answered before the first run: 161 read as stated, 15 unread, 2 inverted,
-4 believed that state none; on 73 more, after what those showed was mended: 60, 11, 0 and 2. They stand, but for six that
-stay unread, among ``tests/parsing_hard_cases.jsonl``.
+4 believed that state none; on 73 more, after what those showed was mended: 60, 11, 0 and 2. All but six,
+which stay unread, stand in ``tests/parsing_hard_cases.jsonl``.
 
 ``cleaning`` first takes away what is not the judge's own word (hidden thinking, quotations, Markdown), and ``labels``
 writes every mention of a label as one private character, so that the rules read sentences and not spellings.
