@@ -211,3 +211,19 @@ def test_bounds_are_over_the_clusters_of_the_instances():
     apart, pairs = (summarize_contests(together(size), "ab").systems[0].unread for size in (1, 2))
     assert (pairs.low, pairs.high) == (apart.low, apart.high)
     assert pairs.interval_low < apart.interval_low
+
+
+def test_what_is_printed_holds_the_truth_where_the_judge_refuses_what_one_system_wins():
+    """Equal systems, 80 prompts, a refusal of half of the contests that b wins: of what is read a wins two thirds."""
+    generator = np.random.default_rng(11)
+    drafts = {won: contest(won, won) for won in (1.0, 0.0, None)}
+    printed, alone = [], []
+    for _ in range(60):
+        results = [1.0 if generator.random() < 0.5 else 0.0 if generator.random() < 0.5 else None for _ in range(80)]
+        fought = [drafts[won].model_copy(update={"instance": row}) for row, won in enumerate(results)]
+        pairs = compare_pairs(resolved_contests(fought, "ab"))
+        unread = unread_pairs(fought, pairs)["a", "b"]
+        alone.append(pairs[0].win_rate.low <= 0.5 <= pairs[0].win_rate.high)
+        printed.append(unread.interval_low <= 0.5 <= unread.interval_high)
+    assert np.mean(printed) >= 0.93
+    assert np.mean(alone) < 0.5
