@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from evenhand.aggregation import Scoring, aggregate
-from evenhand.aggregation.expected import expected_value
+from evenhand.aggregation.collapse import expected_value
 from evenhand.criteria import Criterion, Option
 from evenhand.panel import panel_report
 from evenhand.votes import MISSING_RESPONSE, Vote

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation.expected import expected_value
+from evenhand.aggregation.collapse import expected_value
 from evenhand.errors import InvalidInputError
 
 MASSES = st.floats(0, 1)

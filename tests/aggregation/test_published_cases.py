@@ -19,9 +19,9 @@ from evenhand.aggregation import (
     score_answers,
     worst_option,
 )
-from evenhand.aggregation.yes_no import relative_confidence
-from evenhand.checklists.report import report_checklists
-from evenhand.checklists.result import ChecklistResult
+from evenhand.aggregation.checklist_items import relative_confidence
+from evenhand.checklists.asking import ChecklistResult
+from evenhand.checklists.checklist_report import report_checklists
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.parsing import option_probabilities

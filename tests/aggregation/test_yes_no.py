@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.aggregation import confidence_level, confident_answer
-from evenhand.aggregation.yes_no import relative_confidence
+from evenhand.aggregation.checklist_items import relative_confidence
 from evenhand.errors import InvalidInputError
 
 

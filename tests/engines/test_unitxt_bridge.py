@@ -14,7 +14,7 @@ from evenhand.engines.calls import Calls
 from evenhand.engines.engine_thread import thread_of
 from evenhand.engines.journal import Journal
 from evenhand.engines.unitxt import UnitxtBridge, as_judge
-from evenhand.engines.unitxt_fields import public_fields, secret_values
+from evenhand.engines.unitxt_replies import public_fields, secret_values
 from evenhand.errors import (
     ArtifactError,
     EngineError,

@@ -15,7 +15,7 @@ from evenhand.judge_reliability import (
     findings_on_judges,
 )
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
-from evenhand.judge_reliability.choices import PlacesChosen
+from evenhand.judge_reliability.one_judge import PlacesChosen
 from evenhand.judge_reliability.words import WIDE, _place_in_words
 from evenhand.judging.grading import grade, unrelated_effect
 from evenhand.question import comparison_criterion

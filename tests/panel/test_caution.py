@@ -14,7 +14,7 @@ def test_few_draws_say_what_they_cannot_exclude(samples, share):
 
 
 def test_the_level_may_be_another():
-    assert "(90 % confidence) with a probability of 54 %" in spread_caution(3, level=0.9)  # 1 - 0.1^(1/3) = 0.536
+    assert "(90% confidence) with a probability of 54 %" in spread_caution(3, level=0.9)  # 1 - 0.1^(1/3) = 0.536
 
 
 @pytest.mark.parametrize("samples", [1, 5, 9])

@@ -18,7 +18,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability import Categories, agreement_of_judges
 from evenhand.panel import panel_report
 from evenhand.question import comparison_criterion
-from evenhand.recorded import Scale, summary
+from evenhand.recorded import Scale, vote_scores
 from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
 
@@ -290,7 +290,7 @@ class TestRules:
         found = (
             panel_report(together, criterion, resamples=20).alpha,
             agreement_of_judges(single, Categories(criterion), **drawn).all_judges.krippendorff_alpha,
-            summary.panel_alpha(
+            vote_scores.panel_alpha(
                 verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), Scale.of(criterion), **drawn
             ),
         )

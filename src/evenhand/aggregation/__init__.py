@@ -4,8 +4,12 @@ Read :func:`aggregate` first: it is the one way from the votes on a question to 
 """
 
 from evenhand.aggregation.checklist_items import (
+    Answer,
+    ConfidenceLevel,
     ItemReason,
     ItemResult,
+    confidence_level,
+    confident_answer,
     item_results,
     met_answers,
     verdict_answer,
@@ -20,7 +24,7 @@ from evenhand.aggregation.checklist_score import (
     score_answers,
     score_items,
 )
-from evenhand.aggregation.collapse import SELECTED, Scoring
+from evenhand.aggregation.collapse import SELECTED, Scoring, mean_covered_mass
 from evenhand.aggregation.early_stop import (
     REDRAW,
     check_confidence,
@@ -30,10 +34,8 @@ from evenhand.aggregation.early_stop import (
     predictive_probability,
     stopped_early,
 )
-from evenhand.aggregation.expected import mean_covered_mass
 from evenhand.aggregation.length_penalty import LengthPenalty
 from evenhand.aggregation.levels import worst_option
-from evenhand.aggregation.reasons import REASONS_BY_SEVERITY
 from evenhand.aggregation.rubric_score import RubricScore, rubric_score
 from evenhand.aggregation.rules import (
     ON_POSITION_BIAS,
@@ -43,14 +45,8 @@ from evenhand.aggregation.rules import (
     check_rule,
     check_weights,
 )
-from evenhand.aggregation.verdict import aggregate
+from evenhand.aggregation.verdict import REASONS_BY_SEVERITY, aggregate
 from evenhand.aggregation.vote_rules import VoteRules
-from evenhand.aggregation.yes_no import (
-    Answer,
-    ConfidenceLevel,
-    confidence_level,
-    confident_answer,
-)
 
 __all__ = [
     "ON_POSITION_BIAS",

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from evenhand.aggregation.checklist_items import (
     DEFAULT_RULES,
+    Answer,
     ItemResult,
     met_answers,
     possible_answers,
@@ -17,7 +18,6 @@ from evenhand.aggregation.checklist_items import (
 from evenhand.aggregation.early_stop import stopped_early
 from evenhand.aggregation.rules import average_of
 from evenhand.aggregation.vote_rules import VoteRules
-from evenhand.aggregation.yes_no import Answer
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.votes import Verdict

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.aggregation.reasons import most_frequent_reason
+from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion, NaStrategy, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.votes import UnscoredReason, Verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypedDict
 
@@ -16,7 +16,6 @@ from evenhand.aggregation.collapse import (
 )
 from evenhand.aggregation.early_stop import draws_are_settled, draws_left_out, order_result
 from evenhand.aggregation.levels import TOLERANCE, UNNAMED_TIE, Choice, Levels
-from evenhand.aggregation.reasons import most_frequent_reason
 from evenhand.aggregation.rules import (
     WEIGHTED_RULES,
     Ballot,
@@ -29,6 +28,36 @@ from evenhand.aggregation.rules import (
 from evenhand.criteria import Criterion, fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+
+REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
+    "missing_response",
+    "not_asked",
+    "engine_error",
+    "budget",
+    "content_filter",
+    "refusal",
+    "truncated",
+    "empty",
+    "abstained",
+    "no_match",
+    "ambiguous",
+    "inconsistent",
+    "no_value",
+    "stopped_early",
+)
+"""Which of two equally frequent reasons is named: the one further from an answer comes first."""
+
+
+def most_frequent_reason(reasons: Iterable[UnscoredReason]) -> UnscoredReason:
+    """The most frequent of at least one reason; the most severe of equally frequent ones.
+
+    Example:
+        >>> most_frequent_reason(["refusal", "no_match", "no_match"]), most_frequent_reason(["no_match", "refusal"])
+        ('no_match', 'refusal')
+    """
+    counts = Counter(reasons)
+    return min(counts, key=lambda reason: (-counts[reason], REASONS_BY_SEVERITY.index(reason)))
+
 
 TIE_LABEL = "tie"
 

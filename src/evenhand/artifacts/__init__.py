@@ -3,13 +3,7 @@
 Read :func:`load` first, then the module of what is loaded.
 """
 
-from evenhand.artifacts.checklists import (
-    EvenhandChecklist,
-    checklist_artifact,
-    load_checklist,
-    load_checklist_of_row,
-)
-from evenhand.artifacts.criteria import (
+from evenhand.artifacts.criterion_artifacts import (
     EvenhandCriterion,
     UndefinedScoreWarning,
     artifact_from_criterion,
@@ -21,9 +15,18 @@ from evenhand.artifacts.criteria import (
     load_criterion,
     warn_without_values,
 )
-from evenhand.artifacts.loading import kind_of, load
+from evenhand.artifacts.loading import (
+    EvenhandChecklist,
+    EvenhandRubric,
+    checklist_artifact,
+    kind_of,
+    load,
+    load_checklist,
+    load_checklist_of_row,
+    load_rubric,
+    rubric_artifact,
+)
 from evenhand.artifacts.references import shown
-from evenhand.artifacts.rubrics import EvenhandRubric, load_rubric, rubric_artifact
 from evenhand.documents import context_mapping
 
 __all__ = [

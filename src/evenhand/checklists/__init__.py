@@ -3,13 +3,18 @@
 Shared by the unitxt metric and by the table. :class:`Checking` is where to begin.
 """
 
-from evenhand.checklists.checking import (
+from evenhand.checklists.asking import (
     Checking,
+    ChecklistResult,
     Subject,
 )
-from evenhand.checklists.panels import item_panels
-from evenhand.checklists.report import CategoryReport, ChecklistReport, ItemReport, report_checklists
-from evenhand.checklists.result import ChecklistResult
+from evenhand.checklists.checklist_report import (
+    CategoryReport,
+    ChecklistReport,
+    ItemReport,
+    item_panels,
+    report_checklists,
+)
 
 __all__ = [
     "CategoryReport",

@@ -5,9 +5,8 @@ what is wrong with them. A document is data: nothing in it names a class or is b
 """
 
 from evenhand.documents.checklists import checklist_document, read_checklist
-from evenhand.documents.fields import context_mapping, plain, validation_message
 from evenhand.documents.rubrics import CRITERION_FIELDS, derived_name, read_criterion, read_rubric, rubric_document
-from evenhand.documents.text import parse_json, parse_yaml, read_document
+from evenhand.documents.text import context_mapping, parse_json, parse_yaml, plain, read_document, validation_message
 
 __all__ = [
     "CRITERION_FIELDS",

@@ -23,7 +23,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.documents.fields import briefly, contexts, items, plain, present, text, validation_message
+from evenhand.documents.text import briefly, contexts, items, plain, present, text, validation_message
 from evenhand.errors import InvalidCriterionError
 
 CHECKLIST_FIELDS = ("name", "description", "items", "prediction_field", "context_fields")

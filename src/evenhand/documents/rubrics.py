@@ -34,7 +34,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from evenhand.criteria import Criterion, Option, Rubric, Scale, yes_no_criterion
-from evenhand.documents.fields import (
+from evenhand.documents.text import (
     briefly,
     contexts,
     items,

@@ -23,8 +23,7 @@ from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.engine_thread import call_alone, thread_of
 from evenhand.engines.redaction import redact
 from evenhand.engines.remote import REFUSALS
-from evenhand.engines.unitxt_fields import public_fields
-from evenhand.engines.unitxt_replies import flatten, read_failure, read_output, refusal_of_data
+from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.errors import (
     ArtifactError,
     EngineError,

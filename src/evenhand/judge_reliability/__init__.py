@@ -4,8 +4,12 @@ Read :func:`criterion_reliability` first; :func:`findings` says in words what th
 """
 
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Categories, level_over
-from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen, choice_reliability
-from evenhand.judge_reliability.measure import criterion_reliability
+from evenhand.judge_reliability.one_judge import (
+    ChoiceReliability,
+    PlacesChosen,
+    choice_reliability,
+    criterion_reliability,
+)
 from evenhand.judge_reliability.people import agreement_of_judges
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,

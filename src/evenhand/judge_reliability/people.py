@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
+import numpy as np
+
 from evenhand.judge_reliability.asked import Asked, Categories, level_over
 from evenhand.judge_reliability.report import AgreementWithPeople, Confidences, JudgesAgreement
-from evenhand.judge_reliability.shares import share_of
 from evenhand.recorded import Drawing, Rater, Scale, Undefined, all_pairs, panels
-from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix, ratio_intervals
+from evenhand.statistics.clusters import IntervalLevel, cluster_labels, cluster_sums
 from evenhand.votes import Verdict, Vote
+
+
+def share_of(
+    numerators: Sequence[float],
+    denominators: Sequence[float],
+    instances: Sequence[int],
+    level: float,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval | None:
+    """The ratio of two sums over rows, with an interval over the instances of the rows; None without a denominator."""
+    labels = cluster_labels(instances, len(instances))
+    sums = cluster_sums(np.column_stack([numerators, denominators]), labels) if len(labels) else np.zeros((0, 2))
+    (interval,) = ratio_intervals(sums[:, 0], sums[:, 1], level=level, bounds=bounds)
+    return interval
+
 
 MISSING = "unscored"
 NO_LABELS = Undefined("no labels of people were given")

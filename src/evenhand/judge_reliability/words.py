@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from scipy.stats import binomtest
 
-from evenhand.judge_reliability.choices import ChoiceReliability, PlacesChosen
+from evenhand.judge_reliability.one_judge import ChoiceReliability, PlacesChosen
 from evenhand.judge_reliability.report import (
     AgreementWithPeople,
     Confidences,

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation.reasons import most_frequent_reason
+from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.scoring import summarize

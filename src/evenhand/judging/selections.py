@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation import check_mean_over_draws
-from evenhand.aggregation.reasons import most_frequent_reason
+from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel

@@ -3,10 +3,8 @@
 Read :func:`panel_report` first.
 """
 
-from evenhand.panel.caution import spread_caution
-from evenhand.panel.measure import panel_report
-from evenhand.panel.of_run import planned_votes, report_of_run
-from evenhand.panel.report import JudgeReport, JudgeStability, PairReport, PanelReport
+from evenhand.panel.measure import panel_report, planned_votes, report_of_run, spread_caution
+from evenhand.panel.panel_report import JudgeReport, JudgeStability, PairReport, PanelReport
 
 __all__ = [
     "JudgeReport",

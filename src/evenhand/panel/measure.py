@@ -16,10 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.aggregation import REDRAW, VoteRules
 from evenhand.criteria import Criterion
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.panel.caution import spread_caution
-from evenhand.panel.report import JudgeReport, JudgeStability, PairReport, PanelReport
-from evenhand.panel.table import (
+from evenhand.numbers import format_level, format_percent
+from evenhand.panel.panel_report import (
     NOT_DRAWN,
+    JudgeReport,
+    JudgeStability,
+    PairReport,
+    PanelReport,
     PanelRule,
     PanelTable,
     categories_of,
@@ -36,11 +39,44 @@ from evenhand.statistics import (
     cohen_kappa,
     draw_stability,
     effective_judges,
+    greatest_unseen_share,
     krippendorff_alpha,
     mean_intervals,
     percent_agreement,
 )
 from evenhand.votes import Verdict
+
+ENOUGH_DRAWS = 5
+"""From so many draws on, no caution is given."""
+
+
+def spread_caution(samples: int, *, level: float = 0.95) -> str | None:
+    """What to bear in mind where ``samples`` equal draws of a judge are read as certainty.
+
+    Args:
+        samples: Draws from each judge in each order.
+        level: Confidence of the number in the sentence.
+
+    Returns:
+        The sentence; None for a single draw, which has no spread, and for five draws or more.
+
+    Raises:
+        InvalidInputError: No draw, or a bad level.
+
+    Example:
+        >>> print(spread_caution(3))
+        A spread of 0 from 3 draws proves little: 3 equal draws are compatible (95% confidence) with a probability \
+of 63 % for other answers. Where a threshold decides, draw at least 5 times.
+    """
+    share = greatest_unseen_share(samples, level=level)
+    if samples == 1 or samples >= ENOUGH_DRAWS:
+        return None
+    return (
+        f"A spread of 0 from {samples} draws proves little: {samples} equal draws are compatible "
+        f"({format_level(level)} confidence) with a probability of {format_percent(share)} for other answers. "
+        f"Where a threshold decides, draw at least {ENOUGH_DRAWS} times."
+    )
+
 
 Found = TypeVar("Found")
 
@@ -319,3 +355,57 @@ def _defined(name: str, measure: Callable[[], Found], undefined: dict[str, str])
     except EstimationError as error:
         undefined[name] = str(error)
         return None
+
+
+def report_of_run(
+    verdicts: Sequence[Verdict],
+    criterion: Criterion,
+    rules: VoteRules,
+    *,
+    samples: int,
+    reference: Sequence[float | None] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PanelReport | None:
+    """The report on the judges of a run; None where one judge was asked once, which says nothing about judges.
+
+    Args:
+        verdicts: One an instance, each with all its votes.
+        criterion: Whose options were voted on.
+        rules: The rules that made the verdicts.
+        samples: Draws of each prompt that the run was to make at most.
+        reference: Per instance the value that is right, where it is known.
+        level: Of the intervals.
+        seed: Of the intervals that are drawn.
+    """
+    judges = {vote.judge_id for verdict in verdicts for vote in verdict.votes}
+    if len(judges) < 2 and samples < 2:
+        return None
+    return panel_report(
+        verdicts,
+        criterion,
+        rules,
+        reference=reference,
+        planned_votes=planned_votes(verdicts, samples),
+        level=level,
+        seed=seed,
+    )
+
+
+def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:
+    """How many votes the full grid has, of which stopping early may have left out some.
+
+    Every order that was shown was to be drawn ``samples`` times, and the first of those draws is always made. An order
+    that was shown again, beside questions that have more orders, has the numbers from ``samples`` on.
+
+    >>> from evenhand.votes import Vote
+    >>> drawn = tuple(Vote(judge_id="a", order=order) for order in [(0, 1), (1, 0)])
+    >>> planned_votes([Verdict(votes=drawn)], samples=5)
+    10
+    """
+    cells = {
+        (row, vote.judge_id, vote.order, vote.sample // samples)
+        for row, verdict in enumerate(verdicts)
+        for vote in verdict.votes
+    }
+    return len(cells) * samples

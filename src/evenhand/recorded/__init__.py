@@ -1,26 +1,29 @@
 """Votes that were recorded elsewhere: read, aggregated and compared with the truth, without a call.
 
-Read :func:`aggregate` first; :mod:`evenhand.recorded.reading` says what may stand for a vote.
+Read :func:`aggregate` first; :mod:`evenhand.recorded.columns` says what may stand for a vote.
 """
 
 from evenhand.cells import NOT_ASKED
-from evenhand.recorded.aggregating import aggregate
-from evenhand.recorded.agreeing import PanelAgreement, Rater, RaterPair, all_pairs, panels
-from evenhand.recorded.columns import Column, categories_of, columns_of, read_column
-from evenhand.recorded.levels import Drawing, Scale, Undefined, defined
-from evenhand.recorded.reading import (
+from evenhand.recorded.columns import (
     YES_OR_NO,
+    Column,
     RecordedVote,
     RecordedVotes,
     VoteReader,
+    categories_of,
+    columns_of,
     judge_weights,
     named_votes,
+    read_column,
 )
-from evenhand.recorded.summary import (
+from evenhand.recorded.raters import PanelAgreement, Rater, RaterPair, all_pairs, panels
+from evenhand.recorded.scales import Drawing, Scale, Undefined, defined
+from evenhand.recorded.vote_scores import (
     NO_VERDICT,
     Comparison,
     VoteSummary,
     adjacent_accuracy,
+    aggregate,
     summarize_votes,
 )
 

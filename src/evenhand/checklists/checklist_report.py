@@ -10,9 +10,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.aggregation import ItemResult
+from evenhand.aggregation import ItemResult, VoteRules
 from evenhand.aggregation.checklist_score import UNGROUPED
-from evenhand.checklists.result import ChecklistResult
+from evenhand.checklists.asking import ChecklistResult
+from evenhand.panel import PanelReport, report_of_run
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
@@ -357,3 +358,33 @@ def _category_reports(results: Sequence[ChecklistResult], *, level: float) -> tu
         CategoryReport(category, rate, int(total))
         for category, rate, total in zip(categories, rates, totals, strict=True)
     )
+
+
+def item_panels(
+    results: Sequence[ChecklistResult], rules: VoteRules, *, samples: int, level: float = 0.95, seed: int = 0
+) -> dict[str, PanelReport]:
+    """Item name -> the report on the judges that answered it; empty where each response had its own checklist.
+
+    Empty too where one judge was asked once, which says nothing about judges.
+
+    Args:
+        results: One a response.
+        rules: The rules that made the verdicts.
+        samples: Draws of each prompt that the run was to make at most.
+        level: Of the intervals.
+        seed: Of the intervals that are drawn.
+    """
+    if not results or any(result.checklist != results[0].checklist for result in results):
+        return {}
+    reports = {
+        item.name: report_of_run(
+            [result.items[place].verdict for result in results],
+            item.as_criterion(),
+            rules,
+            samples=samples,
+            level=level,
+            seed=seed,
+        )
+        for place, item in enumerate(results[0].checklist.items)
+    }
+    return {name: report for name, report in reports.items() if report is not None}

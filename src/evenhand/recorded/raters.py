@@ -9,8 +9,8 @@ from typing import Literal, Unpack
 
 import numpy as np
 
-from evenhand.recorded.levels import Drawing, Scale, Undefined, defined
-from evenhand.recorded.summary import adjacent_accuracy
+from evenhand.recorded.scales import Drawing, Scale, Undefined, defined
+from evenhand.recorded.vote_scores import adjacent_accuracy
 from evenhand.statistics import Agreement, Interval, accuracy, cohen_kappa
 
 Kind = Literal["judge", "human"]

@@ -9,8 +9,7 @@ from typing import Any, Dict, List, Union, cast
 
 from pydantic import ValidationError
 
-from evenhand.artifacts.criterion_json import read_reference
-from evenhand.artifacts.references import shown
+from evenhand.artifacts.references import read_reference, shown
 from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option, Scale, fold_label
 from evenhand.documents import context_mapping, validation_message
