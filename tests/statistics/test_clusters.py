@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics import cohen_kappa, krippendorff_alpha, mean_intervals, percent_agreement, ratio_intervals
@@ -61,6 +62,28 @@ def test_repeated_rows_tell_nothing_new_by_any_method(method):
     level = IntervalLevel(0.95, np.repeat(np.arange(12), 5).tolist(), method)
     (five,) = mean_intervals(np.repeat(scores, 5), level=level)
     assert (five.low, five.high) == pytest.approx((once.low, once.high), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["t", "t_logit", "bootstrap"])
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+def test_a_sample_without_a_spread_says_nothing_of_the_spread_by_any_method(method, score):
+    # Ten of ten right leaves the truth open down to 0.72 at least (2.5 % = 0.69^10); every draw of a bootstrap is 1.
+    (found,) = mean_intervals([score] * 10, level=IntervalLevel(0.95, method=method))
+    assert found.high - found.low > 0.28
+    (open_ended,) = mean_intervals([score] * 10, level=IntervalLevel(0.95, method=method), bounds=None)
+    assert (open_ended.low, open_ended.high) == (-np.inf, np.inf)
+
+
+def test_a_bootstrap_of_few_yes_or_no_scores_holds_the_truth_on_average():
+    # 11 possible numbers of yes in 10 rows; as zero-width intervals 0 and 10 held nothing, and the average was .78.
+    rates = np.arange(1, 1000) / 1000
+    table = (np.arange(10)[:, None] < np.arange(11)).astype(float)
+    found = mean_intervals(table, level=IntervalLevel(0.95, method="bootstrap"))
+    low, high = (np.array([getattr(each, side) for each in found])[:, None] for side in ("low", "high"))
+    chances = stats.binom.pmf(np.arange(11)[:, None], 10, rates)
+    held = (chances * ((low <= rates) & (rates <= high))).sum(axis=0)
+    assert held.mean() > 0.93
+    assert held.min() > 0.8
 
 
 @pytest.mark.parametrize("method", ["mid_p", "exact"])

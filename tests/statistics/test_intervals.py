@@ -129,14 +129,16 @@ def test_the_intervals_cover_the_truth(population):
             assert coverage <= 0.98
 
 
-def test_the_coverage_of_rates_is_exact_arithmetic_and_never_far_below_nominal():
+def test_the_coverage_of_rates_is_exact_arithmetic_and_what_the_docstring_promises():
+    # Clopper and Pearson's interval never holds less than .95 and, at n = 2 to 15, .98 to .997 on average: too wide.
     rates = np.linspace(0.001, 0.999, 999)
-    for n in (10, 40, 150):
+    for n in (2, 5, 10, 15, 40, 150):
         found = [only(mean_intervals([1.0] * k + [0.0] * (n - k))) for k in range(n + 1)]
         low, high = np.array([(result.low, result.high) for result in found]).T
         chance = stats.binom.pmf(np.arange(n + 1)[:, None], n, rates)
         coverage = (chance * ((low[:, None] <= rates) & (rates <= high[:, None]))).sum(axis=0)
-        assert coverage.min() >= 0.94
+        assert 0.95 <= coverage.mean() <= 0.97
+        assert coverage.min() >= (0.866 if n < 5 else 0.895)
 
 
 def test_a_sample_without_spread_has_an_interval_that_the_truth_may_lie_in():

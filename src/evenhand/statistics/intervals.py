@@ -136,7 +136,9 @@ def ratio_intervals(
     error s / (p (1 - p)). A ratio at a bound, or without a spread, takes ``bounded``.
 
     **bootstrap** (``cluster_bootstrap``): the quantiles of the ratio over 2,000 draws of k clusters with replacement.
-    It assumes nothing and holds too little for few clusters (below 90 % for 10 of them, or for rates near a bound).
+    It assumes nothing and holds too little for few clusters, or near a bound (0/1 scores: .938–.959 on average over the
+    rates for k = 10 to 50, .831 at the worst one). A ratio without a spread, of which every draw is the same, takes
+    ``bounded``, or without bounds ``t``.
 
     **mid_p**, **exact**: for 0/1 scores of rows that do not depend on each other, the limits at which the tail
     probability, with half or all of the probability of the number observed, is :math:`\alpha/2`. ``exact`` (Clopper
@@ -297,17 +299,17 @@ def _check_within(numerator: FloatArray, denominator: FloatArray, lower: float, 
 
 def _methods(asked: str, numerator: FloatArray, denominator: FloatArray, *, bounded: bool) -> NDArray[np.str_]:
     """The method of each column."""
-    if asked == "bootstrap" or not bounded:
-        return np.full(numerator.shape[1], "cluster_bootstrap" if asked == "bootstrap" else "cluster_t")
-    if asked in {"t", "t_logit", "bounded"}:
-        chosen = {"t": "cluster_t", "t_logit": "cluster_t_logit", "bounded": "bounded_dirichlet"}[asked]
-        methods = np.full(numerator.shape[1], chosen)
-        if asked != "t_logit":
-            return methods
+    size = numerator.shape[1]
+    if asked in {"t", "bounded"} or (not bounded and asked != "bootstrap"):
+        return np.full(size, "bounded_dirichlet" if bounded and asked == "bounded" else "cluster_t")
+    if asked in {"t_logit", "bootstrap"}:
         low, high = _cluster_t(numerator, denominator, 0.95)[1:]
-        total, sums = denominator.sum(axis=0), numerator.sum(axis=0)
-        inner = (sums > 1e-12 * total) & (sums < (1 - 1e-12) * total) & np.isfinite(high - low)
-        return np.where(inner, methods, "bounded_dirichlet")
+        varied = np.isfinite(high - low)
+        if asked == "t_logit":
+            total, sums = denominator.sum(axis=0), numerator.sum(axis=0)
+            varied &= (sums > 1e-12 * total) & (sums < (1 - 1e-12) * total)
+        otherwise = "bounded_dirichlet" if bounded else "cluster_t"
+        return np.where(varied, "cluster_t_logit" if asked == "t_logit" else "cluster_bootstrap", otherwise)
     greatest = denominator.max(axis=0, initial=0.0)
     rounding = 1e-9 * greatest
     equal = (denominator <= 0) | (denominator >= greatest - rounding)

@@ -142,8 +142,10 @@ def rank_by_strength(
     made of the contrasts as :func:`rank_by_win_rate` makes them of its tests; expected ranks are over the first draws
     of the strengths. Strengths within 1e-6 of each other are equal and share the rank.
 
-    With equal systems the error of any false difference, and the share of 200 data sets in which all intervals hold
-    the true ranks, are measured by ``python -m benchmarks.ranks``: at most 5 % and at least 94 % in every design.
+    In ``python -m benchmarks.ranks`` (8 systems 2 log-odds apart, 40 prompts) all intervals together held the true
+    ranks in all of 200 data sets with a tenth of the contests unread, in all of 200 against a baseline and in all of
+    200 Swiss designs of three rounds; how often equal systems are told apart is said by
+    :func:`~evenhand.statistics.strength_contrasts.contrast_strengths`.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024).
 

@@ -116,8 +116,10 @@ def contrast_strengths(
     cluster's part as leaving it out would move the estimate (the jackknife):
     ``(G - 1)/G · sum over g of d_g d_gᵀ``, ``d_g = (H - H_g)⁻¹ s_g``.
 
-    With equal systems a difference is found in at most 5 % of the data sets, whatever the design:
-    ``python -m benchmarks.ranks``.
+    With 8 equal systems on 40 prompts a difference was found in 5.0 % of 200 data sets where a tenth of the contests is
+    unread, in 2.0 % against a baseline, and in 4.5 % of Swiss designs of three rounds, with :func:`swiss_inflation`
+    (``python -m benchmarks.ranks``; standard error 1.5 points); with 5 systems against a baseline, shown in both orders
+    with the advantage of the first estimated, in 6.0 % of 400: the nominal 5 % is not a strict limit.
 
     Source: Davidson, Journal of the American Statistical Association 65 (1970); Hothorn, Bretz and Westfall,
     Simultaneous inference in general parametric models, Biometrical Journal 50 (2008), for the largest ratio; Bell and
@@ -290,6 +292,7 @@ def swiss_inflation(contests: Contests, rounds: npt.ArrayLike, *, level: float =
     In a Swiss design neighbours of the ranking so far meet. Who leads by luck then meets others who do, never those at
     the bottom, and the luck of the first round stays in the difference to them: with ten equal systems and three rounds
     the unadjusted quantile found a difference in 21 % of the data sets instead of 5 %, with 20 prompts and with 200.
+    With the result, eight equal systems, 40 prompts and three rounds: 4.5 % of 200 (``python -m benchmarks.ranks``).
 
     The design is played again under equal systems: in each round the places of the ranking so far meet as often as they
     did in the data, the outcomes are normal, and the largest ratio over all pairs is taken. The result is the quantile
