@@ -4,10 +4,12 @@ import os
 import tempfile
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("repeatable", derandomize=True)  # a change is not refused for an example it did not bring
-settings.register_profile("searching", max_examples=1000, print_blob=True)
+ON_A_LOADED_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# a change is not refused for an example it did not bring
+settings.register_profile("repeatable", derandomize=True, **ON_A_LOADED_MACHINE)
+settings.register_profile("searching", max_examples=1000, print_blob=True, **ON_A_LOADED_MACHINE)
 settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS", "repeatable"))
 
 os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
