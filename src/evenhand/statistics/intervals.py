@@ -83,7 +83,7 @@ def mean_intervals(
 
     >>> ten_of_ten, = mean_intervals([1.0] * 10)
     >>> round(ten_of_ten.low, 2), ten_of_ten.high
-    (0.73, 1.0)
+    (0.76, 1.0)
     >>> constant, nothing = mean_intervals([[0.75, float("nan")]] * 10)
     >>> round(constant.low, 2), constant.estimate, round(constant.high, 2), nothing
     (0.52, 0.75, 0.82, None)
