@@ -263,5 +263,12 @@ def without_markup(text: str) -> str:
         text = _LATEX.sub(r"\1", text)
     text = _MARKUP.sub("", _BREAK.sub("\n", text))
     if "#" in text:  # a heading heads what follows, as a colon does
-        text = _HEADING.sub(lambda heading: heading.group(1) + ":" * heading.group(1)[-1:].isalnum(), text)
+        text = _HEADING.sub(_as_heading, text)
     return _SPACES.sub(" ", text).strip()
+
+
+def _as_heading(heading: re.Match[str]) -> str:
+    """The words of a heading with a colon, also behind a tag such as ``<|Assistant A|>`` if anything follows it."""
+    words = heading.group(1)
+    names = words.endswith("|>") and bool(heading.string[heading.end() :].strip())
+    return words + ":" * (words[-1:].isalnum() or names)

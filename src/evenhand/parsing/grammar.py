@@ -144,7 +144,7 @@ FAIR = (
 )
 WEAK = r"(?:evaluation|assessment|conclusion|result|option|label|level|category|classification|recommendation|ranking)"
 LEAD = re.compile(
-    rf"(?P<modifiers>(?:\b(?:so|thus|therefore|hence|my|our|the|your|final|overall|ultimate|official|"
+    rf"(?<![\w-])(?P<modifiers>(?:\b(?:so|thus|therefore|hence|my|our|the|your|final|overall|ultimate|official|"
     rf"then)[, ]{{1,3}}){{0,5}})"
     rf"(?<![\w-])(?:(?P<strong>{STRONG})|(?P<fair>{FAIR})|(?P<weak>{WEAK}))(?![\w-])"
     rf"(?P<scope>[ ](?:for|of|on|in|regarding|between|to|i)\b[^:.\n]{{0,60}}?)?"
