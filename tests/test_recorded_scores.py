@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenhand.aggregation import Scoring, aggregate
-from evenhand.aggregation.collapse import expected_value
+from evenhand.aggregation import aggregate
+from evenhand.aggregation.collapse import Scoring, expected_value
 from evenhand.criteria import Criterion, Option
-from evenhand.panel import panel_report
+from evenhand.panel.measure import panel_report
 from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.support.shared import shared_path
 

@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.aggregation import (
-    VoteRules,
-    aggregate,
-    item_results,
-    met_answers,
-    possible_scores,
-    verdict_confidence,
-)
-from evenhand.aggregation.checklist_items import verdict_covered_mass
+from evenhand.aggregation import VoteRules, aggregate, item_results, possible_scores
+from evenhand.aggregation.checklist_items import met_answers, verdict_confidence, verdict_covered_mass
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.votes import Vote
 from tests.aggregation.builders import checklist_scores

@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import (
-    aggregate,
-    category_pass_rates,
-    score_answers,
-    verdict_answer,
-    verdict_confidence,
-)
+from evenhand.aggregation import aggregate, category_pass_rates
+from evenhand.aggregation.checklist_items import verdict_answer, verdict_confidence
+from evenhand.aggregation.checklist_score import score_answers
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Verdict, Vote

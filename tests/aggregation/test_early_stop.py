@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.stopping import RECORDED, Stopping, expected, levels, recorded_cells, replay
-from evenhand.aggregation import (
-    Scoring,
-    aggregate,
-    draws_are_settled,
-    posterior_of_lead,
-    predictive_probability,
-)
+from evenhand.aggregation import aggregate, draws_are_settled
+from evenhand.aggregation.collapse import Scoring
+from evenhand.aggregation.early_stop import posterior_of_lead, predictive_probability
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion

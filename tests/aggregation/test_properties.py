@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import ON_POSITION_BIAS, RULES, AggregationWarning, aggregate
+from evenhand.aggregation import RULES, AggregationWarning, aggregate
+from evenhand.aggregation.rules import ON_POSITION_BIAS
 from evenhand.criteria import Criterion, Option
 from evenhand.question import comparison_criterion
 from evenhand.votes import Vote

@@ -1,6 +1,6 @@
 from typing import get_args
 
-from evenhand.aggregation import REASONS_BY_SEVERITY
+from evenhand.aggregation.verdict import REASONS_BY_SEVERITY
 from evenhand.votes import UnscoredReason
 
 

@@ -1,13 +1,8 @@
 import pytest
 
-from evenhand.aggregation import (
-    ON_POSITION_BIAS,
-    RULES,
-    check_on_position_bias,
-    check_rule,
-    check_weights,
-    worst_option,
-)
+from evenhand.aggregation import RULES, check_rule, check_weights
+from evenhand.aggregation.levels import worst_option
+from evenhand.aggregation.rules import ON_POSITION_BIAS, check_on_position_bias
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from tests.aggregation.builders import criterion_of
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import confidence_level, confident_answer
-from evenhand.aggregation.checklist_items import relative_confidence
+from evenhand.aggregation.checklist_items import confidence_level, confident_answer, relative_confidence
 from evenhand.errors import InvalidInputError
 
 

@@ -8,7 +8,6 @@ import pytest
 from evenhand.artifacts import (
     EvenhandCriterion,
     UndefinedScoreWarning,
-    artifact_from_criterion,
     context_mapping,
     criterion_from_artifact,
     load,
@@ -17,6 +16,7 @@ from evenhand.artifacts import (
     load_criteria_artifact,
     load_criterion,
 )
+from evenhand.artifacts.criterion_artifacts import artifact_from_criterion
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
 from evenhand.question import comparison_criterion

@@ -3,7 +3,8 @@
 import pytest
 
 import evenhand
-from evenhand.artifacts import artifact_from_criterion, checklist_artifact, rubric_artifact
+from evenhand.artifacts import checklist_artifact, rubric_artifact
+from evenhand.artifacts.criterion_artifacts import artifact_from_criterion
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.registration import register

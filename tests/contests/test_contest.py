@@ -4,7 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from evenhand.aggregation import VoteRules
-from evenhand.contests import Contest, Showing, resolve
+from evenhand.contests import Contest, resolve
+from evenhand.contests.contest import Showing
 from evenhand.errors import InvalidInputError
 from tests.contests.builders import CHOICE, GRADED, TIES, contest, held, vote
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from evenhand.contests import order_selections, resolved_contests, summarize_contests, unread_pairs
+from evenhand.contests import resolved_contests, summarize_contests, unread_pairs
+from evenhand.contests.summary import order_selections
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.pairwise import compare_pairs
 from evenhand.statistics.win_rate import win_rate_intervals

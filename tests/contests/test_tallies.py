@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.contests import (
-    check_reduction,
-    presented_contests,
-    rankings,
-    resolved_contests,
-    tallies,
-    winrates,
-)
+from evenhand.contests import check_reduction, presented_contests, resolved_contests, winrates
+from evenhand.contests.tallies import rankings, tallies
 from evenhand.errors import InvalidInputError
 from tests.contests.builders import GRADED, TIES, contest, held, vote
 

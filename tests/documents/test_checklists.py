@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.criteria import Checklist, ChecklistItem
-from evenhand.documents import checklist_document, parse_yaml, read_checklist
+from evenhand.documents import checklist_document, read_checklist
+from evenhand.documents.text import parse_yaml
 from evenhand.errors import InvalidCriterionError
 
 WRITTEN = """

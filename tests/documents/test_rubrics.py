@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.criteria import Criterion, Option, Rubric, fold_label, yes_no_criterion
-from evenhand.documents import derived_name, parse_yaml, read_criterion, read_rubric, rubric_document
+from evenhand.documents import read_criterion, read_rubric, rubric_document
+from evenhand.documents.rubrics import derived_name
+from evenhand.documents.text import parse_yaml
 from evenhand.errors import ArtifactError, InvalidCriterionError
 
 WRITTEN = """

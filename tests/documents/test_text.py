@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from evenhand.documents import parse_json, parse_yaml, read_document
+from evenhand.documents import parse_json, read_document
+from evenhand.documents.text import parse_yaml
 from evenhand.errors import ArtifactError
 
 

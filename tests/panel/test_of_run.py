@@ -4,7 +4,8 @@ import pytest
 
 from evenhand.aggregation import VoteRules, aggregate
 from evenhand.criteria import yes_no_criterion
-from evenhand.panel import panel_report, planned_votes, report_of_run
+from evenhand.panel import report_of_run
+from evenhand.panel.measure import panel_report, planned_votes
 from evenhand.votes import MISSING_RESPONSE, Verdict
 from tests.aggregation.builders import draws, panel, vote
 

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from evenhand.aggregation import Scoring, VoteRules, aggregate
+from evenhand.aggregation import VoteRules, aggregate
+from evenhand.aggregation.collapse import Scoring
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability import Categories, agreement_of_judges
-from evenhand.panel import panel_report
+from evenhand.panel.measure import panel_report
 from evenhand.question import comparison_criterion
 from evenhand.recorded import Scale, vote_scores
 from evenhand.votes import MISSING_RESPONSE, Vote

@@ -8,7 +8,8 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.tables import aggregate_votes, agreement, read_file, read_rows
+from evenhand.tables import aggregate_votes, agreement, read_file
+from evenhand.tables.rows import read_rows
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 

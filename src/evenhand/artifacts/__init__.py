@@ -6,14 +6,12 @@ Read :func:`load` first, then the module of what is loaded.
 from evenhand.artifacts.criterion_artifacts import (
     EvenhandCriterion,
     UndefinedScoreWarning,
-    artifact_from_criterion,
     comparison_from_artifact,
     criterion_from_artifact,
     load_any_criterion,
     load_comparison,
     load_criteria_artifact,
     load_criterion,
-    warn_without_values,
 )
 from evenhand.artifacts.loading import (
     EvenhandChecklist,
@@ -34,7 +32,6 @@ __all__ = [
     "EvenhandCriterion",
     "EvenhandRubric",
     "UndefinedScoreWarning",
-    "artifact_from_criterion",
     "checklist_artifact",
     "comparison_from_artifact",
     "context_mapping",
@@ -50,5 +47,4 @@ __all__ = [
     "load_rubric",
     "rubric_artifact",
     "shown",
-    "warn_without_values",
 ]

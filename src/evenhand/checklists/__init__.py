@@ -3,21 +3,10 @@
 Shared by the unitxt metric and by the table. :class:`Checking` is where to begin.
 """
 
-from evenhand.checklists.asking import (
-    Checking,
-    ChecklistResult,
-    Subject,
-)
-from evenhand.checklists.checklist_report import (
-    CategoryReport,
-    ChecklistReport,
-    ItemReport,
-    item_panels,
-    report_checklists,
-)
+from evenhand.checklists.asking import Checking, ChecklistResult, Subject
+from evenhand.checklists.checklist_report import ChecklistReport, ItemReport, item_panels, report_checklists
 
 __all__ = [
-    "CategoryReport",
     "Checking",
     "ChecklistReport",
     "ChecklistResult",

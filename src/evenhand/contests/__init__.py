@@ -3,20 +3,16 @@
 :func:`hold_tournament` judges the pairs of a design, :func:`summarize_contests` says what came of it.
 """
 
-from evenhand.contests.contest import Contest, Showing, resolve
+from evenhand.contests.contest import Contest, resolve
 from evenhand.contests.responses import common_systems, read_responses
-from evenhand.contests.summary import ContestSummary, SystemSummary, order_selections, summarize_contests, unread_pairs
+from evenhand.contests.summary import ContestSummary, summarize_contests, unread_pairs
 from evenhand.contests.tallies import (
     Reduction,
-    Tally,
     check_reduction,
     cluster_numbers,
     instance_rankings,
-    limits,
     presented_contests,
-    rankings,
     resolved_contests,
-    tallies,
     winrates,
 )
 from evenhand.contests.tournament import (
@@ -32,9 +28,6 @@ __all__ = [
     "Contest",
     "ContestSummary",
     "Reduction",
-    "Showing",
-    "SystemSummary",
-    "Tally",
     "TournamentPlan",
     "check_reduction",
     "cluster_numbers",
@@ -42,16 +35,12 @@ __all__ = [
     "estimate_tournament",
     "hold_tournament",
     "instance_rankings",
-    "limits",
-    "order_selections",
     "plan_tournament",
     "presented_contests",
-    "rankings",
     "read_responses",
     "resolve",
     "resolved_contests",
     "summarize_contests",
-    "tallies",
     "unread_pairs",
     "winrates",
 ]

@@ -5,16 +5,14 @@ what is wrong with them. A document is data: nothing in it names a class or is b
 """
 
 from evenhand.documents.checklists import checklist_document, read_checklist
-from evenhand.documents.rubrics import CRITERION_FIELDS, derived_name, read_criterion, read_rubric, rubric_document
-from evenhand.documents.text import context_mapping, parse_json, parse_yaml, plain, read_document, validation_message
+from evenhand.documents.rubrics import CRITERION_FIELDS, read_criterion, read_rubric, rubric_document
+from evenhand.documents.text import context_mapping, parse_json, plain, read_document, validation_message
 
 __all__ = [
     "CRITERION_FIELDS",
     "checklist_document",
     "context_mapping",
-    "derived_name",
     "parse_json",
-    "parse_yaml",
     "plain",
     "read_checklist",
     "read_criterion",

@@ -4,22 +4,9 @@ Read :func:`criterion_reliability` first; :func:`findings` says in words what th
 """
 
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Categories, level_over
-from evenhand.judge_reliability.one_judge import (
-    ChoiceReliability,
-    PlacesChosen,
-    choice_reliability,
-    criterion_reliability,
-)
+from evenhand.judge_reliability.one_judge import ChoiceReliability, choice_reliability, criterion_reliability
 from evenhand.judge_reliability.people import agreement_of_judges
-from evenhand.judge_reliability.report import (
-    AgreementWithPeople,
-    Confidences,
-    CriterionReliability,
-    JudgesAgreement,
-    OptionFlipRate,
-    Replies,
-    UnscoredShare,
-)
+from evenhand.judge_reliability.report import CriterionReliability, JudgesAgreement
 from evenhand.judge_reliability.words import NO_NUMBER, Finding, finding_on_choices, findings, findings_on_judges
 
 __all__ = [
@@ -28,18 +15,12 @@ __all__ = [
     "NO_NUMBER",
     "SECOND",
     "SIDES",
-    "AgreementWithPeople",
     "Asked",
     "Categories",
     "ChoiceReliability",
-    "Confidences",
     "CriterionReliability",
     "Finding",
     "JudgesAgreement",
-    "OptionFlipRate",
-    "PlacesChosen",
-    "Replies",
-    "UnscoredShare",
     "agreement_of_judges",
     "choice_reliability",
     "criterion_reliability",

@@ -3,16 +3,10 @@
 Read :func:`panel_report` first.
 """
 
-from evenhand.panel.measure import panel_report, planned_votes, report_of_run, spread_caution
-from evenhand.panel.panel_report import JudgeReport, JudgeStability, PairReport, PanelReport
+from evenhand.panel.measure import report_of_run
+from evenhand.panel.panel_report import PanelReport
 
 __all__ = [
-    "JudgeReport",
-    "JudgeStability",
-    "PairReport",
     "PanelReport",
-    "panel_report",
-    "planned_votes",
     "report_of_run",
-    "spread_caution",
 ]

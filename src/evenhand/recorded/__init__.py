@@ -7,8 +7,6 @@ from evenhand.cells import NOT_ASKED
 from evenhand.recorded.columns import (
     YES_OR_NO,
     Column,
-    RecordedVote,
-    RecordedVotes,
     VoteReader,
     categories_of,
     columns_of,
@@ -18,14 +16,7 @@ from evenhand.recorded.columns import (
 )
 from evenhand.recorded.raters import PanelAgreement, Rater, RaterPair, all_pairs, panels
 from evenhand.recorded.scales import Drawing, Scale, Undefined, defined
-from evenhand.recorded.vote_scores import (
-    NO_VERDICT,
-    Comparison,
-    VoteSummary,
-    adjacent_accuracy,
-    aggregate,
-    summarize_votes,
-)
+from evenhand.recorded.vote_scores import NO_VERDICT, Comparison, VoteSummary, aggregate, summarize_votes
 
 __all__ = [
     "NOT_ASKED",
@@ -37,13 +28,10 @@ __all__ = [
     "PanelAgreement",
     "Rater",
     "RaterPair",
-    "RecordedVote",
-    "RecordedVotes",
     "Scale",
     "Undefined",
     "VoteReader",
     "VoteSummary",
-    "adjacent_accuracy",
     "aggregate",
     "all_pairs",
     "categories_of",

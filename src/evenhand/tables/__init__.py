@@ -4,24 +4,20 @@ from evenhand.tables.aggregating import VoteTable, aggregate_votes
 from evenhand.tables.agreeing import AgreementTable, agreement
 from evenhand.tables.assessing import judge
 from evenhand.tables.checking import checklist
-from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
+from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.comparing import winrates
-from evenhand.tables.grade_table import GradedInstance, GradeTable
+from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judge_report import reliability
-from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.reliability_report import ReliabilityReport
-from evenhand.tables.rows import read_file, read_rows
-from evenhand.tables.winrate_table import ContestEntry, WinrateTable
+from evenhand.tables.rows import read_file
+from evenhand.tables.winrate_table import WinrateTable
 
 __all__ = [
     "AgreementTable",
-    "CheckedResponse",
     "ChecklistTable",
-    "ContestEntry",
     "GradeTable",
-    "GradedInstance",
-    "Judgement",
     "JudgementTable",
     "ReliabilityReport",
     "VoteTable",
@@ -32,7 +28,6 @@ __all__ = [
     "grade_scores",
     "judge",
     "read_file",
-    "read_rows",
     "reliability",
     "winrates",
 ]
