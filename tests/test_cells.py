@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion, Option, fold_label, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExampleFields, example_pool
-from evenhand.metrics.votes import VoteAggregation
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.unitxt_bases import EvaluationInput
 from evenhand.votes import is_missing
 from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE

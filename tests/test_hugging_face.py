@@ -14,7 +14,7 @@ import evenhand
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.hugging_face import evaluation_module
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric import RubricJudge
 from evenhand.registration import register
 from tests.support.judges import ScriptedJudge

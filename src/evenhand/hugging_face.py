@@ -10,8 +10,8 @@ import evaluate
 
 from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.judging.instances import REFERENCE_FIELDS, text_of
-from evenhand.metrics.base import JudgeMetric
-from evenhand.metrics.votes import VoteAggregation
+from evenhand.metrics.judge_metric import JudgeMetric
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.registration import register
 from evenhand.unitxt_bases import EvaluationInput, UnitxtArtifactNotFoundError, fetch_artifact
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import evenhand.artifacts
 import evenhand.engines.artifacts
 import evenhand.metrics.best_of
-import evenhand.metrics.checklist
+import evenhand.metrics.checklist_judge
 import evenhand.metrics.direct
-import evenhand.metrics.grade_score
-import evenhand.metrics.pairwise
-import evenhand.metrics.rubric
-import evenhand.metrics.votes  # noqa: F401 - a class is known to unitxt once its module is imported
+import evenhand.metrics.grade_score_judge
+import evenhand.metrics.pairwise_judge
+import evenhand.metrics.recorded_votes_metric
+import evenhand.metrics.rubric  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.catalogs import catalog_path, register_catalog
 
 __all__ = ["catalog_path", "register"]

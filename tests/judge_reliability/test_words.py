@@ -17,7 +17,7 @@ from evenhand.judge_reliability import (
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.judge_reliability.one_judge import PlacesChosen
 from evenhand.judge_reliability.words import WIDE, _place_in_words
-from evenhand.judging.grading import grade, unrelated_effect
+from evenhand.judging.grade_scores import grade, unrelated_effect
 from evenhand.question import comparison_criterion
 from evenhand.votes import Verdict, Vote
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report

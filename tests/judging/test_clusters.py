@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import RepeatedColumnWarning, read_clusters, repeated_column
+from evenhand.judging.cluster_fields import RepeatedColumnWarning, read_clusters, repeated_column
 
 PASSAGE = "Passage {}: the rain in the north has filled every reservoir of the county, and the dams were opened."
 

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base import RunFields
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.metric import IntervalFields
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.judge_metric import IntervalFields, RunFields
+from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric import RubricJudge
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.tables.judge_options import RUBRIC_DEFAULTS

@@ -14,7 +14,7 @@ from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
 from evenhand.hugging_face import evaluation_module
 from evenhand.judging.settings import NoLogprobsWarning
-from evenhand.metrics.checklist import ChecklistJudge
+from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.registration import register
 from evenhand.unitxt_bases import fetch_artifact
 from evenhand.votes import Completion

@@ -3,14 +3,14 @@
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import RepeatedColumnWarning
+from evenhand.judging.cluster_fields import RepeatedColumnWarning
 from evenhand.metrics.best_of import BestOfJudge
-from evenhand.metrics.checklist import ChecklistJudge
+from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.grade_score import GradeScore
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.grade_score_judge import GradeScore
+from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.metrics.votes import VoteAggregation
 from evenhand.registration import register
 from evenhand.statistics import mean_intervals
 from tests.support.scripted import ScriptedInferenceEngine, script

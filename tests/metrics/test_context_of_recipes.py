@@ -13,9 +13,9 @@ from evenhand.engines.artifacts import BaselineEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import LeftOutContextWarning
 from evenhand.metrics.best_of import BestOfJudge
-from evenhand.metrics.checklist import ChecklistJudge
+from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric import RubricJudge
 from evenhand.question import comparison_criterion
 from evenhand.unitxt_bases import EvaluationInput

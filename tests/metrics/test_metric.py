@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from evenhand.metrics.checklist import ChecklistJudge
+from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.metrics.votes import VoteAggregation
 from evenhand.registration import register
 from evenhand.unitxt_bases import Artifact, fetch_artifact
 

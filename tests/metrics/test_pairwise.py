@@ -19,7 +19,7 @@ from evenhand.artifacts import context_mapping, load_criteria_artifact
 from evenhand.catalogs import entry_ids
 from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.pairwise_results import check_names
 from evenhand.registration import register
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script

@@ -8,12 +8,12 @@ from unitxt.task import Task
 
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.metrics.best_of import BestOfJudge
-from evenhand.metrics.checklist import ChecklistJudge
+from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.grade_score import GradeScore
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.grade_score_judge import GradeScore
+from evenhand.metrics.pairwise_judge import PairwiseJudge
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.metrics.votes import VoteAggregation
 from evenhand.registration import register
 from tests.support.checklists import sheet
 from tests.support.choosing import reply_for, shown_candidates

@@ -17,7 +17,7 @@ from unitxt.templates import InputOutputTemplate
 from evenhand.aggregation import RULES
 from evenhand.catalogs import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.metrics.votes import VoteAggregation
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.recorded import aggregate
 from evenhand.registration import register
 from evenhand.statistics import krippendorff_alpha, mean_intervals

@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import RepeatedColumnWarning
+from evenhand.judging.cluster_fields import RepeatedColumnWarning
 from evenhand.tables import (
     AgreementTable,
     ChecklistTable,

@@ -15,7 +15,7 @@ from evenhand.engines.artifacts import SimulatedEngine as SimulatedArtifact
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.hugging_face import evaluation_module
-from evenhand.metrics.pairwise import PairwiseJudge
+from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.question import comparison_criterion
 from evenhand.registration import register
 from tests.support.judges import ScriptedJudge, chooses

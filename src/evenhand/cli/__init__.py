@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from evenhand import __version__
-from evenhand.cli import aggregate, agree, catalog, checklist, compare, demo, judge, judge_report, unitxt
+from evenhand.cli import aggregate, catalog, checklist, compare, demo, judge, judge_report
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError
 
 __all__ = ["main"]
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code (0 done, 1 the run failed, 2 bad input, 130 interrupted)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["unitxt"]:  # everything behind it belongs to unitxt's own parser
-        return unitxt.run(given[1:])
+        return catalog.run_unitxt(given[1:])
     try:
         options = _parser().parse_args(given)
         code = int(options.run(options))
@@ -51,6 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (demo, judge, compare, checklist, judge_report, aggregate, agree, catalog, unitxt):
+    for verb in (demo, judge, compare, checklist, judge_report, aggregate, catalog):
         verb.add_to(verbs)
     return parser

@@ -1,4 +1,4 @@
-"""``evenhand aggregate``: reduce votes that were recorded elsewhere, without a call."""
+"""``evenhand aggregate`` and ``evenhand agree``: what votes that were recorded elsewhere come to, without a call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from evenhand.run_options import IntervalOptions
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
-    """Add the verb."""
+    """Add the verbs."""
+    _add_aggregate(verbs)
+    _add_agree(verbs)
+
+
+def _add_aggregate(verbs: Any) -> None:  # noqa: ANN401 - as above
     verb = add_verb(verbs, "aggregate", "Reduce recorded votes to verdicts and scores, without a call.", _run)
     add_vote_options(verb)
     verb.add_argument("--criteria", metavar="ID", help="what was voted on (default: yes or no)")
@@ -75,4 +80,25 @@ def _run(options: argparse.Namespace) -> int:
     if options.out is not None:
         table.save(options.out)
         print(f"{format_count(len(table.verdicts), 'verdict')} written to {options.out}")
+    return 0
+
+
+def _add_agree(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
+    """Add the verb."""
+    verb = add_verb(verbs, "agree", "Say how far judges agree with people and with each other, without a call.", _agree)
+    add_vote_options(verb)
+    verb.add_argument("--criteria", metavar="ID", help="what was voted on (default: the labels that occur, unordered)")
+    verb.add_argument("--gold", nargs="+", metavar="COLUMN", help="columns with people's labels, one a person")
+
+
+def _agree(options: argparse.Namespace) -> int:
+    from evenhand.tables import agreement, read_file  # noqa: PLC0415 - seconds of import
+
+    rows = read_file(options.data, options.split)
+    check_vote_options(options)
+    table = agreement(rows, **vote_options(options))
+    print(table)
+    if options.out is not None:
+        table.save(options.out)
+        print(f"{format_count(len(table.pairs), 'pair')} written to {options.out}")
     return 0

@@ -1,11 +1,12 @@
-"""``evenhand catalog``: list, show, locate and check the entries of the catalog."""
+"""``evenhand catalog`` and ``evenhand unitxt``: the entries of the catalog, and unitxt's own command line with them."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ EXIT_UNSOUND = 1
 
 
 def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
-    """Add the verb."""
+    """Add the verbs."""
     verb = add_verb(verbs, "catalog", "List, show, locate and check the entries of the catalog.", _run)
     verb.add_argument("action", choices=("list", "show", "path", "check"))
     verb.add_argument("entry", nargs="?", metavar="ID", help="an id; for list, a part of one; for check, or a file")
+    _add_unitxt(verbs)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -79,3 +81,28 @@ def _fault(path: Path) -> str | None:
     except InvalidInputError as error:
         return str(error)
     return None
+
+
+def _add_unitxt(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
+    """Add the verb, which the help lists; its options are unitxt's."""
+    verbs.add_parser("unitxt", help="unitxt-evaluate with evenhand's catalog registered; takes its options")
+
+
+def run_unitxt(arguments: Sequence[str]) -> int:
+    """Unitxt's own command line in this environment, with the catalog and the classes registered."""
+    code = (
+        "import sys; from evenhand.cli.catalog import register_or_exit; register_or_exit(); "
+        "from unitxt.evaluate_cli import main; sys.argv[0] = 'evenhand unitxt'; sys.exit(main())"
+    )
+    return subprocess.run([sys.executable, "-c", code, *arguments], check=False).returncode  # noqa: S603 - the user's own words
+
+
+def register_or_exit() -> None:
+    """Make evenhand known to unitxt; bad input is one message and exit code 2, as for every verb."""
+    try:
+        from evenhand.registration import register  # noqa: PLC0415 - seconds of import
+
+        register()
+    except InvalidInputError as error:
+        print(f"evenhand: {error}", file=sys.stderr)
+        sys.exit(2)

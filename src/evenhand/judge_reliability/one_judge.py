@@ -21,7 +21,7 @@ from evenhand.judge_reliability.asked import (
 from evenhand.judge_reliability.lengths import verbosity
 from evenhand.judge_reliability.people import agreement_with_people, confidences_of, share_of
 from evenhand.judge_reliability.report import CriterionReliability, OptionFlipRate, Replies, UnscoredShare
-from evenhand.judging.grading import Grading, UnrelatedEffect
+from evenhand.judging.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import format_count
 from evenhand.recorded import Drawing, Undefined, defined
 from evenhand.scoring import NO_REPLY, count_readings

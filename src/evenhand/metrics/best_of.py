@@ -13,7 +13,7 @@ from evenhand.judging.choices import Candidates, check_choice_rules, choice_prom
 from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base import JudgeMetric, draw_key_of
+from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.scores import (
     cluster_scores,
     interval_scores,

@@ -9,8 +9,8 @@ from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judging.instances import warn_of_left_out_context
-from evenhand.metrics.assessing import AssessingJudge
 from evenhand.metrics.scores import (
+    AssessingJudge,
     cluster_scores,
     interval_scores,
     number_or_nan,
@@ -53,9 +53,9 @@ class DirectJudge(AssessingJudge):
 
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
     shown; an instance whose reply names no option, or whose prediction is None, is unscored (NaN) and counted. The
-    scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.base.JudgeMetric` lists the
-    settings, and :class:`~evenhand.metrics.assessing.AssessingJudge` those for examples. With several judges or draws
-    the global scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where
+    scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists
+    the settings, and :class:`~evenhand.metrics.scores.AssessingJudge` those for examples. With several judges or
+    draws the global scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where
     instances name criteria of their own, under the name of each. With ``scoring="expected"`` ``<main>_covered_mass``
     says how much of the probability was on the options.
     """

@@ -1,6 +1,6 @@
 """Result tables as text: Markdown, HTML, a terminal. Formats, and computes nothing."""
 
-from evenhand.reports.ranking import format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.reports.ranking_tables import format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.reports.recorded_votes import confusion_table, pairs_of_raters_table, vote_summary_table
 from evenhand.reports.reliability import choices_table, criterion_tables, judges_table
 from evenhand.reports.text_table import TextTable

@@ -8,8 +8,8 @@ from evenhand.tables.checklist_table import ChecklistTable
 from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.grading import grade_scores
-from evenhand.tables.judge_report import reliability
 from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.reliability_of_judges import reliability
 from evenhand.tables.reliability_report import ReliabilityReport
 from evenhand.tables.rows import read_file
 from evenhand.tables.winrate_table import WinrateTable

@@ -14,7 +14,7 @@ from evenhand.cells import NOT_ASKED
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import read_clusters
+from evenhand.judging.cluster_fields import read_clusters
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -30,8 +30,7 @@ from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import TextTable, confusion_table, vote_summary_table
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.notes import unread_note
-from evenhand.tables.printed import PrintedTables
-from evenhand.tables.read_only import read_only
+from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import load_table, plain_fields, save_table
 from evenhand.votes import Verdict, Vote

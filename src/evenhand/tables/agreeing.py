@@ -14,7 +14,7 @@ from evenhand.artifacts import load_criterion
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import read_clusters
+from evenhand.judging.cluster_fields import read_clusters
 from evenhand.numbers import format_count
 from evenhand.recorded import (
     NOT_ASKED,
@@ -35,8 +35,7 @@ from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import TextTable, pairs_of_raters_table
 from evenhand.statistics import Agreement, Interval
 from evenhand.statistics.clusters import IntervalLevel
-from evenhand.tables.printed import PrintedTables
-from evenhand.tables.read_only import read_only
+from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import load_table, save_table
 

@@ -10,7 +10,7 @@ import evenhand
 from evenhand.cells import LabelReader
 from evenhand.criteria import Criterion, Rubric
 from evenhand.engines.base import JudgeEngine
-from evenhand.judging.clusters import read_clusters
+from evenhand.judging.cluster_fields import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import (

@@ -15,7 +15,7 @@ from evenhand.checklists import Checking, Subject
 from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.clusters import read_clusters
+from evenhand.judging.cluster_fields import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import (
     context_of,

@@ -12,7 +12,7 @@ from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.checklists import ChecklistReport, ChecklistResult, item_panels, report_checklists
 from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.clusters import clustered_level
+from evenhand.judging.cluster_fields import clustered_level
 from evenhand.panel import PanelReport
 from evenhand.reports import TextTable
 from evenhand.run_options import ChecklistMetric
@@ -20,10 +20,17 @@ from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.checklist_texts import METRICS, checklist_tables
 from evenhand.tables.differences import SystemDifference, differences_tables, system_differences
-from evenhand.tables.printed import PrintedTables
-from evenhand.tables.read_only import read_only
-from evenhand.tables.rules import Rules, changed_rules
-from evenhand.tables.saved import could_stop_early, load_table, loaded_verdict, plain_fields, save_table, vote_record
+from evenhand.tables.read_only import PrintedTables, read_only
+from evenhand.tables.saved import (
+    Rules,
+    changed_rules,
+    could_stop_early,
+    load_table,
+    loaded_verdict,
+    plain_fields,
+    save_table,
+    vote_record,
+)
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:

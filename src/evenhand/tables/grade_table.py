@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.criteria import Criterion
-from evenhand.judging.clusters import clustered_level
-from evenhand.judging.grading import Grading, UnrelatedEffect, grade, unrelated_effect
+from evenhand.judging.cluster_fields import clustered_level
+from evenhand.judging.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     format_count,
     format_estimate,
@@ -27,8 +27,7 @@ from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.notes import baseline_note, unscored_votes_note
-from evenhand.tables.printed import PrintedTables
-from evenhand.tables.read_only import read_only
+from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.votes import Vote
 

@@ -20,9 +20,9 @@ from evenhand.judging.choices import (
     unrelated_candidates,
     warn_of_equal_candidates,
 )
-from evenhand.judging.clusters import read_clusters
+from evenhand.judging.cluster_fields import read_clusters
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.grading import check_grade_settings
+from evenhand.judging.grade_scores import check_grade_settings
 from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question

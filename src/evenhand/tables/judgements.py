@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
-from evenhand.judging.clusters import clustered_level
+from evenhand.judging.cluster_fields import clustered_level
 from evenhand.numbers import format_count, format_level, format_range, format_score, format_share
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.reports import TextTable
@@ -29,11 +29,12 @@ from evenhand.tables.notes import (
     unscored_votes_note,
 )
 from evenhand.tables.panel_texts import panel_tables
-from evenhand.tables.printed import PrintedTables
-from evenhand.tables.read_only import read_only
+from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rubric_texts import rubric_tables
-from evenhand.tables.rules import RubricRules, changed_rubric, changed_rules
 from evenhand.tables.saved import (
+    RubricRules,
+    changed_rubric,
+    changed_rules,
     could_stop_early,
     load_table,
     loaded_verdict,

@@ -25,10 +25,16 @@ from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.tables.printed import PrintedTables
-from evenhand.tables.read_only import read_only
-from evenhand.tables.rules import Rules, changed_rules
-from evenhand.tables.saved import could_stop_early, load_table, loaded_verdict, save_table, vote_record
+from evenhand.tables.read_only import PrintedTables, read_only
+from evenhand.tables.saved import (
+    Rules,
+    changed_rules,
+    could_stop_early,
+    load_table,
+    loaded_verdict,
+    save_table,
+    vote_record,
+)
 from evenhand.tables.winrate_texts import system_record, winrate_tables
 
 if TYPE_CHECKING:

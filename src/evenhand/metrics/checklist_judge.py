@@ -16,8 +16,8 @@ from evenhand.criteria import Checklist, Scale
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import field_of, text_of, texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base import JudgeMetric, draw_key_of
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
+from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.scores import score_name_of, warn_of_unread
 from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt_bases import EvaluationInput, Maybe, fields_class
@@ -57,7 +57,7 @@ class ChecklistJudge(ChecklistFields):
     checklist's name, with which the names of all other scores begin; the scores that every checklist has, such as
     ``pass_rate``, stand under their own names too, for recipes with one checklist.
 
-    :class:`~evenhand.metrics.base.JudgeMetric` lists the settings that all judges share; of these ``criteria``,
+    :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists the settings that all judges share; of these ``criteria``,
     ``criteria_field``, ``flow``, ``scoring`` and ``generate_summaries`` do not belong here, and are refused.
     ``check_positional_bias=True`` shows the items (with ``mode="item"``: yes and no) in the reverse order too, and
     measures how often an answer changes with that. With ``stop_early`` draws end when an answer is settled, so that

@@ -9,7 +9,7 @@ from evenhand.artifacts import load_criterion
 from evenhand.cells import is_abstention, is_written_nothing
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.metrics.metric import EvenhandMetric
+from evenhand.metrics.judge_metric import EvenhandMetric
 from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of, warn_of_unread
 from evenhand.recorded import (
     NO_VERDICT,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
 from evenhand.judging.choices import unrelated_candidates
-from evenhand.judging.grading import (
+from evenhand.judging.grade_scores import (
     ChoiceHistograms,
     Grading,
     InstanceGrade,

@@ -21,7 +21,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base import JudgeMetric, draw_key_of
+from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.unitxt_bases import Criteria, EvaluationInput
@@ -53,7 +53,7 @@ class PairwiseJudge(JudgeMetric):
     Every pair is shown in both orders; where they disagree, the contest is a tie unless ``on_position_bias`` says
     otherwise (``first`` gives unitxt's numbers). An empty response is judged like any other; None is an unscored
     contest. The scores' names are those of unitxt's ``LLMJudgePairwise``; the main one is the first system's winrate.
-    :class:`~evenhand.metrics.base.JudgeMetric` lists the other settings.
+    :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists the other settings.
 
     Attributes:
         design: Which pairs meet: ``all``, ``baseline:<system>``, ``sample:<pairs an instance>`` or ``swiss:<rounds>``.
