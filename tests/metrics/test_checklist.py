@@ -660,7 +660,7 @@ def says_yes(messages):
 
 
 @script
-def says_no(messages):
+def denies(messages):
     return sheet("No", "No")
 
 
@@ -672,7 +672,7 @@ def test_two_checklists_in_one_recipe_keep_their_scores_apart():
             progress=False,
         )
 
-    overall = recipe([metric("first", "says_yes"), metric("second", "says_no")], [{"topic": "t"}])[0]["score"]["global"]
+    overall = recipe([metric("first", "says_yes"), metric("second", "denies")], [{"topic": "t"}])[0]["score"]["global"]
     assert (overall["first"], overall["second"]) == (1.0, 0.0)
     assert (overall["first_pass_rate"], overall["second_pass_rate"]) == (1.0, 0.0)
 
