@@ -159,14 +159,8 @@ def test_macro_and_micro_pass_rates_differ_where_checklists_do():
             ["yes", None, "no"],
             "ambiguous",
         ),
-        (
-            '{"answers": [{"index": 1, "answer": "Yes"}, {"index": 7, "answer": "Yes"}, {"index": 3, "answer": "No"}]}',
-            '{"answers": [{"index": 7, "answer": "Yes"}]}',
-            ["yes", None, "no"],
-            "no_match",
-        ),
     ],
-    ids=["missing", "maybe", "doubled", "out of range"],
+    ids=["missing", "maybe", "doubled"],
 )
 def test_a_faulty_entry_leaves_its_item_unanswered_and_is_asked_about_once_more(first, second, answers, reason):
     engine = scripted(first, second)
@@ -185,6 +179,20 @@ def test_a_faulty_entry_leaves_its_item_unanswered_and_is_asked_about_once_more(
     assert "these numbers: 2." in again
     assert "2: Yes / No" in again
     assert not any(f"{number}: Yes / No" in again for number in (1, 3))
+
+
+def test_a_number_that_was_not_asked_for_voids_the_sheet_and_all_of_it_is_asked_again():
+    shifted = (
+        '{"answers": [{"index": 1, "answer": "Yes"}, {"index": 7, "answer": "Yes"}, {"index": 3, "answer": "No"}]}'
+    )
+    engine = scripted(shifted, sheet("No", "Yes", "Yes"))
+    [scores], overall = checked(engine)
+    assert answers_of(scores) == ["no", "yes", "yes"]
+    assert "these numbers: 1, 2, 3." in engine.sent(1)
+    assert overall["checklist_reasks"] == 3
+    [scores], _ = checked(scripted(shifted, shifted))
+    assert answers_of(scores) == [None] * 3
+    assert {item["reason"] for item in scores["items"]} == {"ambiguous"}
 
 
 def test_a_reask_that_is_answered_completes_the_sheet():

@@ -171,7 +171,7 @@ def test_a_single_row_has_an_estimate_and_an_interval_that_says_how_little_that_
     assert found
     for interval in found:
         assert interval.low <= interval.estimate <= interval.high
-        assert interval.high - interval.low > 0.9
+        assert interval.high - interval.low > 0.85  # one 0 or 1 leaves Beta(.6, 1.6): up to .853
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,7 +8,6 @@ import pytest
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import (
     ArtifactError,
-    InvalidCriterionError,
     InvalidInputError,
     RejectedRequestError,
     TooManyFailuresError,
@@ -285,7 +284,7 @@ def test_a_dry_run_asks_nothing():
         ({"reference_field": "answer"}, InvalidInputError, "'answer', which reference_field names"),
         ({"gold_fields": {"tone": "gold"}}, InvalidInputError, r"\['tone'\], which are not judged"),
         ({"gold_fields": {"level": "gold"}}, InvalidInputError, "'gold', which gold_fields names"),
-        ({"gold_fields": {"polite": "question"}}, InvalidCriterionError, "has no option 'q0'"),
+        ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is no option of 'polite'"),
         ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),
         ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
         ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "no local catalog holds the entry"),

@@ -77,8 +77,8 @@ def read_sheet(
 
     An item that no entry names has none (``no_match``, or ``truncated`` where the reply was cut off before it), and an
     item that two entries of a sheet name, even alike, is ``ambiguous``. A number that was not asked for voids the
-    reply (every answer is ``ambiguous``): who counts from 0, or anew, has shifted the others too. Only a reply that
-    names everything asked for again may repeat the rest of the sheet.
+    reply (every answer is ``ambiguous``, or ``truncated`` where it was cut off): who counts from 0, or anew, has
+    shifted the others too. Only a reply that names everything asked for again may repeat the rest of the sheet.
     The words of an answer are read by :func:`~evenhand.parsing.match_closest_option`, reasons never; where one option
     begins with another, the longest that the words begin with counts. A reply about one item need not number it.
 
@@ -114,7 +114,7 @@ def read_sheet(
         return (_of_one_item(without(spoken, foreign) if foreign else text, answers[0], finish_reason),)
     offered_by = dict(zip(asked, answers, strict=True))
     if _is_void(own, offered_by, set(asked if known is None else known), finish_reason):
-        return (SheetAnswer(_none("ambiguous")),) * len(asked)
+        return (SheetAnswer(_none("truncated" if finish_reason == "length" else "ambiguous")),) * len(asked)
     by_source = [_answers_in(source, offered_by, spoken, finish_reason) for source in own]
     last = max((number for each in by_source for number in each), default=None)
     contradicted = any(len(_selected(by_source, number)) > 1 for number in asked)
