@@ -436,6 +436,15 @@ def interrupt_main_thread():
     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
+@pytest.fixture
+def heeded():
+    """Interrupts are heeded: a shell starts what runs in its background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_an_interrupt_drains_the_replies_that_are_on_their_way(journal):
     interrupted = threading.Event()
 
@@ -460,6 +469,7 @@ def test_an_interrupt_drains_the_replies_that_are_on_their_way(journal):
     assert 8 <= seen <= 8 + 20
 
 
+@pytest.mark.usefixtures("heeded")
 def test_a_second_interrupt_does_not_wait(journal):
     count = threading.Semaphore(1)
 

@@ -116,7 +116,7 @@ def test_gold_by_item_and_system():
     ("options", "message"),
     [
         ({"gold_fields": {"plite": "human"}}, "Did you mean 'polite'"),
-        ({"gold_fields": {"polite": "topic"}}, "the gold answer 't0' of instance 0 is none"),
+        ({"gold_fields": {"polite": "topic"}}, "the gold answer is 't0', which is no option"),
         ({"gold_fields": "topic"}, "has 1 answer"),
         ({"checklist_field": "topic"}, "give one of them"),
         ({"response_field": []}, "name at least one column"),

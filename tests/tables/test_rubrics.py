@@ -9,6 +9,7 @@ import pytest
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.numbers import format_interval
 from evenhand.panel.measure import spread_caution
 from evenhand.tables import JudgementTable, judge
 from tests.support.judges import ScriptedJudge, chooses
@@ -58,19 +59,16 @@ def test_the_scores_by_hand(table):
 
 
 def test_the_rubric_is_printed_first(table):
-    first, second = table.text_tables()
+    first, second, *compared = table.text_tables()
     assert first.title == "Rubric answer"
-    assert first.rows[0][:2] == ("alder", second_cell(table.rubric_scores["alder"].score))
+    assert first.rows[0][:2] == ("alder", format_interval(table.rubric_scores["alder"].score))
     assert second.headers[1] == "criterion"
     shown = str(table)
     assert shown.index("Rubric answer") < shown.index("Direct assessment by scripted")
     assert "birch: 0.000 to 0.625" in shown
     assert table.to_markdown().startswith("**Rubric answer**")
-    assert table._repr_html_().count("<table>") == 2
-
-
-def second_cell(interval):
-    return f"{interval.estimate:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+    assert [each.title.startswith("Paired differences") for each in compared] == [True] * 2  # rubric, criteria
+    assert table._repr_html_().count("<table>") == 4
 
 
 def test_a_row_of_data_carries_the_rubric_score(table):
@@ -155,7 +153,7 @@ def test_criteria_keep_their_own_defaults_and_may_be_shuffled():
     assert plain.rubric is None
     assert {vote.order for item in plain.judgements for vote in item.verdict.votes} == {(0, 1, 2), (2, 1, 0)}
     assert plain.rubric_scores == {}
-    assert len(plain.text_tables()) == 1
+    assert [each.title.partition(" ")[0] for each in plain.text_tables()] == ["Direct", "Paired"]
     shuffled = assess(rubric=CLEAR, shuffle_options=True, check_positional_bias=False, auto_na_option=True)
     assert shuffled.parameters["grid"]["orders"] == "shuffled"
     assert shuffled.criteria[0].na_index == 3
