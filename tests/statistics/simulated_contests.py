@@ -44,4 +44,5 @@ def resolved(contests):
         contests.second[0::2],
         np.where(one == other, one, 0.5),
         contests.cluster[0::2],
+        contests.prompt[0::2],
     )

@@ -66,7 +66,7 @@ def test_pairs_of_one_prompt_count_together():
     assert (alone.p_value, together.p_value) == (pytest.approx(2 / 256), 0.5)
     assert together.binomial_p_value == alone.binomial_p_value
     assert together.first_shown_share.low < alone.first_shown_share.low
-    assert (alone.first_shown_share.method, together.first_shown_share.method) == ("exact", "bounded_dirichlet")
+    assert (alone.first_shown_share.method, together.first_shown_share.method) == ("exact", "beta")
     assert together.n_clusters == 2
 
 
