@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin
@@ -42,7 +42,7 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - each option says its own type
-        self.check_names(given)
+        check_names(given, type(self).model_fields)
         try:
             super().__init__(**{name: _plain(value) for name, value in given.items()})
         except ValidationError as error:
@@ -53,23 +53,6 @@ class Options(BaseModel):
     def __pydantic_init_subclass__(cls, **_: object) -> None:
         """List the options in the docstring of their class."""
         cls.__doc__ = with_attributes(cls.__doc__, cls)
-
-    @classmethod
-    def check_names(cls, given: Mapping[str, object], others: tuple[str, ...] = ()) -> None:
-        """Check that every name is an option.
-
-        Args:
-            given: Name -> value.
-            others: Names that are accepted beside the options.
-
-        Raises:
-            InvalidInputError: If one is not; the message names the nearest real one.
-        """
-        for name in given:
-            if name not in cls.model_fields and name not in others:
-                raise InvalidInputError(
-                    f"there is no option {name!r}. {did_you_mean(name, [*cls.model_fields, *others])}"
-                )
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -108,15 +91,24 @@ def takes(*models: type[Options]) -> Callable[[Function], Function]:
 
         @wraps(function)
         def checked(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
-            for name in keyed:
-                if name not in known:
-                    raise InvalidInputError(f"there is no option {name!r}. {did_you_mean(name, known)}")
+            check_names(keyed, known)
             return function(*given, **keyed)
 
         checked.__signature__ = own.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined] # as inspect reads
         return cast(Function, checked)
 
     return with_options
+
+
+def check_names(given: Iterable[str], known: Collection[str]) -> None:
+    """Check that every name is known.
+
+    Raises:
+        InvalidInputError: If one is not; the message names the nearest one that is.
+    """
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(f"there is no option {name!r}. {did_you_mean(name, known)}")
 
 
 def _plain(value: object) -> object:

@@ -21,6 +21,7 @@ FlowName = Literal["two_step", "one_step", "verdict_only"]
 ScoringName = Literal["selected", "expected"]
 Aggregation = str | Mapping[str, str] | None
 IntervalMethod = Literal["auto", "bounded", "mid_p", "exact", "t", "t_logit", "bootstrap"]
+INTERVALS: tuple[str, ...] = get_args(IntervalMethod)
 FOR_INDEPENDENT_ROWS = ("mid_p", "exact")
 """The methods that count rows, and so take no clusters."""
 
@@ -184,13 +185,22 @@ class IntervalOptions(Options):
 
     @model_validator(mode="after")
     def _takes_clusters(self) -> Self:
-        if isinstance(self.cluster_field, str) and self.interval in FOR_INDEPENDENT_ROWS:
-            accepted = [each for each in get_args(IntervalMethod) if each not in FOR_INDEPENDENT_ROWS]
-            raise InvalidInputError(
-                f"interval is {self.interval!r}, which counts rows that do not depend on each other, and cluster_field "
-                f"says that rows belong together; accepted with clusters: {accepted!r}"
-            )
+        check_takes_clusters(self.interval, clustered=isinstance(self.cluster_field, str))
         return self
+
+
+def check_takes_clusters(method: str, *, clustered: bool) -> None:
+    """Check that intervals by a method can be over clusters, where there are some.
+
+    Raises:
+        InvalidInputError: If they cannot.
+    """
+    if clustered and method in FOR_INDEPENDENT_ROWS:
+        accepted = [each for each in INTERVALS if each not in FOR_INDEPENDENT_ROWS]
+        raise InvalidInputError(
+            f"interval is {method!r}, which counts rows that do not depend on each other, and cluster_field says that "
+            f"rows belong together; accepted with clusters: {accepted!r}"
+        )
 
 
 class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOptions):

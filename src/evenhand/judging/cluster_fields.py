@@ -11,6 +11,7 @@ from typing import Any
 
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import field_of, name_of
+from evenhand.run_options import IntervalOptions
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.votes import is_missing
 
@@ -38,19 +39,6 @@ _CATEGORY = re.compile(
 )
 
 
-def check_cluster_field(field: object) -> None:
-    """Check what names the clusters.
-
-    Raises:
-        InvalidInputError: If it is neither the name of a column, nor False, nor None.
-    """
-    if field is not None and field is not False and (not isinstance(field, str) or not field):
-        raise InvalidInputError(
-            f"cluster_field is {field!r}; give the column whose equal values mark rows that belong together, or False "
-            "where rows do not depend on each other"
-        )
-
-
 def read_clusters(
     rows: Sequence[Mapping[str, Any]],
     field: str | bool | None,
@@ -70,9 +58,10 @@ def read_clusters(
         what: A row is called, in messages.
 
     Raises:
-        InvalidInputError: A row without a value in the column.
+        InvalidInputError: What names no column, or a row without a value in it.
     """
-    check_cluster_field(field)
+    given: dict[str, Any] = {"cluster_field": field}
+    IntervalOptions(**given)
     if not isinstance(field, str):
         if field is None:
             _warn_of_repeats(rows, apart)

@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.run_options import INTERVALS, check_takes_clusters
 
 FloatArray = NDArray[np.float64]
-
-INTERVALS = ("auto", "bounded", "mid_p", "exact", "t", "t_logit", "bootstrap")
-"""The methods that ``interval`` chooses from; `evenhand.statistics.intervals.ratio_intervals` says what each does."""
-
-FOR_INDEPENDENT_ROWS = ("mid_p", "exact")
-"""Those that count rows, and so take no clusters."""
 
 
 class IntervalLevel(float):
@@ -33,7 +28,8 @@ class IntervalLevel(float):
 
     Attributes:
         clusters: One label a row, in their order; None if every row stands for itself.
-        method: One of `INTERVALS`.
+        method: One of `evenhand.run_options.INTERVALS`; `evenhand.statistics.intervals.ratio_intervals` says what each
+            does.
 
     Raises:
         InvalidInputError: No such method, or one that takes no clusters, with clusters.
@@ -48,7 +44,9 @@ class IntervalLevel(float):
 
     def __new__(cls, level: float, clusters: Sequence[Hashable] | None = None, method: str = "auto") -> Self:
         """Check and build."""
-        check_interval_method(method, clustered=clusters is not None)
+        if method not in INTERVALS:
+            raise InvalidInputError(f"interval is {method!r}. {did_you_mean(method, INTERVALS)}")
+        check_takes_clusters(method, clustered=clusters is not None)
         made = super().__new__(cls, level)
         made.clusters = None if clusters is None else tuple(clusters)
         made.method = method
@@ -89,22 +87,6 @@ class IntervalLevel(float):
     def of_clusters(self) -> Self:
         """The level for rows that are clusters: what is summed already is not summed again."""
         return type(self)(float(self), None, self.method)
-
-
-def check_interval_method(method: object, *, clustered: bool) -> None:
-    """Check what ``interval`` says.
-
-    Raises:
-        InvalidInputError: No such method, or one that takes no clusters, with clusters.
-    """
-    if not isinstance(method, str) or method not in INTERVALS:
-        raise InvalidInputError(f"interval is {method!r}. {did_you_mean(str(method), INTERVALS)}")
-    if clustered and method in FOR_INDEPENDENT_ROWS:
-        accepted = [each for each in INTERVALS if each not in FOR_INDEPENDENT_ROWS]
-        raise InvalidInputError(
-            f"interval is {method!r}, which counts rows that do not depend on each other, and cluster_field says that "
-            f"rows belong together; accepted with clusters: {accepted!r}"
-        )
 
 
 def cluster_labels(clusters: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:

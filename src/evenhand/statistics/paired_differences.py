@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.clusters import FOR_INDEPENDENT_ROWS, IntervalLevel, cluster_sums
+from evenhand.run_options import FOR_INDEPENDENT_ROWS
+from evenhand.statistics.clusters import IntervalLevel, cluster_sums
 from evenhand.statistics.intervals import Interval, mean_intervals
 from evenhand.statistics.pairwise import holm
 from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value

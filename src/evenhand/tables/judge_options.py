@@ -35,9 +35,8 @@ class Assessing(AssessmentOptions):
         """These options with the defaults of what is judged, and those of the run.
 
         Raises:
-            InvalidInputError: An option that does not exist, is for rubrics, or has a value that is not accepted.
+            InvalidInputError: An option that is for rubrics, or has a value that is not accepted.
         """
-        RunOptions.check_names(options, tuple(cls.model_fields))
         for name in options:
             if name in FOR_RUBRICS and not rubric:
                 raise InvalidInputError(f"{name} is for a rubric, and criteria were given; drop it, or give a rubric")
