@@ -157,7 +157,8 @@ def _read(name: str, text: str, info: FieldInfo) -> object:
                 continue
     if str in kinds or literal_choices(info.annotation):
         return text
-    raise InvalidInputError(refusal(f"--{name.replace('_', '-')}", text, info).replace("None", "'none'"))
+    refused, give, accepted = refusal(f"--{name.replace('_', '-')}", text, info).rpartition("; give ")
+    raise InvalidInputError(refused + give + accepted.replace("None", "'none'"))
 
 
 def _several(info: FieldInfo) -> bool:
