@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import unicodedata
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from evenhand.cells import number_of, plain_cell
 from evenhand.criteria import Checklist, Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import is_missing, without_lone_surrogates
+
+Loaded = TypeVar("Loaded")
 
 
 class LeftOutContextWarning(UserWarning):
@@ -21,6 +23,31 @@ class LeftOutContextWarning(UserWarning):
 REFERENCE_FIELDS = frozenset({"reference", "references"})
 CONTEXT = "context"
 """The field that unitxt's judges show unless they are told otherwise."""
+
+
+def loaded_of_rows(
+    rows: Sequence[Mapping[str, Any]], field: str, setting: str, load: Callable[[Any, int], Loaded]
+) -> list[Loaded]:
+    """What each row names or holds in a field, loaded once however many rows say the same.
+
+    Args:
+        rows: The data.
+        field: Of the rows.
+        setting: The setting that names the field.
+        load: Makes a cell, with the number of its row, what it stands for.
+
+    Raises:
+        InvalidInputError: If a row has no such field.
+    """
+    known: dict[str, Loaded] = {}
+    found = []
+    for number, row in enumerate(rows):
+        given = field_of(row, field, number, setting)
+        key = repr(given)
+        if key not in known:
+            known[key] = load(given, number)
+        found.append(known[key])
+    return found
 
 
 def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything

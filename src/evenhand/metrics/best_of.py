@@ -15,6 +15,7 @@ from evenhand.judging.selections import Selection, SelectionSummary, select, sum
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.scores import (
+    all_interval_scores,
     cluster_scores,
     interval_scores,
     number_or_nan,
@@ -237,10 +238,7 @@ def _shared_scores(summary: SelectionSummary, *, with_intervals: bool) -> dict[s
         "parse_rate": votes.parse_rate,
         "agreement": votes.agreement,
     }
-    scores: dict[str, Any] = {}
-    for name, interval in intervals.items():
-        if interval is not None:
-            scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    scores: dict[str, Any] = {**all_interval_scores(intervals, with_intervals=with_intervals, undefined=False)}
     scores |= cluster_scores("num_clusters", votes.num_clusters)
     scores |= {"num_unscored": summary.num_unscored, "num_undecided": summary.num_undecided, "reasks": votes.reasks}
     scores |= {f"unscored_instances_{reason}": count for reason, count in summary.unscored_instances.items()}

@@ -14,7 +14,7 @@ from evenhand.checklists import (
 )
 from evenhand.criteria import Checklist, Scale
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import field_of, text_of, texts_of, warn_of_left_out_context
+from evenhand.judging.instances import loaded_of_rows, text_of, texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
@@ -175,15 +175,13 @@ class ChecklistJudge(ChecklistFields):
                 "checklists.evenhand.summary, a file, or a list of questions), or the task data field that holds each "
                 "instance's own"
             )
-        known: dict[str, Checklist] = {}
-        found = []
-        for row, (_, _, task_data) in enumerate(inputs):
-            given = field_of(task_data, self.checklist_field, row, "checklist_field")
-            key = repr(given)
-            if key not in known:
-                known[key] = load_checklist_of_row(given, f"the field {self.checklist_field!r} of instance {row}")
-            found.append(known[key])
-        return found
+        field, rows = self.checklist_field, [task_data for _, _, task_data in inputs]
+        return loaded_of_rows(
+            rows,
+            field,
+            "checklist_field",
+            lambda given, row: load_checklist_of_row(given, f"the field {field!r} of instance {row}"),
+        )
 
     def reduce_one(self, intermidate: CheckedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
         """The scores of one instance."""

@@ -5,7 +5,14 @@ from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import (
+    all_interval_scores,
+    cluster_scores,
+    interval_scores,
+    number_or_nan,
+    reading_scores,
+    usage_scores,
+)
 from evenhand.panel import PanelReport
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
@@ -111,9 +118,8 @@ def _report_record(item: ItemReport, *, with_intervals: bool) -> Dict[str, Any]:
         "by_prerequisite": item.by_prerequisite,
         "finding": item.finding,
     }
-    for name in ("pass_rate", "confidence", "discrimination"):
-        record |= interval_scores(name, getattr(item, name), with_intervals=with_intervals)
-    return record
+    measured = {name: getattr(item, name) for name in ("pass_rate", "confidence", "discrimination")}
+    return {**record, **all_interval_scores(measured, with_intervals=with_intervals)}
 
 
 def _prompts(result: ChecklistResult) -> Union[dict[str, Any], None]:

@@ -9,8 +9,9 @@ from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judging.instances import warn_of_left_out_context
+from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.scores import (
-    AssessingJudge,
+    all_interval_scores,
     cluster_scores,
     interval_scores,
     number_or_nan,
@@ -54,10 +55,10 @@ class DirectJudge(AssessingJudge):
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
     shown; an instance whose reply names no option, or whose prediction is None, is unscored (NaN) and counted. The
     scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists
-    the settings, and :class:`~evenhand.metrics.scores.AssessingJudge` those for examples. With several judges or
-    draws the global scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`); where
-    instances name criteria of their own, under the name of each. With ``scoring="expected"`` ``<main>_covered_mass``
-    says how much of the probability was on the options.
+    the settings, and :class:`~evenhand.metrics.assessing_judge.AssessingJudge` those for examples. With several judges
+    or draws the global scores also say what the votes show about the judges (:class:`~evenhand.panel.PanelReport`);
+    where instances name criteria of their own, under the name of each. With ``scoring="expected"``
+    ``<main>_covered_mass`` says how much of the probability was on the options.
     """
 
     def verify(self) -> None:
@@ -138,10 +139,9 @@ class DirectJudge(AssessingJudge):
         shown = self.return_confidence_interval
         scores: dict[str, Any] = interval_scores(main, summary.score, with_intervals=shown)
         scores |= interval_scores(f"{main}_using_{evaluator}", summary.score, with_intervals=shown)
-        for name in ("positional_bias", "parse_rate", "agreement", "spread"):
-            interval = getattr(summary, name)
-            if interval is not None:
-                scores |= interval_scores(f"{main}_{name}", interval, with_intervals=shown)
+        measured = ("positional_bias", "parse_rate", "agreement", "spread")
+        named = {f"{main}_{name}": getattr(summary, name) for name in measured}
+        scores |= all_interval_scores(named, with_intervals=shown, undefined=False)
         (covered,) = mean_intervals([number_or_nan(self._covered_mass(each)) for each in intermediates], level=level)
         if covered is not None:
             scores |= interval_scores(f"{main}_covered_mass", covered, with_intervals=shown)

@@ -17,7 +17,13 @@ from evenhand.judging.grade_scores import (
     unrelated_effect,
 )
 from evenhand.metrics.best_of import ChoiceMetric
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, reading_scores, usage_scores
+from evenhand.metrics.scores import (
+    all_interval_scores,
+    cluster_scores,
+    number_or_nan,
+    reading_scores,
+    usage_scores,
+)
 from evenhand.scoring import unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.unitxt_bases import EvaluationInput
@@ -191,10 +197,8 @@ def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, Any]:
         "parse_rate": grading.parse_rate,
         **{f"unanswered_{reason}": share for reason, share in grading.unanswered.items()},
     }
-    scores: dict[str, Any] = {}
-    for name, interval in intervals.items():
-        scores |= interval_scores(name, interval, with_intervals=with_intervals)
-    scores |= {
+    scores: dict[str, Any] = {
+        **all_interval_scores(intervals, with_intervals=with_intervals),
         "chance_grade_score": number_or_nan(grading.chance),
         "num_scored": grading.num_scored,
         "num_unscored": grading.num_instances - grading.num_scored,
@@ -233,7 +237,5 @@ def _effect_scores(effect: UnrelatedEffect, *, with_intervals: bool) -> dict[str
         "unrelated_difference": effect.difference,
         "unrelated_corrected_difference": effect.corrected_difference,
     }
-    scores: dict[str, Any] = {}
-    for name, interval in intervals.items():
-        scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    scores = all_interval_scores(intervals, with_intervals=with_intervals)
     return {**scores, "unrelated_num_paired": effect.num_paired}

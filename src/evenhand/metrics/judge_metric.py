@@ -13,7 +13,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.cluster_fields import clustered_level, read_clusters
-from evenhand.judging.instances import context_of, field_of, recipe_context_fields, texts_of
+from evenhand.judging.instances import context_of, field_of, loaded_of_rows, recipe_context_fields, texts_of
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.run_options import IntervalOptions, RunOptions
@@ -206,7 +206,7 @@ class JudgeMetric(RunFields):
 
     def rules(self) -> VoteRules:
         """How votes become verdicts."""
-        return self.settings().rules
+        return VoteRules(**{name: getattr(self, name) for name in VoteRules.model_fields})
 
     def engines(self) -> list[Any]:
         """The engines of the panel.
@@ -264,15 +264,10 @@ class JudgeMetric(RunFields):
                 "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
                 "instance's own"
             )
-        known: dict[str, Criteria] = {}
-        found = []
-        for row, (_, _, task_data) in enumerate(inputs):
-            reference = field_of(task_data, self.criteria_field, row, "criteria_field")
-            key = reference if isinstance(reference, str) else repr(reference)
-            if key not in known:
-                known[key] = load_criteria_artifact(reference)
-            found.append(known[key])
-        return found
+        rows = [task_data for _, _, task_data in inputs]
+        return loaded_of_rows(
+            rows, self.criteria_field, "criteria_field", lambda given, _: load_criteria_artifact(given)
+        )
 
     def context_of(self, given: EvaluationInput, criterion: Union[Criterion, Checklist], row: int) -> dict[str, str]:
         """What the judge is shown beside the response, as `context_fields` says."""

@@ -8,6 +8,7 @@ from evenhand.contests import Contest, ContestSummary, Reduction, instance_ranki
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.scores import (
+    all_interval_scores,
     cluster_scores,
     interval_scores,
     number_or_nan,
@@ -168,9 +169,7 @@ def global_results(summary: ContestSummary, *, with_intervals: bool = True) -> d
         scores |= {f"{one.system}_{name}": number_or_nan(value) for name, value in numbers.items()}
     shared_intervals = {name: getattr(summary, name) for name in SHARED_INTERVALS}
     shared_intervals |= {name: getattr(summary.position, name, None) for name in POSITION_INTERVALS}
-    for name, interval in shared_intervals.items():
-        if interval is not None:
-            scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    scores |= all_interval_scores(shared_intervals, with_intervals=with_intervals, undefined=False)
     shared = {
         "num_contests": summary.contests,
         "num_ties": summary.ties,

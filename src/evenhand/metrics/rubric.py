@@ -11,8 +11,9 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
+from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
-from evenhand.metrics.scores import AssessingJudge, interval_scores, number_or_nan, score_name_of, warn_of_unread
+from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of, warn_of_unread
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.question import Question
 from evenhand.rubric_scoring import (
@@ -62,8 +63,8 @@ class RubricJudge(AssessingJudge):
     instances are asked in one queue.
 
     :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists the other settings, and
-    :class:`~evenhand.metrics.scores.AssessingJudge` those for examples; ``criteria`` and ``criteria_field`` are not
-    for rubrics. Defaults of its own: ``flow="one_step"``, since a rubric asks many questions a response, and
+    :class:`~evenhand.metrics.assessing_judge.AssessingJudge` those for examples; ``criteria`` and ``criteria_field``
+    are not for rubrics. Defaults of its own: ``flow="one_step"``, since a rubric asks many questions a response, and
     ``check_positional_bias=False``, since the options stand in a random order.
 
     Attributes:

@@ -7,6 +7,7 @@ from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidCriterionError
 from evenhand.metrics.scores import (
+    all_interval_scores,
     cluster_scores,
     interval_scores,
     number_or_nan,
@@ -146,10 +147,8 @@ def global_scores(
 ) -> Dict[str, Any]:
     """The scores of all instances together."""
     scores: Dict[str, Any] = interval_scores(main, summary.score, with_intervals=with_intervals)
-    for name in ("raw_score", "length_penalty", "parse_rate"):
-        interval = getattr(summary, name)
-        if interval is not None:
-            scores |= interval_scores(f"{main}_{name}", interval, with_intervals=with_intervals)
+    own = {f"{main}_{name}": getattr(summary, name) for name in ("raw_score", "length_penalty", "parse_rate")}
+    scores |= all_interval_scores(own, with_intervals=with_intervals, undefined=False)
     counted = ("num_unscored", "num_incomplete", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks")
     scores |= _numbers(main, summary, counted)
     scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
@@ -160,10 +159,9 @@ def global_scores(
     for criterion in rubric.criteria:
         named, found = f"{main}_{criterion_score_name(criterion)}", summary.criteria[criterion.name]
         scores |= interval_scores(named, found.score, with_intervals=with_intervals)
-        for name in ("parse_rate", "agreement", "spread", "positional_bias"):
-            interval = getattr(found, name)
-            if interval is not None:
-                scores |= interval_scores(f"{named}_{name}", interval, with_intervals=with_intervals)
+        measured = ("parse_rate", "agreement", "spread", "positional_bias")
+        shown = {f"{named}_{name}": getattr(found, name) for name in measured}
+        scores |= all_interval_scores(shown, with_intervals=with_intervals, undefined=False)
         if criterion.name in summary.covered_masses:
             mass = summary.covered_masses[criterion.name]
             scores |= interval_scores(f"{named}_covered_mass", mass, with_intervals=with_intervals)

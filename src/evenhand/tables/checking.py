@@ -20,6 +20,7 @@ from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.instances import (
     context_of,
     field_of,
+    loaded_of_rows,
     text_of,
     warn_of_left_out_context,
 )
@@ -251,15 +252,12 @@ def _checklists(rows: Sequence[Row], given: object, field: str | None) -> list[C
         )
     if field is None:
         return [load_checklist(given)] * len(rows)
-    known: dict[str, Checklist] = {}
-    found = []
-    for instance, row in enumerate(rows):
-        value = field_of(row, field, instance, "checklist_field")
-        key = repr(value)
-        if key not in known:
-            known[key] = load_checklist_of_row(value, f"the field {field!r} of instance {instance}")
-        found.append(known[key])
-    return found
+    return loaded_of_rows(
+        rows,
+        field,
+        "checklist_field",
+        lambda value, instance: load_checklist_of_row(value, f"the field {field!r} of instance {instance}"),
+    )
 
 
 def _check_gold_fields(fields: str | Mapping[str, str] | None, checklists: Sequence[Checklist]) -> None:
