@@ -7,6 +7,7 @@ import pytest
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option
 from evenhand.metrics.scores import MentionedVerdictsWarning, reading_scores
+from evenhand.numbers import Missing
 from evenhand.scoring import count_readings, mention_caution, readings_note, summarize
 from evenhand.votes import Match, Usage, Verdict, Vote
 
@@ -76,15 +77,15 @@ def test_every_number_of_a_clean_run_is_plain():
     assert summary.score.estimate == 0.5
     assert summary.score_if_unscored_0 == summary.score_if_unscored_1 == 0.5
     assert summary.parse_rate.estimate == 1.0
-    assert summary.positional_bias is None  # nothing was shown in two orders
-    assert summary.agreement is None  # no instance has more than one vote
-    assert summary.spread is None  # nothing was drawn twice
+    assert isinstance(summary.positional_bias, Missing)  # nothing was shown in two orders
+    assert isinstance(summary.agreement, Missing)  # no instance has more than one vote
+    assert isinstance(summary.spread, Missing)  # nothing was drawn twice
     assert summary.unscored_votes == {}
 
 
 def test_a_run_in_which_nothing_could_be_read():
     summary = summarize([verdict(vote(None, reason="empty")), verdict(vote(None, reason="no_match"))])
-    assert summary.score is None
+    assert isinstance(summary.score, Missing)
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (0.0, 1.0)
     assert summary.num_unscored == 2
     assert summary.parse_rate.estimate == 0.0
@@ -92,14 +93,15 @@ def test_a_run_in_which_nothing_could_be_read():
 
 def test_a_run_without_replies_has_no_parse_rate():
     summary = summarize([verdict(vote(None, reason="budget")), verdict(vote(None, reason="engine_error"))])
-    assert summary.parse_rate is None
+    assert isinstance(summary.parse_rate, Missing)
     assert summary.unscored_votes == {"budget": 1, "engine_error": 1}
 
 
 def test_where_the_criterion_never_applies_there_is_no_score_and_nothing_is_unscored():
     summary = summarize([verdict(vote("N/A"))] * 3)
     assert (summary.num_na, summary.num_unscored) == (3, 0)
-    assert summary.score is summary.score_if_unscored_0 is summary.score_if_unscored_1 is None
+    missing = (summary.score, summary.score_if_unscored_0, summary.score_if_unscored_1)
+    assert all(isinstance(each, Missing) for each in missing)
     assert summary.parse_rate.estimate == 1.0
 
 
@@ -114,8 +116,9 @@ def test_a_vote_that_was_not_read_beside_one_for_na_widens_the_bounds():
 def test_nothing_at_all():
     summary = summarize([])
     assert summary.num_instances == 0
-    assert summary.score is summary.parse_rate is summary.positional_bias is summary.agreement is summary.spread is None
-    assert summary.score_if_unscored_0 is None
+    missing = (summary.score, summary.parse_rate, summary.positional_bias, summary.agreement, summary.spread)
+    assert all(isinstance(each, Missing) for each in missing)
+    assert isinstance(summary.score_if_unscored_0, Missing)
     assert summary.usage == Usage()
 
 
@@ -147,7 +150,7 @@ def test_a_selection_without_a_value_is_no_score_but_was_read():
     )
     read = aggregate([Vote(judge_id="j", order=(0, 1), selected_index=1, selected_label="Other")], plain)
     summary = summarize([read])
-    assert summary.score is None
+    assert isinstance(summary.score, Missing)
     assert summary.parse_rate.estimate == 1.0
     assert summary.num_unscored == 1
 

@@ -8,10 +8,29 @@ where there is room for it; a limit that the data leave open is ∞.
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 MISSING = "–"
 """What stands where there is no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """That there is no number, and why: what a result holds in its place.
+
+    Attributes:
+        reason: In a few words, such as ``no instance has a score``.
+    """
+
+    reason: str
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+    def __str__(self) -> str:
+        return f"{MISSING} ({self.reason})"
+
 
 _NOISE = 1e-12
 """Closer to 0 or 1 than this is floating-point noise: the mean of equal numbers may be a last digit off."""
@@ -36,7 +55,7 @@ class HasLimits(Protocol):
         """The upper limit; ``inf`` when the data say nothing about it."""
 
 
-def format_number(value: float | None, *, digits: int = 2, signed: bool = False) -> str:
+def format_number(value: float | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
     """A number with thousands separators; a dash where there is none.
 
     A number that would be written as 0 or 1 and is neither gets up to four digits, and beyond them a sign: the sign of
@@ -52,7 +71,7 @@ def format_number(value: float | None, *, digits: int = 2, signed: bool = False)
     >>> format_number(12345.6, digits=1), format_number(float("-inf")), format_number(None)
     ('12,345.6', '-∞', '–')
     """
-    if value is None or math.isnan(value):
+    if value is None or isinstance(value, Missing) or math.isnan(value):
         return MISSING
     sign = "+" if signed else ""
     if math.isinf(value):
@@ -67,7 +86,7 @@ def format_number(value: float | None, *, digits: int = 2, signed: bool = False)
     return _beyond(value, 1.0, max(digits, _PLACES), sign)
 
 
-def format_percent(share: float | None) -> str:
+def format_percent(share: float | Missing | None) -> str:
     """A share as a percentage; 0 %, 50 % or 100 % only if the share is that: next to these a rounding would mislead.
 
     >>> format_percent(0.612), format_percent(797 / 800), format_percent(1.0), format_percent(0.502)
@@ -88,7 +107,7 @@ def format_points(difference: float | None) -> str:
     return _percentage(difference)
 
 
-def format_interval(interval: HasLimits | None, *, digits: int = 2, signed: bool = False) -> str:
+def format_interval(interval: HasLimits | Missing | None, *, digits: int = 2, signed: bool = False) -> str:
     """An estimate with its limits, or a dash where there is none.
 
     >>> from evenhand.statistics import Interval
@@ -97,7 +116,7 @@ def format_interval(interval: HasLimits | None, *, digits: int = 2, signed: bool
     >>> format_interval(None)
     '–'
     """
-    if interval is None or math.isnan(interval.estimate):
+    if not interval or math.isnan(interval.estimate):
         return MISSING
     estimate, low, high = (
         format_number(number, digits=digits, signed=signed)
@@ -106,14 +125,14 @@ def format_interval(interval: HasLimits | None, *, digits: int = 2, signed: bool
     return f"{estimate} [{low}, {high}]"
 
 
-def format_share(interval: HasLimits | None) -> str:
+def format_share(interval: HasLimits | Missing | None) -> str:
     """A share as a percentage with its limits, or a dash where there is none.
 
     >>> from evenhand.statistics import Interval
     >>> format_share(Interval(0.97, 0.951, 0.9999, 0.95, "exact", 100))
     '97 % [95, 99.99]'
     """
-    if interval is None or math.isnan(interval.estimate):
+    if not interval or math.isnan(interval.estimate):
         return MISSING
     return f"{format_percent(interval.estimate)} [{_percentage(interval.low)}, {_percentage(interval.high)}]"
 
@@ -142,7 +161,7 @@ class LeadingBounds(Protocol):
         """The share unread."""
 
 
-def format_score(score: HasLimits | None, unread: LeadingBounds | None) -> str:
+def format_score(score: HasLimits | Missing | None, unread: LeadingBounds | None) -> str:
     """A score with its interval; its bounds, the interval around them and the share unread where these lead.
 
     >>> from evenhand.statistics.unread import UnreadBounds
@@ -165,18 +184,18 @@ def format_bounds(low: float, high: float) -> str:
     return f"{format_number(low)}–{format_number(high)}"
 
 
-def format_estimate(interval: HasLimits | None, *, share: bool = False) -> str:
+def format_estimate(interval: HasLimits | Missing | None, *, share: bool = False) -> str:
     """An estimate without its limits, or a dash where there is none.
 
     Args:
         interval: What to write.
         share: Write it as a percentage.
     """
-    value = None if interval is None else interval.estimate
+    value = interval.estimate if interval else None
     return format_percent(value) if share else format_number(value)
 
 
-def format_range(low: float | None, high: float | None, *, digits: int = 2) -> str:
+def format_range(low: float | Missing | None, high: float | Missing | None, *, digits: int = 2) -> str:
     """The least and the greatest of some numbers; one number where both read the same.
 
     >>> format_range(0.667, 0.986, digits=3), format_range(0.5, 0.5), format_range(None, None)
@@ -195,13 +214,13 @@ def format_level(level: float) -> str:
     return f"{100 * level:g}%"
 
 
-def format_p_value(p_value: float | None) -> str:
+def format_p_value(p_value: float | Missing | None) -> str:
     """A p-value, never as 0, and as 1 only if it is that.
 
     >>> format_p_value(0.0421), format_p_value(1e-9), format_p_value(0.9997), format_p_value(1.0)
     ('0.042', '< 0.001', '> 0.999', '1.000')
     """
-    if p_value is None or math.isnan(p_value):
+    if p_value is None or isinstance(p_value, Missing) or math.isnan(p_value):
         return MISSING
     if p_value < 0.001:
         return "< 0.001"
@@ -218,13 +237,13 @@ def state_p_value(p_value: float) -> str:
     return f"p {text}" if text[0] in "<>" else f"p = {text}"
 
 
-def format_count(count: float | None, noun: str = "") -> str:
+def format_count(count: float | Missing | None, noun: str = "") -> str:
     """A whole number, or the mean of some, with its noun where one is given; a dash where there is none.
 
     >>> format_count(1200), format_count(1, "pair"), format_count(1200, "reply"), format_count(None)
     ('1,200', '1 pair', '1,200 replies', '–')
     """
-    if count is None or math.isnan(count):
+    if count is None or isinstance(count, Missing) or math.isnan(count):
         return MISSING
     number = f"{count:,.0f}"
     if not noun or number == "1":
@@ -243,9 +262,9 @@ def format_cost(cost: float | None) -> str:
     return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"
 
 
-def _percentage(share: float | None) -> str:
+def _percentage(share: float | Missing | None) -> str:
     """The percentage without its sign: whole, unless that would be 0, 50 or 100 for what is not."""
-    if share is None or math.isnan(share):
+    if share is None or isinstance(share, Missing) or math.isnan(share):
         return MISSING
     if math.isinf(share):
         return f"{share:f}".replace("inf", "∞")

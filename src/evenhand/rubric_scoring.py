@@ -17,9 +17,10 @@ from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, 
 from evenhand.aggregation.levels import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.numbers import Missing
+from evenhand.results.measures import known, measure
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict
 
@@ -65,50 +66,47 @@ class RubricResult:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RubricSummary:
     """What the results of ``num_instances`` responses come to.
 
     Attributes:
         num_instances: Responses judged.
-        num_clusters: Clusters that these are of; None where responses do not depend on each other.
+        num_clusters: Clusters that these are of.
         unread: The bounds of the score, where so much is unread that they lead; else None.
         num_unscored: Responses without a score for want of a readable verdict; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
-        score: The mean rubric score; None when no response has one.
+        score: The mean rubric score.
         raw_score: The mean weighted sum, less the penalty.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
-        length_penalty: The mean penalty; None without one.
+        length_penalty: The mean penalty.
         parse_rate: The share of the replies, over all criteria, that named an option.
         unscored_votes: Reason -> number of votes without a selection.
         readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
         criteria: Criterion name -> the summary of its verdicts.
-        covered_masses: Criterion name -> the share of the probability that its expected values rest on
-            (:func:`covered_mass`); empty where the scores are of the options selected.
     """
 
+    score: Interval | Missing = measure("score", name="", always=True)
+    raw_score: Interval | Missing = measure("score")
+    length_penalty: Interval | Missing = measure("score")
+    parse_rate: Interval | Missing = measure("share")
     num_instances: int
-    num_unscored: int
-    num_incomplete: int
-    num_na: int
-    score: Interval | None
-    raw_score: Interval | None
-    score_if_unscored_0: float | None
-    score_if_unscored_1: float | None
-    length_penalty: Interval | None
-    parse_rate: Interval | None
-    unscored_votes: Mapping[str, int]
-    readings: Mapping[MatchKind, int]
-    reasks: int
-    usage: Usage
+    num_unscored: int = measure("count")
+    num_incomplete: int = measure("count")
+    num_na: int = measure("count")
+    score_if_unscored_0: float | Missing = measure("score", always=True)
+    score_if_unscored_1: float | Missing = measure("score", always=True)
+    reasks: int = measure("count")
+    num_clusters: int | Missing = measure("count")
+    unscored_votes: Mapping[str, int] = measure("count")
+    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
+    usage: Usage = measure("count")
     criteria: Mapping[str, ScoreSummary]
-    covered_masses: Mapping[str, Interval]
-    num_clusters: int | None = None
-    unread: UnreadBounds | None = None
+    unread: UnreadBounds | None
 
 
 def rubric_as_judged(
@@ -201,44 +199,48 @@ def summarize_rubric(
     weights = [criterion.weight for criterion in rubric.criteria]
     lowest, highest = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
     limits = [result.bounds for result in results if result.bounds is not None]
-    columns = {
-        criterion.name: [result.verdicts[place] for result in results]
-        for place, criterion in enumerate(rubric.criteria)
-    }
-    masses = {each.name: covered_mass(columns[each.name], each, level=level) for each in rubric.criteria if expected}
     score = _mean([result.score for result in results], level, (0.0, 1.0))
+    raw_score = _mean([result.raw_score for result in results], level, (lowest - greatest, highest))
+    lows, highs = zip(*limits, strict=True) if limits else ((), ())
+    unlimited = "the rubric applies to no response"
     return RubricSummary(
+        score=known(score, "no response has a score"),
+        raw_score=known(raw_score, "no criterion counts"),
+        length_penalty=known(_mean(penalties, level, (0.0, max(greatest, 1.0))), "there is no length penalty"),
+        parse_rate=together.parse_rate,
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        score=score,
-        raw_score=_mean([result.raw_score for result in results], level, (lowest - greatest, highest)),
-        score_if_unscored_0=float(np.mean([low for low, _ in limits])) if limits else None,
-        score_if_unscored_1=float(np.mean([high for _, high in limits])) if limits else None,
-        length_penalty=_mean(penalties, level, (0.0, max(greatest, 1.0))),
-        parse_rate=together.parse_rate,
+        score_if_unscored_0=float(np.mean(lows)) if limits else Missing(unlimited),
+        score_if_unscored_1=float(np.mean(highs)) if limits else Missing(unlimited),
+        reasks=together.reasks,
+        num_clusters=together.num_clusters,
         unscored_votes=together.unscored_votes,
         readings=together.readings,
-        reasks=together.reasks,
         usage=together.usage,
-        criteria=MappingProxyType({name: summarize(column, level=level) for name, column in columns.items()}),
-        covered_masses=MappingProxyType({name: mass for name, mass in masses.items() if mass is not None}),
-        num_clusters=IntervalLevel.of(level).n_clusters,
+        criteria=MappingProxyType(
+            {
+                criterion.name: summarize_criterion(
+                    [result.verdicts[place] for result in results], criterion, expected=expected, level=level
+                )
+                for place, criterion in enumerate(rubric.criteria)
+            }
+        ),
         unread=unread_bounds(score, [result.bounds for result in results], level=level),
     )
 
 
-def covered_mass(verdicts: Sequence[Verdict], criterion: Criterion, *, level: float = 0.95) -> Interval | None:
-    """How much of the probability expected values rest on: the mean of :func:`~evenhand.aggregation.mean_covered_mass`.
+def summarize_criterion(
+    verdicts: Sequence[Verdict], criterion: Criterion, *, expected: bool = False, level: float = 0.95
+) -> ScoreSummary:
+    """What the verdicts on one criterion come to, one a response; see :func:`~evenhand.scoring.summarize`.
 
     Args:
-        verdicts: On one criterion, one a response.
+        verdicts: One a response.
         criterion: Theirs.
-        level: Of the interval.
-
-    Returns:
-        The mean over the responses whose votes have probabilities; None without any.
+        expected: They are expected values (``scoring="expected"``).
+        level: Of the intervals.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -246,10 +248,11 @@ def covered_mass(verdicts: Sequence[Verdict], criterion: Criterion, *, level: fl
         >>> sure = Vote(judge_id="a", order=(0, 1), selected_index=0, value=1.0, probabilities=(0.75, 0.25))
         >>> vague = sure.model_copy(update={"probabilities": (0.5, 0.0)})
         >>> verdicts = [Verdict(votes=(sure,)), Verdict(votes=(vague,)), Verdict(unscored_reason="empty")]
-        >>> covered_mass(verdicts, yes_no_criterion("correct", "…")).estimate  # (1 + 0.5) / 2
+        >>> summarize_criterion(verdicts, yes_no_criterion("correct", "…"), expected=True).covered_mass.estimate
         0.75
     """
-    return _mean([mean_covered_mass(verdict.votes, criterion) for verdict in verdicts], level, (0.0, 1.0))
+    masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
+    return summarize(verdicts, level=level, covered_masses=masses)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:

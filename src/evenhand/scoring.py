@@ -9,12 +9,16 @@ from types import MappingProxyType
 from typing import Final, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.numbers import format_count, format_percent
+from evenhand.numbers import Missing, format_count, format_percent
+from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
+
+INDEPENDENT: Final = "instances do not depend on each other"
 
 NO_REPLY = frozenset({"engine_error", "budget"})
 
@@ -88,103 +92,111 @@ def unread_choices_note(unread: int) -> tuple[str, ...]:
     return (said,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSummary:
     """What the verdicts on ``num_instances`` instances come to.
 
+    What is missing says why.
+
     Attributes:
         num_instances: Instances judged.
-        num_clusters: Clusters that these are of; None where instances do not depend on each other.
+        num_clusters: Clusters that these are of.
         unread: The bounds of the score, where so much is unread that they lead; else None.
         num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
-        score: The mean of the instances' scores; None when no instance has one.
+        score: The mean of the instances' scores.
         score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
             or whose orders contradict each other, counts 0.
         score_if_unscored_1: The same with the highest value, and 1.
         positional_bias: The share of the instances shown in several orders whose selections disagree.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
         agreement: The mean agreement of the votes with the verdict, over the instances with more than one vote.
-        spread: The mean standard deviation of repeated draws; None without them.
+        spread: The mean standard deviation of repeated draws.
+        covered_mass: How much of the probability expected values rest on: the mean of
+            :func:`~evenhand.aggregation.mean_covered_mass` over the instances whose votes have probabilities; missing
+            for scores of the options selected.
         unscored_votes: Reason -> number of votes without a selection.
         readings: How the others were read; see :func:`count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
     """
 
+    score: Interval | Missing = measure("score", name="", always=True)
+    positional_bias: Interval | Missing = measure("share")
+    parse_rate: Interval | Missing = measure("share")
+    agreement: Interval | Missing = measure("share")
+    spread: Interval | Missing = measure("score")
+    covered_mass: Interval | Missing = measure("share")
     num_instances: int
-    num_unscored: int
-    num_lone: int
-    num_na: int
-    score: Interval | None
-    score_if_unscored_0: float | None
-    score_if_unscored_1: float | None
-    positional_bias: Interval | None
-    parse_rate: Interval | None
-    agreement: Interval | None
-    spread: Interval | None
-    unscored_votes: Mapping[str, int]
-    readings: Mapping[MatchKind, int]
-    reasks: int
-    usage: Usage
-    num_clusters: int | None = None
-    unread: UnreadBounds | None = None
+    num_unscored: int = measure("count")
+    num_lone: int = measure("count")
+    num_na: int = measure("count")
+    score_if_unscored_0: float | Missing = measure("score", always=True)
+    score_if_unscored_1: float | Missing = measure("score", always=True)
+    reasks: int = measure("count")
+    num_clusters: int | Missing = measure("count")
+    unscored_votes: Mapping[str, int] = measure("count")
+    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
+    usage: Usage = measure("count")
+    unread: UnreadBounds | None
 
 
-def summarize(verdicts: Sequence[Verdict], *, level: float = 0.95) -> ScoreSummary:
+def summarize(
+    verdicts: Sequence[Verdict], *, level: float = 0.95, covered_masses: Sequence[float | None] = ()
+) -> ScoreSummary:
     """Scores with intervals over instances, or the clusters that they are of; one verdict an instance.
 
     Args:
         verdicts: One an instance, with all its votes.
         level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
+        covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
+            options selected.
     """
-    columns = np.array(
-        [
-            (
-                _number(verdict.aggregated_value),
-                _number(None if verdict.position_consistent is None else not verdict.position_consistent),
-                _number(verdict.agreement if len(verdict.votes) > 1 else None),
-            )
-            for verdict in verdicts
-        ],
-        dtype=float,
-    ).reshape(len(verdicts), 3)
-    score, positional_bias, agreement = mean_intervals(columns, level=level)
-    spreads = np.array([[_number(verdict.spread)] for verdict in verdicts], dtype=float).reshape(len(verdicts), 1)
-    (spread,) = mean_intervals(spreads, level=level, bounds=(0.0, 0.5))
-    replies = np.array([_replies(verdict) for verdict in verdicts], dtype=float).reshape(len(verdicts), 2)
+    columns = [
+        (
+            verdict.aggregated_value,
+            None if verdict.position_consistent is None else not verdict.position_consistent,
+            verdict.agreement if len(verdict.votes) > 1 else None,
+            mass,
+        )
+        for verdict, mass in zip(verdicts, covered_masses or (None,) * len(verdicts), strict=True)
+    ]
+    score, positional_bias, agreement, covered_mass = mean_intervals(_table(columns, 4), level=level)
+    spreads = [(verdict.spread,) for verdict in verdicts]
+    (spread,) = mean_intervals(_table(spreads, 1), level=level, bounds=(0.0, 0.5))
+    replies = _table([_replies(verdict) for verdict in verdicts], 2)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    limits = [score_limits(verdict) for verdict in verdicts]
-    known = [each for each in limits if each is not None]
+    known_limits = [each for each in map(score_limits, verdicts) if each is not None]
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
+        score=known(score, "no instance has a score"),
+        positional_bias=known(positional_bias, "no instance was read in two orders"),
+        parse_rate=known(parse_rate, "there are no replies"),
+        agreement=known(agreement, "no instance has two votes"),
+        spread=known(spread, "nothing was drawn twice"),
+        covered_mass=known(covered_mass, "no expected value rests on probabilities"),
         num_instances=len(verdicts),
         num_unscored=sum(not verdict.scored and not verdict.na for verdict in verdicts),
         num_lone=sum(verdict.scored and _unscored(verdict) > 0 for verdict in verdicts),
         num_na=sum(verdict.na for verdict in verdicts),
-        score=score,
-        score_if_unscored_0=_mean([low for low, _ in known]),
-        score_if_unscored_1=_mean([high for _, high in known]),
-        positional_bias=positional_bias,
-        parse_rate=parse_rate,
-        agreement=agreement,
-        spread=spread,
+        score_if_unscored_0=_mean([low for low, _ in known_limits]),
+        score_if_unscored_1=_mean([high for _, high in known_limits]),
+        reasks=sum(vote.reasks for vote in votes),
+        num_clusters=known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         unscored_votes=MappingProxyType(dict(sorted(reasons.items()))),
         readings=count_readings(votes),
-        reasks=sum(vote.reasks for vote in votes),
         usage=total_usage(vote.usage for vote in votes),
-        num_clusters=IntervalLevel.of(level).n_clusters,
         unread=None
         if score is None and any(verdict.unscored_reason == "no_value" for verdict in verdicts)
         else unread_bounds(score, [_unread_limits(verdict) for verdict in verdicts], level=level),
     )
 
 
-def _number(value: float | None) -> float:
-    """Statistics take NaN for a missing number."""
-    return float("nan") if value is None else float(value)
+def _table(rows: Sequence[Sequence[float | None]], columns: int) -> NDArray[np.float64]:
+    """Rows as statistics take them: NaN for a missing number."""
+    return np.array(rows, dtype=float).reshape(len(rows), columns)
 
 
 def _replies(verdict: Verdict) -> tuple[int, int]:
@@ -216,5 +228,5 @@ def _unread_limits(verdict: Verdict) -> tuple[float, float] | None:
     return None if no_score else score_limits(verdict)
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return float(np.mean(values)) if values else None
+def _mean(values: Sequence[float]) -> float | Missing:
+    return float(np.mean(values)) if values else Missing("no instance applies")

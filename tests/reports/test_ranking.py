@@ -5,7 +5,8 @@ import math
 import pytest
 
 from evenhand.numbers import format_interval
-from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.reports import format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import rank_systems

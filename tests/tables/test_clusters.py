@@ -8,6 +8,8 @@ import pytest
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judging.cluster_fields import RepeatedColumnWarning
+from evenhand.numbers import Missing
+from evenhand.scoring import INDEPENDENT
 from evenhand.tables import (
     AgreementTable,
     ChecklistTable,
@@ -81,7 +83,7 @@ def test_a_table_from_before_there_were_clusters_loads(tmp_path):
         del header["parameters"][name]
     lines = [header, *({name: value for name, value in row.items() if name != "cluster"} for row in rows)]
     (tmp_path / "old.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    assert JudgementTable.load(tmp_path / "old.jsonl").summaries["alder", "polite"].num_clusters is None
+    assert JudgementTable.load(tmp_path / "old.jsonl").summaries["alder", "polite"].num_clusters == Missing(INDEPENDENT)
 
 
 def test_a_row_without_a_document_is_named_before_the_first_call():

@@ -193,17 +193,17 @@ def test_expected_values_come_with_the_mass_that_they_rest_on(tmp_path):
     on_values = math.fsum(
         mass for mass, option in zip(vote.probabilities, table.criteria[1].options, strict=True) if not option.na
     )
-    assert table.covered_masses["response", "cites"].estimate == pytest.approx(on_values)
-    masses = table.rubric_scores["response"].covered_masses
-    assert masses == {name: table.covered_masses["response", name] for name in ("clear", "cites")}
-    assert masses["cites"].n == 1
+    cites = table.summaries["response", "cites"].covered_mass
+    assert cites.estimate == pytest.approx(on_values)
+    assert cites == table.rubric_scores["response"].criteria["cites"].covered_mass
+    assert cites.n == 1
     assert table.text_table().headers[-1] == "covered mass"
     table.save(tmp_path / "table.jsonl")
     header = json.loads((tmp_path / "table.jsonl").read_text().splitlines()[0])
-    assert header["summaries"][1]["covered_mass"]["estimate"] == masses["cites"].estimate
-    assert header["rubric_summaries"][0]["covered_masses"]["cites"]["estimate"] == masses["cites"].estimate
+    assert header["summaries"][1]["covered_mass"]["estimate"] == cites.estimate
+    assert header["rubric_summaries"][0]["criteria"]["cites"]["covered_mass"]["estimate"] == cites.estimate
     selected = table.rescore(scoring="selected")
-    assert (selected.covered_masses, dict(selected.rubric_scores["response"].covered_masses)) == ({}, {})
+    assert not any(summary.covered_mass for summary in selected.summaries.values())
     assert "covered mass" not in str(selected)
 
 

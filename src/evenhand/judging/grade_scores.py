@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
+from evenhand.numbers import Missing
 from evenhand.scoring import summarize
 from evenhand.statistics import (
     GradeScoreChance,
@@ -127,7 +128,7 @@ class Grading:
     histograms: tuple[ChoiceHistograms, ...]
     chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
-    parse_rate: Interval | None
+    parse_rate: Interval | Missing
     readings: Mapping[MatchKind, int]
     reasks: int
     usage: Usage

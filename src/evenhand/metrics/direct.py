@@ -10,20 +10,10 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.metrics.assessing_judge import AssessingJudge
-from evenhand.metrics.scores import (
-    all_interval_scores,
-    cluster_scores,
-    interval_scores,
-    number_or_nan,
-    panel_scores,
-    reading_scores,
-    score_name_of,
-    usage_scores,
-    warn_of_unread,
-)
+from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
 from evenhand.panel import report_of_run
+from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.scoring import summarize
-from evenhand.statistics import mean_intervals
 from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, is_missing
 
@@ -134,25 +124,18 @@ class DirectJudge(AssessingJudge):
         """The global scores: the mean score and every measure of how far it can be trusted."""
         main, evaluator = intermediates[0].score_name, intermediates[0].evaluator
         level = self.level_of(intermediates)
-        summary = summarize([intermediate.verdict for intermediate in intermediates], level=level)
+        masses = [self._covered_mass(each) for each in intermediates] if self.scoring == "expected" else ()
+        summary = summarize([each.verdict for each in intermediates], level=level, covered_masses=masses)
         warn_of_unread(main, summary.unread)
+        warn_of_mentions(summary.readings)
         shown = self.return_confidence_interval
-        scores: dict[str, Any] = interval_scores(main, summary.score, with_intervals=shown)
-        scores |= interval_scores(f"{main}_using_{evaluator}", summary.score, with_intervals=shown)
-        measured = ("positional_bias", "parse_rate", "agreement", "spread")
-        named = {f"{main}_{name}": getattr(summary, name) for name in measured}
-        scores |= all_interval_scores(named, with_intervals=shown, undefined=False)
-        (covered,) = mean_intervals([number_or_nan(self._covered_mass(each)) for each in intermediates], level=level)
-        if covered is not None:
-            scores |= interval_scores(f"{main}_covered_mass", covered, with_intervals=shown)
-        for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks"):
-            scores[f"{main}_{name}"] = number_or_nan(getattr(summary, name))
-        scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
-        for reason, count in summary.unscored_votes.items():
-            scores[f"{main}_unscored_votes_{reason}"] = count
-        plain = {**reading_scores(summary.readings), **usage_scores(summary.usage)}
-        scores |= {f"{main}_{name}": value for name, value in plain.items()}
-        return {**scores, **self._panel_scores(intermediates), "score_name": main}
+        using = Measure(f"using_{evaluator}", summary.score, always=True)
+        return {
+            **scores_of(summary, main, with_intervals=shown),
+            **score_entries(f"{main}_{using.name}", using, with_intervals=shown),
+            **self._panel_scores(intermediates),
+            "score_name": main,
+        }
 
     def _panel_scores(self, assessments: Sequence[DirectAssessment]) -> dict[str, float]:
         """What the votes say about the judges, criterion by criterion."""

@@ -11,6 +11,7 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.metrics.judge_metric import EvenhandMetric
 from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of, warn_of_unread
+from evenhand.numbers import Missing
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -202,7 +203,7 @@ class VoteAggregation(EvenhandMetric):
             },
         }
 
-    def _shown(self, name: str, found: Union[Interval, Agreement, Undefined, None]) -> Dict[str, float]:
+    def _shown(self, name: str, found: Union[Interval, Agreement, Undefined, Missing, None]) -> Dict[str, float]:
         """A score with its interval; NaN where it is undefined."""
         interval = found.interval if isinstance(found, Agreement) else found
         return interval_scores(

@@ -13,7 +13,7 @@ from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
-from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of, warn_of_unread
+from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of, warn_of_mentions, warn_of_unread
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.question import Question
 from evenhand.rubric_scoring import (
@@ -204,6 +204,7 @@ class RubricJudge(AssessingJudge):
         summary = summarize_rubric(results, rubric, expected=expected, level=self.level_of(intermediates))
         warn_of_unread(main, summary.unread)
         shown = self.return_confidence_interval
+        warn_of_mentions(summary.readings)
         using = interval_scores(f"{main}_using_{first.evaluator}", summary.score, with_intervals=shown)
         scores = global_scores(main, rubric, summary, self._panels(intermediates), with_intervals=shown)
         return {**scores, **using, "score_name": main}

@@ -6,18 +6,11 @@ from typing import Any, Dict, Union
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidCriterionError
-from evenhand.metrics.scores import (
-    all_interval_scores,
-    cluster_scores,
-    interval_scores,
-    number_or_nan,
-    panel_scores,
-    reading_scores,
-    score_name_of,
-    usage_scores,
-)
+from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of
 from evenhand.panel import PanelReport
+from evenhand.results.measures import scores_of
 from evenhand.rubric_scoring import RubricResult, RubricSummary
+from evenhand.scoring import ScoreSummary
 from evenhand.votes import Verdict
 
 OF_RUBRIC = (
@@ -62,6 +55,9 @@ OF_CRITERION = (
     "score_if_unscored_1",
 )
 """What follows a criterion's name likewise."""
+
+_MEASURED = frozenset({field for field in OF_CRITERION if field in ScoreSummary.__dataclass_fields__} | {"score"})
+"""The measures of a criterion that are reported; what calls cost is the rubric's."""
 
 _BOUNDS = ("_ci_low", "_ci_high")
 
@@ -146,31 +142,10 @@ def global_scores(
     with_intervals: bool,
 ) -> Dict[str, Any]:
     """The scores of all instances together."""
-    scores: Dict[str, Any] = interval_scores(main, summary.score, with_intervals=with_intervals)
-    own = {f"{main}_{name}": getattr(summary, name) for name in ("raw_score", "length_penalty", "parse_rate")}
-    scores |= all_interval_scores(own, with_intervals=with_intervals, undefined=False)
-    counted = ("num_unscored", "num_incomplete", "num_na", "score_if_unscored_0", "score_if_unscored_1", "reasks")
-    scores |= _numbers(main, summary, counted)
-    scores |= cluster_scores(f"{main}_num_clusters", summary.num_clusters)
-    for reason, count in summary.unscored_votes.items():
-        scores[f"{main}_unscored_votes_{reason}"] = count
-    plain = {**reading_scores(summary.readings), **usage_scores(summary.usage)}
-    scores |= {f"{main}_{name}": value for name, value in plain.items()}
+    scores: Dict[str, Any] = scores_of(summary, main, with_intervals=with_intervals)
     for criterion in rubric.criteria:
-        named, found = f"{main}_{criterion_score_name(criterion)}", summary.criteria[criterion.name]
-        scores |= interval_scores(named, found.score, with_intervals=with_intervals)
-        measured = ("parse_rate", "agreement", "spread", "positional_bias")
-        shown = {f"{named}_{name}": getattr(found, name) for name in measured}
-        scores |= all_interval_scores(shown, with_intervals=with_intervals, undefined=False)
-        if criterion.name in summary.covered_masses:
-            mass = summary.covered_masses[criterion.name]
-            scores |= interval_scores(f"{named}_covered_mass", mass, with_intervals=with_intervals)
-        scores |= _numbers(named, found, ("num_unscored", "num_na", "score_if_unscored_0", "score_if_unscored_1"))
+        named = f"{main}_{criterion_score_name(criterion)}"
+        found = summary.criteria[criterion.name]
+        scores |= scores_of(found, named, with_intervals=with_intervals, only=_MEASURED)
         scores |= panel_scores(named, panels[criterion.name], with_intervals=with_intervals)
     return scores
-
-
-def _numbers(main: str, summary: object, names: tuple[str, ...]) -> Dict[str, float]:
-    """Counts and bounds; a bound that is undefined is NaN."""
-    found = {f"{main}_{name}": getattr(summary, name) for name in names}
-    return {name: number_or_nan(value) for name, value in found.items()}

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Union
 
-from evenhand.numbers import format_number, format_percent
+from evenhand.numbers import Missing, format_number, format_percent
 from evenhand.panel import PanelReport
 from evenhand.scoring import mention_caution
 from evenhand.statistics import Interval
@@ -16,14 +16,14 @@ from evenhand.votes import MatchKind, Usage
 logger = logging.getLogger(__name__)
 
 
-def number_or_nan(value: Union[float, None]) -> float:
+def number_or_nan(value: Union[float, Missing, None]) -> float:
     """A score as unitxt takes it: NaN where it is undefined."""
-    return math.nan if value is None else value
+    return math.nan if value is None or isinstance(value, Missing) else value
 
 
-def interval_scores(name: str, interval: Union[Interval, None], *, with_intervals: bool) -> dict[str, float]:
+def interval_scores(name: str, interval: Union[Interval, Missing, None], *, with_intervals: bool) -> dict[str, float]:
     """A score and its interval under unitxt's names; NaN where it is undefined."""
-    if interval is None:
+    if not interval:
         return {name: math.nan}
     scores = {name: interval.estimate}
     if with_intervals:
@@ -32,7 +32,7 @@ def interval_scores(name: str, interval: Union[Interval, None], *, with_interval
 
 
 def all_interval_scores(
-    intervals: Mapping[str, Union[Interval, None]], *, with_intervals: bool, undefined: bool = True
+    intervals: Mapping[str, Union[Interval, Missing, None]], *, with_intervals: bool, undefined: bool = True
 ) -> dict[str, float]:
     """Scores and their intervals under unitxt's names.
 
@@ -41,7 +41,7 @@ def all_interval_scores(
         with_intervals: Give the limits too.
         undefined: Give NaN for what is undefined, instead of leaving it out.
     """
-    shown = {name: interval for name, interval in intervals.items() if undefined or interval is not None}
+    shown = {name: interval for name, interval in intervals.items() if undefined or interval}
     return {
         key: value
         for name, interval in shown.items()
@@ -75,9 +75,9 @@ def warn_of_unread(
         )
 
 
-def cluster_scores(name: str, clusters: Union[int, None]) -> dict[str, float]:
+def cluster_scores(name: str, clusters: Union[int, Missing, None]) -> dict[str, float]:
     """How many clusters the instances are of; nothing where they do not depend on each other."""
-    return {} if clusters is None else {name: clusters}
+    return {name: clusters} if clusters else {}
 
 
 def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals: bool) -> dict[str, float]:
@@ -102,13 +102,18 @@ class MentionedVerdictsWarning(UserWarning):
     """Many selections rest on replies that merely mention an option."""
 
 
+def warn_of_mentions(readings: Mapping[MatchKind, int]) -> None:
+    """Warn (:class:`MentionedVerdictsWarning`) where too many selections rest on replies that merely mention one."""
+    if (caution := mention_caution(readings)) is not None:
+        warnings.warn(caution, MentionedVerdictsWarning, stacklevel=2)
+
+
 def reading_scores(readings: Mapping[MatchKind, int]) -> dict[str, float]:
     """How the selections were read: ``match_share_<kind>``, a share of them; nothing where nothing was read.
 
     Warns (:class:`MentionedVerdictsWarning`) where too many rest on mentions.
     """
-    if (caution := mention_caution(readings)) is not None:
-        warnings.warn(caution, MentionedVerdictsWarning, stacklevel=2)
+    warn_of_mentions(readings)
     total = sum(readings.values())
     return {f"match_share_{kind}": count / total for kind, count in readings.items()}
 

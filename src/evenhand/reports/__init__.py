@@ -3,10 +3,8 @@
 from evenhand.reports.ranking_tables import format_rank, matrix_table, pairs_table, ranking_notes
 from evenhand.reports.recorded_votes import confusion_table, pairs_of_raters_table, vote_summary_table
 from evenhand.reports.reliability import choices_table, criterion_tables, judges_table
-from evenhand.reports.text_table import TextTable
 
 __all__ = [
-    "TextTable",
     "choices_table",
     "confusion_table",
     "criterion_tables",

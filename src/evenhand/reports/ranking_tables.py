@@ -18,7 +18,7 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
-from evenhand.reports.text_table import TextTable
+from evenhand.results.render import TextTable
 from evenhand.statistics.paired_comparisons import Parameter
 from evenhand.statistics.pairwise import ContrastTest
 from evenhand.statistics.ranking import Ranking

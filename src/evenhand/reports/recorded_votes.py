@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from evenhand.numbers import (
     MISSING,
+    Missing,
     format_count,
     format_interval,
     format_level,
@@ -15,7 +16,7 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.recorded import Comparison, PanelAgreement, RaterPair, Undefined, VoteSummary
-from evenhand.reports.text_table import TextTable
+from evenhand.results.render import TextTable
 from evenhand.statistics import Agreement, Interval
 
 
@@ -27,7 +28,7 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
         ("agreement with the verdict", format_share(scores.agreement)),
         ("Krippendorff's alpha", format_measure(summary.krippendorff_alpha)),
         ("instances", format_count(scores.num_instances)),
-        *([] if scores.num_clusters is None else [("clusters", format_count(scores.num_clusters))]),
+        *([("clusters", format_count(scores.num_clusters))] if scores.num_clusters else []),
         ("unscored", format_count(scores.num_unscored)),
         ("NA", format_count(scores.num_na)),
         ("votes", format_count(summary.num_votes)),
@@ -122,9 +123,9 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
     reasons = dict.fromkeys(measure.reason for measure in measures if isinstance(measure, Undefined))
     yield from (f"{reason[0].upper()}{reason[1:]}." for reason in reasons)
     scores = summary.scores
-    if scores.score is None and sum(count for _, count in summary.selections) > scores.num_na:
+    if not scores.score and sum(count for _, count in summary.selections) > scores.num_na:
         yield "The options selected have no values, so there is no score."
-    elif summary.num_abstentions and scores.score_if_unscored_0 is not None:
+    elif summary.num_abstentions and not isinstance(scores.score_if_unscored_0, Missing):
         yield (
             f"Score if every abstention were the lowest or the highest level: "
             f"{format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)}."

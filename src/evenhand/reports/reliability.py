@@ -26,7 +26,7 @@ from evenhand.numbers import (
 )
 from evenhand.recorded import Undefined
 from evenhand.reports.recorded_votes import format_measure, pairs_of_raters_table
-from evenhand.reports.text_table import TextTable
+from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Interval
 

@@ -27,12 +27,14 @@ from evenhand.recorded import (
     summarize_votes,
 )
 from evenhand.recorded.columns import recorded_columns
-from evenhand.reports import TextTable, confusion_table, vote_summary_table
+from evenhand.reports import confusion_table, vote_summary_table
+from evenhand.results.measures import plain
+from evenhand.results.render import TextTable
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.notes import unread_note
 from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rows import read_rows
-from evenhand.tables.saved import load_table, plain_fields, save_table
+from evenhand.tables.saved import load_table, save_table
 from evenhand.votes import Verdict, Vote
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ class VoteTable(PrintedTables):
         header = {
             "parameters": dict(self.parameters),
             "criterion": self.criterion.model_dump(mode="json"),
-            "summary": plain_fields(self.summary),
+            "summary": plain(self.summary),
             "notes": list(self.notes),
         }
         rows = (

@@ -32,7 +32,8 @@ from evenhand.recorded import (
     read_column,
 )
 from evenhand.recorded.columns import recorded_columns
-from evenhand.reports import TextTable, pairs_of_raters_table
+from evenhand.reports import pairs_of_raters_table
+from evenhand.results.render import TextTable
 from evenhand.statistics import Agreement, Interval
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.read_only import PrintedTables, read_only

@@ -14,7 +14,8 @@ from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.cluster_fields import clustered_level
 from evenhand.panel import PanelReport
-from evenhand.reports import TextTable
+from evenhand.results.measures import plain
+from evenhand.results.render import TextTable
 from evenhand.run_options import ChecklistMetric
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
@@ -27,7 +28,6 @@ from evenhand.tables.saved import (
     could_stop_early,
     load_table,
     loaded_verdict,
-    plain_fields,
     save_table,
     vote_record,
 )
@@ -213,8 +213,8 @@ class ChecklistTable(PrintedTables):
             "parameters": dict(self.parameters),
             "systems": self.systems,
             "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
-            "differences": [plain_fields(each) for each in self.differences],
-            "reports": {system: plain_fields(report) for system, report in self.reports.items()},
+            "differences": [plain(each) for each in self.differences],
+            "reports": {system: plain(report) for system, report in self.reports.items()},
         }
         rows = (
             {

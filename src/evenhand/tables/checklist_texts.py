@@ -17,7 +17,7 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
-from evenhand.reports import TextTable
+from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval
 from evenhand.tables.notes import (

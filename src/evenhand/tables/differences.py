@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.numbers import format_count, format_interval, format_level, format_p_value, format_range
-from evenhand.reports import TextTable
+from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
+from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.paired_differences import PairedDifference, over_one_family, paired_differences
 from evenhand.statistics.sign_flip import SignFlipTest
@@ -83,9 +83,9 @@ def system_differences(
     )
 
 
-def best_system(scores: Mapping[str, Interval | None]) -> str:
+def best_system(scores: Mapping[str, Interval | Missing | None]) -> str:
     """The system with the highest mean score, the first of equals."""
-    return max(scores, key=lambda system: -1.0 if (found := scores[system]) is None else found.estimate)
+    return max(scores, key=lambda system: found.estimate if (found := scores[system]) else -1.0)
 
 
 def differences_tables(

@@ -22,7 +22,7 @@ from evenhand.numbers import (
     format_range,
     format_share,
 )
-from evenhand.reports import TextTable
+from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.clusters import IntervalLevel

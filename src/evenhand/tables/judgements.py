@@ -12,18 +12,17 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judging.cluster_fields import clustered_level
-from evenhand.numbers import format_count, format_level, format_range, format_score, format_share
+from evenhand.numbers import format_level, format_range, format_share
 from evenhand.panel import PanelReport, report_of_run
-from evenhand.reports import TextTable
-from evenhand.rubric_scoring import RubricResult, RubricSummary, covered_mass, rubric_result, summarize_rubric
-from evenhand.scoring import ScoreSummary, readings_note, score_limits, summarize
+from evenhand.results.measures import Column, measures_table, plain, score_cell
+from evenhand.results.render import TextTable
+from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_criterion, summarize_rubric
+from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
 from evenhand.tables.notes import (
     baseline_note,
-    clusters_cell,
-    clusters_header,
     early_stop_note,
     unread_note,
     unscored_votes_note,
@@ -38,8 +37,6 @@ from evenhand.tables.saved import (
     could_stop_early,
     load_table,
     loaded_verdict,
-    plain_fields,
-    plain_value,
     save_table,
     vote_record,
 )
@@ -99,32 +96,15 @@ class JudgementTable(PrintedTables):
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
         """``(system, criterion name)`` -> what the verdicts come to."""
         return {
-            (system, criterion.name): summarize(
+            (system, criterion.name): summarize_criterion(
                 [judgement.verdict for judgement in self._cell(system, criterion.name)],
+                criterion,
+                expected=self._rules.scoring == "expected",
                 level=self._level_of(system, criterion.name),
             )
             for criterion in self.criteria
             for system in self.systems
         }
-
-    @cached_property
-    def covered_masses(self) -> Mapping[tuple[str, str], Interval]:
-        """``(system, criterion name)`` -> the share of the probability that its expected values rest on.
-
-        Empty unless ``scoring`` is ``"expected"``; a cell without probabilities is left out.
-        """
-        if self._rules.scoring != "expected":
-            return {}
-        cells = [(system, criterion) for criterion in self.criteria for system in self.systems]
-        found = {
-            (system, criterion.name): covered_mass(
-                [item.verdict for item in self._cell(system, criterion.name)],
-                criterion,
-                level=self._level_of(system, criterion.name),
-            )
-            for system, criterion in cells
-        }
-        return {cell: mass for cell, mass in found.items() if mass is not None}
 
     @cached_property
     def rubric_results(self) -> Mapping[str, tuple[RubricResult, ...]]:
@@ -296,40 +276,22 @@ class JudgementTable(PrintedTables):
 
     def text_table(self) -> TextTable:
         """The summaries of the criteria as texts."""
-        gold = any(judgement.gold is not None for judgement in self.judgements)
-        level = format_level(self.parameters["level"])
-        headers: tuple[str, ...] = (
-            "system",
-            "criterion",
-            f"score [{level}]",
-            "n",
-            *clusters_header(self.summaries.values()),
-            "unscored",
-            "NA",
-            "parse rate",
-            "flips",
+        columns = (
+            Column(f"score [{format_level(self.parameters['level'])}]", score_cell),
+            Column("n", "num_instances"),
+            Column("clusters", "num_clusters", optional=True),
+            Column("unscored", "num_unscored"),
+            Column("NA", "num_na"),
+            Column("parse rate", "parse_rate"),
+            Column("flips", "positional_bias"),
+            Column("covered mass", "covered_mass", optional=True),
         )
-        headers += ("covered mass",) if self.covered_masses else ()
-        rows = []
-        for (system, criterion), summary in self.summaries.items():
-            cells: tuple[str, ...] = (
-                system,
-                criterion,
-                format_score(summary.score, summary.unread),
-                format_count(summary.num_instances),
-                *clusters_cell(summary),
-                format_count(summary.num_unscored),
-                format_count(summary.num_na),
-                format_share(summary.parse_rate),
-                format_share(summary.positional_bias),
-            )
-            cells += (format_share(self.covered_masses.get((system, criterion))),) if self.covered_masses else ()
-            rows.append((*cells, format_share(self.gold_agreement(system, criterion))) if gold else cells)
-        return TextTable(
-            title=f"Direct assessment by {', '.join(self.parameters['judges'])}",
-            headers=(*headers, "agrees with gold") if gold else headers,
-            rows=tuple(rows),
-            notes=self._notes(),
+        title = f"Direct assessment by {', '.join(self.parameters['judges'])}"
+        table = measures_table(title, ("system", "criterion"), self.summaries, columns, self._notes())
+        if all(judgement.gold is None for judgement in self.judgements):
+            return table
+        return table.with_column(
+            "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
         )
 
     def to_dataset(self) -> datasets.Dataset:
@@ -349,8 +311,8 @@ class JudgementTable(PrintedTables):
 
         The first line has ``evenhand`` (``"judgements"``), ``rows`` (how many follow), ``parameters``, ``systems``,
         ``criteria`` and ``summaries``: for each ``system`` and ``criterion`` the fields of
-        :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null),
-        ``gold_agreement`` and ``covered_mass``; ``differences``: the fields of
+        :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null), and
+        ``gold_agreement``; ``differences``: the fields of
         :class:`~evenhand.tables.differences.SystemDifference` for each two systems; for a rubric also
         ``rubric``, ``penalties`` and ``rubric_summaries`` (a system each, with the fields of
         :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws ``panels`` (a cell each, with
@@ -365,20 +327,19 @@ class JudgementTable(PrintedTables):
                 {
                     "system": system,
                     "criterion": criterion,
-                    **plain_fields(summary),
-                    "gold_agreement": plain_value(self.gold_agreement(system, criterion)),
-                    "covered_mass": plain_value(self.covered_masses.get((system, criterion))),
+                    **plain(summary),
+                    "gold_agreement": plain(self.gold_agreement(system, criterion)),
                 }
                 for (system, criterion), summary in self.summaries.items()
             ],
-            "differences": [plain_fields(each) for each in (*self.rubric_differences, *self.differences)],
+            "differences": [plain(each) for each in (*self.rubric_differences, *self.differences)],
             "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
             "penalties": {system: list(taken) for system, taken in self.penalties.items()},
             "rubric_summaries": [
-                {"system": system, **plain_fields(summary)} for system, summary in self.rubric_scores.items()
+                {"system": system, **plain(summary)} for system, summary in self.rubric_scores.items()
             ],
             "panels": [
-                {"system": system, **plain_fields(report)}
+                {"system": system, **plain(report)}
                 for (system, _), report in self._panels.items()
                 if report is not None
             ],

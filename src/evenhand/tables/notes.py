@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from evenhand.aggregation import REDRAW
-from evenhand.numbers import format_count
+from evenhand.numbers import Missing, format_count
 from evenhand.tables.saved import could_stop_early
 
 BASELINE = (
@@ -19,18 +19,18 @@ class Counted(Protocol):
     """A summary that knows the clusters of its rows."""
 
     @property
-    def num_clusters(self) -> int | None:
+    def num_clusters(self) -> int | Missing | None:
         """How many there are; None where rows do not depend on each other."""
 
 
 def clusters_header(summaries: Iterable[Counted]) -> tuple[str, ...]:
     """The header of the column beside n; nothing where rows do not depend on each other."""
-    return ("clusters",) if any(summary.num_clusters is not None for summary in summaries) else ()
+    return ("clusters",) if any(summary.num_clusters for summary in summaries) else ()
 
 
 def clusters_cell(summary: Counted) -> tuple[str, ...]:
     """What stands there."""
-    return () if summary.num_clusters is None else (format_count(summary.num_clusters),)
+    return (format_count(summary.num_clusters),) if summary.num_clusters else ()
 
 
 def unscored_votes_note(counts: Mapping[str, int]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evenhand.numbers import MISSING, format_count, format_interval, format_level, format_range, format_share
 from evenhand.panel import PanelReport
-from evenhand.reports import TextTable
+from evenhand.results.render import TextTable
 
 MOST_BY_JUDGE = 4
 """Cells up to which the judges are listed one by one."""

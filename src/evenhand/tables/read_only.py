@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from evenhand.reports import TextTable
+from evenhand.results.render import TextTable
 
 
 def _refuse(*args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 - stands in for methods of any signature

@@ -21,7 +21,8 @@ from evenhand.judge_reliability import (
     findings,
     findings_on_judges,
 )
-from evenhand.reports import TextTable, choices_table, criterion_tables, judges_table
+from evenhand.reports import choices_table, criterion_tables, judges_table
+from evenhand.results.render import TextTable
 from evenhand.tables.notes import baseline_note
 from evenhand.tables.read_only import read_only
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar, cast
-
-from pydantic import BaseModel
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Rubric
@@ -150,24 +146,6 @@ def vote_record(vote: Vote) -> dict[str, Any]:
         "cost": usage["cost"],
         "draws_planned": vote.early_stop.planned if vote.early_stop else None,
     }
-
-
-def plain_fields(result: object) -> dict[str, Any]:
-    """The fields of a frozen result as plain JSON, which has neither NaN nor infinity: they are null."""
-    return {field.name: plain_value(getattr(result, field.name)) for field in fields(result)}  # type: ignore[arg-type] # a dataclass
-
-
-def plain_value(value: Any) -> Any:
-    """A field of a frozen result as plain JSON."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain_fields(value)
-    if isinstance(value, Mapping):
-        return {str(key): plain_value(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain_value(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Rules(TypedDict, total=False):

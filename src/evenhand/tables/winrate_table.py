@@ -20,7 +20,7 @@ from evenhand.contests import (
     summarize_contests,
 )
 from evenhand.criteria import Criterion
-from evenhand.reports import TextTable
+from evenhand.results.render import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.clusters import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength

@@ -14,7 +14,8 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
-from evenhand.reports import TextTable, format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.reports import format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
 from evenhand.tables.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 

@@ -1,11 +1,14 @@
-"""A table of texts, as Markdown, as HTML and for a terminal."""
+"""The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV."""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 from rich import box
 from rich.console import Console
@@ -32,6 +35,11 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
+    def with_column(self, header: str, cells: Sequence[str]) -> Self:
+        """The table with a column more at its right."""
+        rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
+        return replace(self, headers=(*self.headers, header), rows=rows)
+
     def to_markdown(self) -> str:
         """A pipe table with its title and notes."""
         lines = [f"**{_as_text(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
@@ -47,6 +55,22 @@ class TextTable:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         caption = html.escape(self.title)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+    def to_latex(self) -> str:
+        """A ``table`` environment with a caption and rules of the package booktabs, the notes beneath it."""
+        columns = "l" + "r" * (len(self.headers) - 1)
+        lines = [r"\begin{table}", r"\centering", rf"\caption{{{_as_latex(self.title)}}}"]
+        lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(self.headers), r"\midrule"]
+        lines += [_latex_row(row) for row in self.rows]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\par\smallskip\footnotesize {_as_latex(note)}" for note in self.notes]
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def to_csv(self) -> str:
+        """The headers and rows as CSV, without title and notes."""
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([self.headers, *self.rows])
+        return text.getvalue()
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """The table with box-drawing lines, no wider than the terminal."""
@@ -73,3 +97,26 @@ def _pipe_row(cells: Iterable[str]) -> str:
 def _as_text(text: str) -> str:
     """Markdown that shows what would be an HTML tag, such as a name in angle brackets, instead of obeying it."""
     return _TAG_OPENS.sub("&lt;", text)
+
+
+_LATEX = {
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "∞": r"$\infty$",
+    "–": "--",
+    "×": r"$\times$",
+    "½": r"$\frac{1}{2}$",
+}
+
+
+def _as_latex(text: str) -> str:
+    """LaTeX that shows the text as it is."""
+    return "".join(_LATEX.get(sign, sign) for sign in text.replace("\n", " "))
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " & ".join(map(_as_latex, cells)) + r" \\"

@@ -1,6 +1,6 @@
 """Tables as Markdown and HTML: whatever a name contains is shown, and not obeyed."""
 
-from evenhand.reports import TextTable
+from evenhand.results.render import TextTable
 
 
 def test_names_in_angle_brackets_are_shown_and_not_obeyed():

@@ -1,0 +1,1 @@
+"""Results: their measures, their tables, and how they are saved."""

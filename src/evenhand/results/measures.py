@@ -1,0 +1,260 @@
+"""Measures: every number that a result reports, or the reason why there is none, declared once and shown everywhere.
+
+A result is a frozen dataclass. A field that is reported is declared with :func:`measure`, which says what kind of
+number it is; the scores of unitxt (:func:`scores_of`), the cells of a table (:func:`measures_table`), and the saved
+form (:func:`plain`) are views of the declaration. A new number is one field, and the line that computes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from evenhand.numbers import (
+    HasLimits,
+    Missing,
+    format_cost,
+    format_count,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_score,
+    format_share,
+)
+from evenhand.results.render import TextTable
+from evenhand.votes import Usage
+
+Kind = Literal["score", "share", "difference", "number", "count", "p_value", "money"]
+"""What a number is: a score in its own units; a share in [0, 1]; a difference of scores, with a sign; any other number;
+how many there are; the p-value of a test; US dollars."""
+
+T = TypeVar("T")
+Names = TypeVar("Names", bound=tuple[str, ...])
+_DECLARED: Final = "measure"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number of a result.
+
+    Attributes:
+        name: Under which it is reported; empty for the score that the others are about.
+        value: A number, an estimate with its interval, or why there is none.
+        kind: What it is.
+        always: Whether unitxt is given NaN where it is missing; else the score is left out.
+    """
+
+    name: str
+    value: HasLimits | float | Missing
+    kind: Kind = "number"
+    always: bool = False
+
+    @property
+    def estimate(self) -> float | None:
+        """The number without its interval; None where it is missing."""
+        if isinstance(self.value, Missing):
+            return None
+        return float(self.value) if isinstance(self.value, (int, float)) else self.value.estimate
+
+    def __str__(self) -> str:
+        return format_value(self.value, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    kind: Kind
+    name: str | None
+    always: bool
+    shares: bool
+
+
+def measure(kind: Kind, *, name: str | None = None, always: bool = False, shares: bool = False) -> Any:  # noqa: ANN401 - the type of the field
+    """A field of a frozen result that is a measure.
+
+    Its value is a number, an estimate with an interval, or :class:`~evenhand.numbers.Missing`; a mapping stands for a
+    measure of each entry (``<name>_<key>``), and a result for its own measures.
+
+    Args:
+        kind: What it is.
+        name: Under which it is reported; the field's own by default, and the score itself if it is empty.
+        always: Give unitxt NaN where it is missing, instead of leaving it out.
+        shares: The mapping counts; report what share of all each entry is.
+    """
+    return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares)})
+
+
+def known(value: T | None, reason: str) -> T | Missing:
+    """The value, or why there is none.
+
+    >>> known(None, "no instance has a score")
+    Missing(reason='no instance has a score')
+    """
+    return Missing(reason) if value is None else value
+
+
+def measures_of(result: object, only: Collection[str] | None = None) -> Iterator[Measure]:
+    """The measures that a result declares, in the order of its fields.
+
+    Args:
+        result: With declared measures.
+        only: The fields that are meant; all by default.
+    """
+    for field in dataclasses.fields(result):  # type: ignore[arg-type] # a dataclass
+        declared: _Declared | None = field.metadata.get(_DECLARED)
+        if declared is not None and (only is None or field.name in only):
+            name = field.name if declared.name is None else declared.name
+            yield from _entries(name, getattr(result, field.name), declared)
+
+
+def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  # noqa: ANN401 - as declared
+    if isinstance(value, Mapping):
+        total = sum(value.values()) if declared.shares else 1
+        for key, entry in value.items():
+            yield Measure(f"{name}_{key}", entry / total if declared.shares else entry, declared.kind, declared.always)
+    elif isinstance(value, Usage):
+        for part, amount in _consumed(value).items():
+            yield Measure(part, amount, "money" if part == "cost" else "count")
+    elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
+        for inner in measures_of(value):
+            yield Measure("_".join(filter(None, (name, inner.name))), inner.value, inner.kind, inner.always)
+    else:
+        yield Measure(name, value, declared.kind, declared.always)
+
+
+def _consumed(usage: Usage) -> dict[str, float]:
+    """What calls consumed, as it is reported; the cost only where a price is known."""
+    amounts: dict[str, float] = {
+        "calls": usage.calls,
+        "cached_calls": usage.cached,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+    return amounts if usage.cost is None else {**amounts, "cost": usage.cost}
+
+
+def scores_of(
+    result: object, prefix: str = "", *, with_intervals: bool = True, only: Collection[str] | None = None
+) -> dict[str, float]:
+    """The measures of a result under the names that unitxt shows: ``<prefix>_<name>``, ``…_ci_low`` and ``…_ci_high``.
+
+    Args:
+        result: With declared measures.
+        prefix: The name of the score that they are about; what is the score itself stands under this name alone.
+        with_intervals: Give the limits of intervals too.
+        only: The fields that are meant; all by default.
+    """
+    scores: dict[str, float] = {}
+    for each in measures_of(result, only):
+        scores |= score_entries("_".join(filter(None, (prefix, each.name))), each, with_intervals=with_intervals)
+    return scores
+
+
+def score_entries(name: str, shown: Measure, *, with_intervals: bool = True) -> dict[str, float]:
+    """One measure under unitxt's names; NaN, the only sign of nothing that unitxt knows, where it is missing."""
+    value = shown.value
+    if isinstance(value, Missing):
+        return {name: math.nan} if shown.always else {}
+    if isinstance(value, (int, float)):
+        return {name: value}
+    limits = {f"{name}_ci_low": value.low, f"{name}_ci_high": value.high} if with_intervals else {}
+    return {name: value.estimate, **limits}
+
+
+def format_value(value: HasLimits | float | Missing | None, kind: Kind) -> str:
+    """A number as a table shows it; a dash where it is missing.
+
+    >>> format_value(0.25, "share"), format_value(1200, "count"), format_value(Missing("no votes"), "score")
+    ('25 %', '1,200', '–')
+    """
+    if value is None or isinstance(value, Missing):
+        return format_number(None)
+    if isinstance(value, (int, float)):
+        return _PLAIN[kind](value)
+    return format_share(value) if kind == "share" else format_interval(value, signed=kind == "difference")
+
+
+def _signed(value: float) -> str:
+    return format_number(value, signed=True)
+
+
+_PLAIN: Final[Mapping[Kind, Callable[[float], str]]] = {
+    "score": format_number,
+    "share": format_percent,
+    "difference": _signed,
+    "number": format_number,
+    "count": format_count,
+    "p_value": format_p_value,
+    "money": format_cost,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table of results.
+
+    Attributes:
+        header: What stands above it.
+        shown: The name of the field (a count, unless it is declared a measure), or what makes the cell of a result.
+        optional: Leave the column out where no result has anything to say in it.
+    """
+
+    header: str
+    shown: str | Callable[[Any], str]
+    optional: bool = False
+
+    def cell(self, result: object) -> str:
+        """What stands in it for one result."""
+        if callable(self.shown):
+            return self.shown(result)
+        value = getattr(result, self.shown)
+        declared = type(result).__dataclass_fields__[self.shown].metadata.get(_DECLARED)  # type: ignore[attr-defined]
+        return format_value(value, declared.kind if declared else "count")
+
+
+def score_cell(result: Any) -> str:  # noqa: ANN401 - whatever has a score and its bounds
+    """The score of a result with its interval, or its bounds where too much is unread for a mean."""
+    return format_score(result.score, result.unread)
+
+
+def measures_table(
+    title: str,
+    labels: Sequence[str],
+    results: Mapping[Names, object],
+    columns: Sequence[Column],
+    notes: Sequence[str] = (),
+) -> TextTable:
+    """A table with a row for each result.
+
+    Args:
+        title: Above the table.
+        labels: The headers of what names a result.
+        results: By their names.
+        columns: What is shown of each.
+        notes: Sentences beneath the table.
+    """
+    cells = {column: [column.cell(result) for result in results.values()] for column in columns}
+    nothing = {"", format_number(None)}
+    shown = [column for column in columns if not column.optional or not nothing.issuperset(cells[column])]
+    rows = [(*named, *(cells[column][place] for column in shown)) for place, named in enumerate(results)]
+    return TextTable(title, (*labels, *(column.header for column in shown)), tuple(rows), tuple(notes))
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a result holds
+    """A result, or a part of one, as plain JSON. It has neither NaN nor infinity: they are null, as what is missing."""
+    if value is None or isinstance(value, Missing):
+        return None
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

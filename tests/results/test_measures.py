@@ -1,0 +1,134 @@
+"""Measures: declared once, and shown as unitxt's scores, as cells of a table, and as plain JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evenhand.numbers import Missing
+from evenhand.results.measures import Column, Measure, measure, measures_of, measures_table, plain, scores_of
+from evenhand.results.render import TextTable
+from evenhand.statistics import Interval
+from evenhand.votes import Usage
+
+SCORE = Interval(0.5, 0.25, math.inf, 0.95, "beta", 8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    rate: float | Missing = measure("share", name="")
+    error: float | Missing = measure("number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    score: Interval | Missing = measure("score", name="", always=True)
+    bias: Interval | Missing = measure("share")
+    lowest: float | Missing = measure("score", always=True)
+    count: int = measure("count")
+    reasons: Mapping[str, int] = measure("count")
+    kinds: Mapping[str, int] = measure("share", name="kind_share", shares=True)
+    usage: Usage = measure("count")
+    inner: Inner = measure("number")
+    note: str = "not a measure"
+
+
+FULL = Summary(
+    score=SCORE,
+    bias=Interval(0.25, 0.0, 0.5, 0.95, "beta", 8),
+    lowest=0.125,
+    count=1200,
+    reasons={"empty": 2},
+    kinds={"exact": 3, "near": 1},
+    usage=Usage(calls=4, cached=1, prompt_tokens=7, completion_tokens=5, cost=0.5),
+    inner=Inner(rate=0.75, error=Missing("no errors are known")),
+)
+EMPTY = Summary(
+    score=Missing("nothing has a score"),
+    bias=Missing("nothing was read twice"),
+    lowest=Missing("nothing has a score"),
+    count=0,
+    reasons={},
+    kinds={},
+    usage=Usage(),
+    inner=Inner(rate=Missing("there is nothing"), error=Missing("there is nothing")),
+)
+
+
+def test_unitxt_scores_are_named_after_what_they_are_about():
+    assert scores_of(FULL, "main") == {
+        "main": 0.5,
+        "main_ci_low": 0.25,
+        "main_ci_high": math.inf,
+        "main_bias": 0.25,
+        "main_bias_ci_low": 0.0,
+        "main_bias_ci_high": 0.5,
+        "main_lowest": 0.125,
+        "main_count": 1200,
+        "main_reasons_empty": 2,
+        "main_kind_share_exact": 0.75,
+        "main_kind_share_near": 0.25,
+        "main_calls": 4,
+        "main_cached_calls": 1,
+        "main_prompt_tokens": 7,
+        "main_completion_tokens": 5,
+        "main_cost": 0.5,
+        "main_inner": 0.75,
+    }
+
+
+def test_what_is_missing_is_left_out_unless_the_score_must_be_there():
+    scores = scores_of(EMPTY, "main", with_intervals=False)
+    assert math.isnan(scores.pop("main"))
+    assert math.isnan(scores.pop("main_lowest"))
+    assert scores == {
+        "main_count": 0,
+        "main_calls": 0,
+        "main_cached_calls": 0,
+        "main_prompt_tokens": 0,
+        "main_completion_tokens": 0,
+    }
+
+
+def test_only_some_fields_and_no_prefix():
+    assert scores_of(FULL, only={"lowest", "count"}) == {"lowest": 0.125, "count": 1200}
+
+
+def test_a_measure_knows_its_reason_and_how_it_is_written():
+    missing = {each.name: each.value for each in measures_of(EMPTY)}
+    assert missing["bias"] == Missing("nothing was read twice")
+    assert [str(each) for each in measures_of(FULL)][:4] == ["0.50 [0.25, ∞]", "25 % [0, 50]", "0.13", "1,200"]
+    assert Measure("p", 0.0421, "p_value").estimate == 0.0421
+    assert Measure("p", Missing("no test")).estimate is None
+    assert str(Measure("difference", 0.25, "difference")) == "+0.25"
+
+
+def test_a_table_has_a_row_a_result_and_no_column_about_which_nothing_is_known():
+    columns = [
+        Column("score", "score"),
+        Column("bias", "bias", optional=True),
+        Column("lowest", "lowest", optional=True),
+        Column("how", lambda result: result.note),
+    ]
+    both = measures_table("t", ("name",), {("a",): EMPTY, ("b",): FULL}, columns)
+    assert both.headers == ("name", "score", "bias", "lowest", "how")
+    assert both.rows[0] == ("a", "–", "–", "–", "not a measure")
+    none = measures_table("t", ("name",), {("a",): EMPTY}, columns)
+    assert none.headers == ("name", "score", "how")
+
+
+def test_the_plain_form_is_json_without_nan_and_infinity():
+    text = json.dumps(plain(FULL), allow_nan=False)
+    assert json.loads(text)["score"]["high"] is None
+    assert json.loads(json.dumps(plain(EMPTY), allow_nan=False))["score"] is None
+
+
+def test_a_table_as_latex_and_csv_shows_names_as_they_are():
+    table = TextTable(title="50 % of a_b", headers=("system", "n"), rows=(("x & y, \\z", "∞"),), notes=("p < 0.1",))
+    latex = table.to_latex()
+    assert r"\caption{50 \% of a\_b}" in latex
+    assert r"x \& y, \textbackslash{}z & $\infty$ \\" in latex
+    assert r"p \textless{} 0.1" in latex
+    assert list(csv.reader(io.StringIO(table.to_csv()))) == [["system", "n"], ["x & y, \\z", "∞"]]
