@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from evenhand.statistics import mean_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 
 LEVEL = 0.95
 REPEATS = 500

@@ -9,7 +9,7 @@ come to when the rows are taken as independent.
 import numpy as np
 from scipy import stats
 
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import paired_differences
 
 DATA_SETS = 300

@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, rubric_score
-from evenhand.aggregation.levels import Levels
+from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.numbers import Missing
@@ -188,7 +188,7 @@ def summarize_rubric(
         results: One a response.
         rubric: Whose criteria were judged.
         expected: The verdicts are expected values (``scoring="expected"``).
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
     together = summarize(
         [Verdict(votes=tuple(vote for verdict in result.verdicts for vote in verdict.votes)) for result in results],

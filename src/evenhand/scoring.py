@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
 
@@ -149,7 +149,7 @@ def summarize(
 
     Args:
         verdicts: One an instance, with all its votes.
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
             options selected.
     """

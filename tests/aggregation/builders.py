@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evenhand.aggregation import item_results, score_items
-from evenhand.aggregation.checklist_items import DEFAULT_RULES
+from evenhand.aggregation.checklist_score import DEFAULT_RULES
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.votes import Vote
 

@@ -1,16 +1,339 @@
 """Hand-worked checklists; an item without an answer is never a no."""
 
+from math import nan
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.aggregation import aggregate, category_pass_rates
-from evenhand.aggregation.checklist_items import verdict_answer, verdict_confidence
-from evenhand.aggregation.checklist_score import score_answers
+from evenhand.aggregation import VoteRules, aggregate, category_pass_rates, item_results, possible_scores
+from evenhand.aggregation.checklist_score import (
+    confidence_level,
+    confident_answer,
+    met_answers,
+    relative_confidence,
+    score_answers,
+    verdict_answer,
+    verdict_confidence,
+    verdict_covered_mass,
+)
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Verdict, Vote
 from tests.aggregation.builders import checklist_scores
+
+YES_NO = ChecklistItem(question="Is it?", name="is").as_criterion()
+ANSWERS = st.sampled_from(["yes", "no", "na", None])
+INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
+
+
+def vote(answer, judge="a", order=(0, 1), sample=0, probabilities=None, **more):
+    reason = "no_match" if answer is None else None
+    return Vote(
+        judge_id=judge,
+        order=order,
+        sample=sample,
+        selected_index=INDEX[answer],
+        na=answer == "na",
+        probabilities=probabilities,
+        unscored_reason=reason,
+        **more,
+    )
+
+
+def verdict_of(*answers, item=None):
+    """One verdict of one judge's draws, or the verdict on the votes given."""
+    votes = [one if isinstance(one, Vote) else vote(one, sample=place) for place, one in enumerate(answers)]
+    criterion = ChecklistItem(question="Is it?", name="is", na=True).as_criterion() if item is None else item
+    return aggregate(votes, criterion)
+
+
+@pytest.mark.parametrize(
+    ("own", "needed", "met"),
+    [
+        ("yes", ["yes"], "yes"),
+        ("yes", ["no"], "no"),  # its prerequisite failed
+        ("yes", [None], None),  # not known whether it is met: never a no
+        ("yes", ["na"], "yes"),  # what does not apply cannot fail
+        ("no", [None], "no"),  # a no whatever the prerequisite is
+        ("no", ["yes"], "no"),
+        (None, ["no"], "no"),  # cannot be met whatever the missing answer is
+        (None, ["yes"], None),
+        ("na", ["no"], "na"),  # does not apply, whatever it would need
+        ("yes", ["yes", None, "no"], "no"),
+        ("yes", ["yes", None], None),
+        ("yes", [], "yes"),
+    ],
+)
+def test_an_item_and_its_prerequisites(own, needed, met):
+    answers = {f"needed {place}": answer for place, answer in enumerate(needed)}
+    assert met_answers({**answers, "item": own}, {"item": list(answers)})["item"] == met
+
+
+def test_prerequisites_reach_through_others():
+    answers = {"c": "yes", "a": "no", "b": "yes"}
+    needed = {"c": ["b"], "b": ["a"]}
+    assert met_answers(answers, needed) == {"c": "no", "a": "no", "b": "no"}
+    assert met_answers(answers, needed, transitive=False) == {"c": "yes", "a": "no", "b": "no"}
+
+
+def test_the_items_of_a_checklist_with_reasons():
+    checklist = Checklist(
+        name="l",
+        items=(
+            ChecklistItem(name="runs", question="Runs?"),
+            ChecklistItem(name="fast", question="Fast?", prerequisites=("runs",)),
+            ChecklistItem(name="short", question="Short?"),
+            ChecklistItem(name="elegant", question="Elegant?", prerequisites=("short",)),
+        ),
+    )
+    results = item_results([verdict_of("no"), verdict_of("yes"), verdict_of(None), verdict_of("yes")], checklist)
+    assert [(result.answer, result.judged, result.reason) for result in results] == [
+        ("no", "no", None),
+        ("no", "yes", "prerequisite"),
+        (None, None, "no_match"),
+        (None, "yes", "prerequisite_unanswered"),
+    ]
+    assert [result.confidence for result in results] == [None, 0.0, None, None]
+    score = checklist_scores([result.verdict for result in results], checklist)
+    assert (score.yes, score.no, score.unanswered) == (0, 2, 2)
+
+
+def test_confidence_is_relative_to_yes_and_no():
+    # P(yes) .6 of the .8 that yes and no have
+    assert verdict_confidence(verdict_of(vote("yes", probabilities=(0.6, 0.2)), item=YES_NO)) == pytest.approx(0.75)
+
+
+def test_below_the_least_mass_the_answer_counts():
+    votes = [vote("yes", probabilities=(0.1, 0.3)), vote("yes", sample=1, probabilities=(0.6, 0.2))]
+    verdict = verdict_of(*votes, item=YES_NO)
+    assert verdict_confidence(verdict) == pytest.approx((1 + 0.75) / 2)  # .4 is covered by the first: its yes counts
+    assert verdict_confidence(verdict, rules=VoteRules(min_mass=0.4)) == pytest.approx((0.25 + 0.75) / 2)
+    assert verdict_covered_mass(verdict) == pytest.approx((0.4 + 0.8) / 2)
+
+
+def test_what_na_takes_is_not_covered():
+    verdict = verdict_of(vote("yes", order=(0, 1, 2), probabilities=(0.3, 0.1, 0.6)))
+    assert verdict_confidence(verdict) is None  # .4 is too little, and one answer alone is no probability
+    assert verdict_covered_mass(verdict) == pytest.approx(0.4)
+
+
+def test_without_probabilities_the_share_of_yes_among_draws():
+    assert verdict_confidence(verdict_of("yes", "no", "yes", "yes", None)) == pytest.approx(3 / 4)
+    assert verdict_confidence(verdict_of("yes")) is None
+    assert verdict_confidence(verdict_of("yes", None)) is None
+    assert verdict_confidence(verdict_of(None)) is None
+
+
+def test_a_panel_counts_judges_and_not_votes():
+    # a says yes in 1 of 3 draws, b in 1 of 1: (1/3 + 1) / 2
+    votes = [vote("yes"), vote("no", sample=1), vote("no", sample=2), vote("yes", judge="b")]
+    assert verdict_confidence(verdict_of(*votes, item=YES_NO)) == pytest.approx(2 / 3)
+
+
+def test_orders_count_alike_however_many_draws_they_had():
+    votes = [vote("yes"), vote("yes", sample=1), vote("yes", sample=2), vote("no", order=(1, 0))]
+    assert verdict_confidence(verdict_of(*votes, item=YES_NO)) == pytest.approx(1 / 2)
+    first = VoteRules(on_position_bias="first")
+    assert verdict_confidence(verdict_of(*votes, item=YES_NO), rules=first) == 1.0
+
+
+def test_weights_count_where_the_rule_is_weighted():
+    votes = [vote("yes", weight=3.0), vote("no", judge="b")]
+    verdict = aggregate(votes, YES_NO, "weighted")
+    assert verdict_confidence(verdict, rules=VoteRules(aggregation="weighted")) == pytest.approx(3 / 4)
+    assert verdict_confidence(verdict) == pytest.approx(1 / 2)
+
+
+def checklist_of(count, weights=None, prerequisites=()):
+    weights = weights or [1] * count
+    needed = dict(prerequisites)
+    return Checklist(
+        name="l",
+        items=tuple(
+            ChecklistItem(
+                name=f"item {place}",
+                question=f"Is it {place}?",
+                weight=weights[place],
+                na=True,
+                prerequisites=tuple(f"item {other}" for other in needed.get(place, ())),
+            )
+            for place in range(count)
+        ),
+    )
+
+
+def test_the_scores_that_missing_answers_leave_open():
+    # yes, missing (weight 3), no: 1 / 3 to 2 / 3; weighted 1 / 5 to 4 / 5
+    verdicts = [verdict_of("yes"), verdict_of(None), verdict_of("no")]
+    checklist = checklist_of(3, [1, 3, 1])
+    assert possible_scores(verdicts, checklist) == pytest.approx((1 / 3, 2 / 3))
+    assert possible_scores(verdicts, checklist, primary="weighted_score") == pytest.approx((1 / 5, 4 / 5))
+    assert possible_scores([verdict_of("na")] * 3, checklist) is None
+
+
+def test_a_missing_prerequisite_leaves_open_what_needs_it():
+    # item 1 needs item 0, which has no answer: both no, or both yes
+    verdicts = [verdict_of(None), verdict_of("yes")]
+    checklist = checklist_of(2, prerequisites={1: [0]}.items())
+    assert possible_scores(verdicts, checklist) == (0.0, 1.0)
+    # the confidences are those of the answers: 0 and 0, or 1 and that of a single yes
+    assert possible_scores(verdicts, checklist, primary="normalized_score") == (0.0, 1.0)
+
+
+def test_a_missing_vote_leaves_open_what_the_others_would_say():
+    # two yes of three: a third no would not change the answer, but the mean probability
+    verdict = verdict_of(vote("yes"), vote("yes", judge="b"), vote(None, judge="c"), item=YES_NO)
+    assert possible_scores([verdict], checklist_of(1)) == (1.0, 1.0)
+    assert possible_scores([verdict], checklist_of(1), primary="normalized_score") == pytest.approx((2 / 3, 1.0))
+
+
+@st.composite
+def answered(draw):
+    """Answers to a checklist, its weights, and prerequisites that point backwards."""
+    answers = draw(st.lists(ANSWERS, min_size=1, max_size=7))
+    weights = draw(st.lists(st.integers(0, 9), min_size=len(answers), max_size=len(answers)))
+    needed = {
+        place: draw(st.lists(st.integers(0, place - 1), unique=True, max_size=2)) for place in range(1, len(answers))
+    }
+    return answers, weights, needed
+
+
+def scored(answers, weights, needed, primary="pass_rate"):
+    checklist = checklist_of(len(answers), weights, needed.items())
+    return checklist, [verdict_of(answer) for answer in answers], primary
+
+
+SCORES = ("pass_rate", "weighted_score", "normalized_score", "yes", "no", "na", "unanswered")
+
+
+@settings(deadline=None)
+@given(answered(), st.randoms())
+def test_the_order_of_the_items_does_not_matter(given_answers, random):
+    checklist, verdicts, _ = scored(*given_answers)
+    before = checklist_scores(verdicts, checklist)
+    order = list(range(len(verdicts)))
+    random.shuffle(order)
+    shuffled = checklist.model_copy(update={"items": tuple(checklist.items[place] for place in order)})
+    after = checklist_scores([verdicts[place] for place in order], shuffled)
+    for name in SCORES:
+        assert getattr(after, name) == pytest.approx(getattr(before, name))
+
+
+@settings(deadline=None)
+@given(answered())
+def test_names_do_not_matter(given_answers):
+    checklist, verdicts, _ = scored(*given_answers)
+    renamed = checklist.model_copy(
+        update={
+            "items": tuple(
+                item.model_copy(
+                    update={
+                        "name": f"other {item.name}",
+                        "prerequisites": tuple(f"other {needed}" for needed in item.prerequisites),
+                    }
+                )
+                for item in checklist.items
+            )
+        }
+    )
+    assert checklist_scores(verdicts, renamed) == checklist_scores(verdicts, checklist)
+
+
+@settings(deadline=None)
+@given(answered())
+def test_an_unanswered_item_changes_no_score(given_answers):
+    answers, weights, needed = given_answers
+    checklist, verdicts, _ = scored(answers, weights, needed)
+    longer, more, _ = scored([*answers, None], [*weights, 7], needed)
+    before, after = checklist_scores(verdicts, checklist), checklist_scores(more, longer)
+    for name in SCORES[:-1]:
+        assert getattr(after, name) == getattr(before, name)
+    assert after.unanswered == before.unanswered + 1
+
+
+@settings(deadline=None)
+@given(answered(), st.sampled_from(["pass_rate", "weighted_score", "normalized_score"]))
+def test_the_score_lies_between_what_missing_answers_could_make_it(given_answers, primary):
+    checklist, verdicts, _ = scored(*given_answers)
+    limits = possible_scores(verdicts, checklist, primary=primary)
+    score = checklist_scores(verdicts, checklist, primary=primary)
+    own = getattr(score, primary)
+    if limits is not None and own is not None:
+        assert limits[0] - 1e-9 <= own <= limits[1] + 1e-9
+
+
+@settings(deadline=None)
+@given(answered())
+def test_nothing_unanswered_becomes_a_no_without_a_failed_prerequisite(given_answers):
+    checklist, verdicts, _ = scored(*given_answers)
+    for result in item_results(verdicts, checklist):
+        if result.judged != "no" and result.answer == "no":
+            assert result.reason == "prerequisite"
+        if result.answer is None:
+            assert result.reason in {"no_match", "prerequisite_unanswered"}
+
+
+# P(yes), P(no) of each judge, which all said yes; the rule; what the item is.
+EARNED = [
+    ([(0.55, 0.45)], None, "no"),  # unsure
+    ([(0.45, 0.55)], None, "no"),  # the token drawn was the rarer one
+    ([(0.33, 0.27)], None, "no"),  # .55 of what yes and no cover
+    ([(0.6, 0.4)], None, "yes"),  # yes_70 begins here
+    ([(0.3, 0.05)], None, "yes"),  # covers .35 < min_mass: a plain yes
+    ([(0.95, 0.05), (0.55, 0.45), (0.55, 0.45)], None, "no"),  # one of three is earned
+    ([(0.65, 0.35), (0.65, 0.35), (0.3, 0.7)], None, "no"),  # two are, and the mean is .533: unsure
+    ([(0.9, 0.1), (0.9, 0.1), (0.3, 0.7)], None, "yes"),  # mean .7
+    ([(0.9, 0.1), (0.1, 0.9), (0.1, 0.9)], "any", "yes"),  # one suffices, and it is earned
+    ([(0.55, 0.45), (0.55, 0.45), (0.1, 0.9)], "any", "no"),
+    ([(0.9, 0.1), (0.9, 0.1), (0.55, 0.45)], "unanimous", "no"),
+    ([(0.9, 0.1), (0.9, 0.1), (0.61, 0.39)], "unanimous", "yes"),
+]
+
+
+@pytest.mark.parametrize(("probabilities", "rule", "answer"), EARNED)
+@pytest.mark.parametrize("scoring", ["selected", "expected"])
+def test_a_yes_has_to_be_earned(probabilities, rule, answer, scoring):
+    if scoring == "expected" and rule is not None:
+        return  # these count selections
+    rules = VoteRules(aggregation=rule, scoring=scoring)
+    cast = [vote("yes", judge=f"judge {place}", probabilities=each) for place, each in enumerate(probabilities)]
+    checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is", "weight": 3},))
+    verdict = rules.aggregate(cast, YES_NO)
+    (item,) = item_results([verdict], checklist, rules=rules)
+    if scoring == "expected" and len(probabilities) > 1:
+        mean = sum(yes / (yes + no) for yes, no in probabilities) / len(probabilities)
+        answer = "yes" if mean >= 0.6 else "no"
+    assert (item.answer, item.judged) == (answer, answer)
+    scores = checklist_scores([verdict], checklist, rules=rules)
+    assert (scores.pass_rate, scores.weighted_score) == ((1.0, 1.0) if answer == "yes" else (0.0, 0.0))
+    assert item.verdict is verdict  # what was said stays on record
+
+
+SHARES = st.floats(0, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.none() | SHARES), min_size=1, max_size=5),
+    st.sampled_from(["selected", "expected"]),
+    st.booleans(),
+)
+def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unread):
+    rules = VoteRules(scoring=scoring)
+    cast = [
+        vote(answer, judge=f"judge {place}", probabilities=None if share is None else (share, 1 - share))
+        for place, (answer, share) in enumerate(said)
+    ]
+    verdict = rules.aggregate([*cast, *([vote(None, judge="unread")] if unread else [])], YES_NO)
+    checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is"},))
+    (item,) = item_results([verdict], checklist, rules=rules)
+    if any(share is not None for _, share in said) and item.answer == "yes":
+        assert item.confidence_level in {"yes_70", "yes_90"}
+    low, high = possible_scores([verdict], checklist, rules=rules)
+    assert low <= (item.answer == "yes") <= high
+    if verdict.value == 0:
+        assert item.answer == "no"  # nobody's no becomes a yes
 
 
 def test_scores_are_over_the_answered_items():
@@ -135,3 +458,37 @@ def test_an_item_without_an_answer_changes_no_score(answers, data):
     for name in ("pass_rate", "weighted_score", "normalized_score", "scaled_score_1_5", "primary_score"):
         assert getattr(after, name) == getattr(before, name)
     assert after.unanswered == before.unanswered + 1
+
+
+def test_a_probability_that_is_none():
+    with pytest.raises(InvalidInputError, match=r"P\(no\) is -0.1"):
+        relative_confidence(0.5, -0.1)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "level", "answer"),
+    [
+        (0.0, "no_10", "no"),
+        (0.2, "no_30", "no"),
+        (0.4, "unsure", "no"),
+        (0.6, "yes_70", "yes"),
+        (0.8, "yes_90", "yes"),
+        (1.0, "yes_90", "yes"),
+    ],
+)
+def test_levels_begin_at_their_lower_bound(confidence, level, answer):
+    assert (confidence_level(confidence), confident_answer(confidence)) == (level, answer)
+
+
+@pytest.mark.parametrize("confidence", [-0.01, 1.01, nan])
+def test_yes_no_a_confidence_out_of_range(confidence):
+    with pytest.raises(InvalidInputError, match="does not lie in"):
+        confidence_level(confidence)
+
+
+@given(st.floats(1e-6, 1), st.floats(1e-6, 1))
+def test_yes_and_no_are_treated_alike(yes, no):
+    there, back = relative_confidence(yes, no), relative_confidence(no, yes)
+    assert there is not None
+    assert back is not None
+    assert there + back == pytest.approx(1)

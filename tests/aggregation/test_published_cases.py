@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from evenhand.aggregation import ChecklistScore, LengthPenalty, aggregate, category_pass_rates, rubric_score
-from evenhand.aggregation.checklist_items import confidence_level, confident_answer, relative_confidence
-from evenhand.aggregation.checklist_score import score_answers
-from evenhand.aggregation.levels import worst_option
+from evenhand.aggregation.checklist_score import confidence_level, confident_answer, relative_confidence, score_answers
+from evenhand.aggregation.rules import worst_option
 from evenhand.checklists.asking import ChecklistResult
 from evenhand.checklists.checklist_report import report_checklists
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion

@@ -1,8 +1,7 @@
 import pytest
 
 from evenhand.aggregation import RULES, check_rule, check_weights
-from evenhand.aggregation.levels import worst_option
-from evenhand.aggregation.rules import ON_POSITION_BIAS, check_on_position_bias
+from evenhand.aggregation.rules import ON_POSITION_BIAS, check_on_position_bias, worst_option
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from tests.aggregation.builders import criterion_of
 

@@ -7,8 +7,8 @@ from scipy.stats import binomtest
 from evenhand.contests import resolved_contests, summarize_contests, unread_pairs
 from evenhand.contests.summary import order_selections
 from evenhand.errors import InvalidInputError
+from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.pairwise import compare_pairs
-from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import Usage
 from tests.contests.builders import GRADED, contest, held, vote
 

@@ -13,8 +13,10 @@ from evenhand import statistics
 from evenhand.errors import EstimationError
 from evenhand.statistics import (
     Interval,
+    accuracy,
     cluster_resamples,
     cohen_kappa,
+    draw_stability,
     fleiss_kappa,
     grade_score,
     gwet_ac,
@@ -27,6 +29,7 @@ from evenhand.statistics import (
     proportion_interval,
     ratio_intervals,
     repetition_stability,
+    value_errors,
 )
 
 NAN = math.nan
@@ -66,6 +69,13 @@ CASES = {
         lambda rows: krippendorff_alpha(rows, metric="ordinal"), PAIRS, [NAN, 2], [1, 2]
     ),
     "gwet_ac": Case(gwet_ac, PAIRS, [1, NAN], [1, 2]),
+    "accuracy": Case(lambda rows: accuracy(*np.reshape(rows, (-1, 2)).T), PAIRS, [1, NAN], [1, 2]),
+    "value_errors": Case(
+        lambda rows: value_errors(*np.reshape(rows, (-1, 2)).T), [[0, 0.5], [1, 1], [1, 0.75]], [1, NAN], [1, 0.5]
+    ),
+    "draw_stability": Case(
+        draw_stability, [[[0, 0, 1]], [[1, 0, 1]], [[2, 2, 2]], [[2, 2, -1]]], [[-1, -1, -1]], [[0, 1, -1]]
+    ),
     "position_bias": Case(position_bias, [[0, 0], [0, 1], [1, 0], [1, 1], [0, 1]], [-2, -2], [0, 1]),
     "grade_score": Case(
         lambda rows: grade_score(rows, ROTATIONS), [[0, 0, 0], [1, 2, 1], [2, 0, 1]], [-2, -2, -2], [1, 1, 0]
@@ -80,17 +90,16 @@ CASES = {
 }
 """Statistics of rows: neither their order nor a row without data matters, and nothing comes from nothing."""
 
-ELSEWHERE = {"proportion_interval": "takes counts", "cluster_resamples": "draws, and estimates nothing"}
-OURS = (
-    "agreement",
-    "disagreement",
-    "grade_score",
-    "intervals",
-    "option_flips",
-    "position",
-    "preference_fairness",
-    "repetition",
-)
+ELSEWHERE = {
+    "proportion_interval": "takes counts",
+    "cluster_resamples": "draws, and estimates nothing",
+    "confusion_matrix": "counts, and estimates nothing",
+    "uniformity": "tests, and estimates nothing",
+    "grade_score_chance": "takes numbers of options and answers",
+    "unrelated_option": "takes two runs; made of two Grade Scores",
+    "greatest_unseen_share": "takes a number of draws",
+}
+OURS = ("agreement", "grade_score", "intervals", "position", "repetition", "resampling")
 
 
 def numbers(result: Any) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import grade_score, grade_score_chance
+from evenhand.statistics import grade_score, grade_score_chance, uniformity, unrelated_option
 from evenhand.statistics.position import NOT_ASKED, UNSCORED
 
 FOUR = np.array([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])
@@ -325,3 +326,178 @@ def test_what_cannot_be_used_is_named(call, message):
 def test_without_two_answers_it_is_undefined(selections):
     with pytest.raises(EstimationError, match="Grade Score is undefined"):
         grade_score(selections)
+
+
+def test_the_plain_test_is_scipys():
+    counts = np.array([[3, 0, 1], [2, 2, 0], [4, 0, 0], [0, 0, 0]])
+    result = uniformity(counts)
+    expected = stats.chisquare(counts.sum(axis=0))
+    assert (result.chi_square, result.p_value) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (result.counts, result.degrees_of_freedom, result.n_instances) == ((9, 2, 1), 2, 3)
+
+
+def test_the_shift_test_is_the_share_of_all_arrangements():
+    rows = np.array([[3, 0, 0], [2, 1, 0], [2, 0, 1], [3, 0, 0], [1, 1, 1]])
+    observed = (rows.sum(axis=0) ** 2).sum()
+    squares = [
+        (np.sum([np.roll(row, shift) for row, shift in zip(rows, shifts, strict=True)], axis=0) ** 2).sum()
+        for shifts in itertools.product(range(3), repeat=5)
+    ]
+    exact = np.mean(np.array(squares) >= observed)
+    assert uniformity(rows, draws=40_000).shift_p_value == pytest.approx(exact, abs=0.006)
+
+
+def test_rows_that_say_nothing_say_nothing():
+    result = uniformity([[1, 1, 1]] * 5)
+    assert (result.chi_square, result.p_value, result.shift_p_value) == (0.0, 1.0, 1.0)
+
+
+def test_five_instances_stuck_to_the_first_of_two():
+    # All five at one end: 2 of 2^5 arrangements; the plain test takes ten votes for independent: chi2 = 10.
+    result = uniformity([[2, 0]] * 5, draws=20_000)
+    assert result.chi_square == 10
+    assert result.p_value < 0.002
+    assert result.shift_p_value == pytest.approx(2 / 32, abs=0.006)
+
+
+def test_it_is_reproducible():
+    rows = [[3, 0, 0], [2, 1, 0], [0, 1, 2], [3, 0, 0]]
+    assert uniformity(rows, seed=4) == uniformity(rows, seed=4)
+    assert uniformity(rows, draws=5000, seed=4).shift_p_value != uniformity(rows, draws=5000, seed=5).shift_p_value
+
+
+@pytest.mark.slow
+def test_the_shift_test_holds_its_level_where_the_plain_one_does_not():
+    generator = np.random.default_rng(3)
+    plain, shifted = [], []
+    for _ in range(400):
+        # Every instance is drawn to a place of its own, three votes of four; no place is preferred over all.
+        home = generator.integers(4, size=40)
+        votes = np.where(generator.random((40, 4)) < 0.75, home[:, None], generator.integers(4, size=(40, 4)))
+        counts = (votes[:, :, None] == np.arange(4)).sum(axis=1)
+        result = uniformity(counts, draws=199)
+        plain.append(result.p_value <= 0.05)
+        shifted.append(result.shift_p_value <= 0.05)
+    assert np.mean(plain) > 0.2
+    # The standard error of a rate of 0.05 over 400 is 0.011.
+    assert 0.02 <= np.mean(shifted) <= 0.08
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: uniformity([[1.5, 2]]), "whole numbers"),
+        (lambda: uniformity([[1, -2]]), "whole numbers"),
+        (lambda: uniformity([[1]]), "at least 2"),
+        (lambda: uniformity([1, 2]), "shape"),
+        (lambda: uniformity([[1, 2]], draws=0), "draws is 0"),
+    ],
+)
+def test_uniformity_what_cannot_be_used_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def test_without_a_choice_there_is_no_test():
+    with pytest.raises(EstimationError, match="without a choice"):
+        uniformity([[0, 0], [0, 0]])
+
+
+def test_by_hand():
+    # With option 2 from elsewhere: 0, 0, 2 stand at the places 0, 2, 0 of 012, 120, 201: L = 0.91830 / 1.58496,
+    # C = 2/3, G = 0.61997; 1,1,none is G = 1 on two answers; 2,2,2 is G = 1; no answer at all. Without it: 1, 0, 1, 1.
+    with_option = [[0, 0, 2], [1, 1, -1], [2, 2, 2], [-1, -1, -1]]
+    without = [[0, 0], [0, 1], [1, 1], [0, 0]]
+    found = unrelated_option(with_option, without, [2, 2, 2, 0])
+    assert (found.n_chosen, found.n_paired) == (4, 3)
+    assert found.chosen.estimate == pytest.approx(4 / 8)
+    assert found.ever_chosen.estimate == pytest.approx(2 / 3)
+    assert found.difference.estimate == pytest.approx((0.61997 - 1 + 1 - 0 + 1 - 1) / 3, abs=1e-5)
+    chance = grade_score_chance(3, 3).expected
+    # Two answers of three: E = 1/3 + 1/3 · 2/3 = 5/9, but corrected 1 is 1; two of two: E = 1/2, so 0 is -1.
+    corrected = [(0.61997 - chance) / (1 - chance) - 1, 1 + 1, 1 - 1]
+    assert found.corrected_difference.estimate == pytest.approx(np.mean(corrected), abs=1e-4)
+    assert found.with_option == grade_score(with_option)
+    assert found.without_option == grade_score(without)
+
+
+def test_a_random_judge_takes_it_as_often_as_any_and_its_corrected_scores_do_not_differ():
+    generator = np.random.default_rng(7)
+    found = unrelated_option(
+        generator.integers(4, size=(1500, 4)),
+        generator.integers(3, size=(1500, 3)),
+        generator.integers(4, size=1500),
+        level=0.99,
+    )
+    assert found.chosen.low < 0.25 < found.chosen.high
+    assert found.corrected_difference.low < 0 < found.corrected_difference.high
+    expected = grade_score_chance(4, 4).expected - grade_score_chance(3, 3).expected
+    assert found.difference.low < expected < found.difference.high
+
+
+def test_questions_of_several_sizes_and_orders_of_their_own():
+    found = unrelated_option(
+        [[1, 1, 1], [0, 3, 0, 0]],
+        [[0, 0], [0, 0, 0]],
+        [0, 3],
+        orders_with=[[[2, 0, 1], [0, 1, 2], [1, 2, 0]], [[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]]],
+    )
+    assert found.n_chosen == 1
+    assert [size.n_options for size in found.with_option.sizes] == [3, 4]
+    # 0 at 0, 3 at 2, 0 at 2, 0 at 1: H = 1.5 of 2 bits, C = 3/4.
+    assert found.difference.estimate == pytest.approx((0 + 0.75 - 1) / 2)
+
+
+@pytest.mark.slow
+def test_the_intervals_cover_the_truth():
+    generator = np.random.default_rng(11)
+
+    def choices(questions, n):
+        favourite = generator.integers(n, size=(questions, 1))
+        return np.where(generator.random((questions, n)) < 0.6, favourite, generator.integers(n, size=(questions, n)))
+
+    large_with, large_without = (grade_score(choices(60_000, n), shift_draws=1) for n in (4, 3))
+    truth = large_with.grade_score.estimate - large_without.grade_score.estimate
+    corrected_truth = large_with.chance_corrected.estimate - large_without.chance_corrected.estimate
+    # The favourite is the unrelated one in a quarter, and of the rest a quarter is.
+    held, repeats = [0, 0, 0], 200
+    for _ in range(repeats):
+        found = unrelated_option(choices(50, 4), choices(50, 3), generator.integers(4, size=50))
+        for index, (interval, true) in enumerate(
+            ((found.chosen, 0.25), (found.difference, truth), (found.corrected_difference, corrected_truth))
+        ):
+            held[index] += interval.low <= true <= interval.high
+    # The standard error of a rate of 0.95 over 200 is 0.015.
+    assert min(held) >= 0.91 * repeats
+    assert max(held) <= 0.99 * repeats
+
+
+def test_few_differences_are_not_taken_for_the_whole_truth():
+    # 29 questions of which one differs, by a whole point: a t interval would end at 1/29 + 2.05/29 = 0.105. If 14 %
+    # differed, one or none of 29 would with probability 0.86^29 + 29 · 0.14 · 0.86^28 = 0.07: that must be inside.
+    few = unrelated_option([[1, 1, 1]] * 29, [[0, 0]] * 28 + [[0, 1]], [2] * 29).difference
+    many = unrelated_option([[1, 1, 1]] * 29, [[0, 0]] * 18 + [[0, 1]] * 11, [2] * 29).difference
+    assert (few.method, many.method) == ("bounded_dirichlet", "cluster_t")
+    assert few.estimate == pytest.approx(1 / 29)
+    assert few.high > 0.14
+    same = unrelated_option([[1, 1, 1]] * 29, [[0, 0]] * 29, [2] * 29).difference
+    assert same.low < 0 < same.high
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: unrelated_option([[0, 0, 0]], [[0, 0], [1, 1]], [2]), "1 questions, without_option 2"),
+        (lambda: unrelated_option([[0, 0, 0]], [[0, 0]], [2, 1]), "unrelated the shape"),
+        (lambda: unrelated_option([[0, 0, 0]], [[0, 0, 0]], [2]), "one more with it"),
+        (lambda: unrelated_option([[0, 0, 0]], [[0, 0]], [3]), "which is the number 3"),
+    ],
+)
+def test_unrelated_option_what_cannot_be_used_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def test_without_an_answer_it_is_undefined():
+    with pytest.raises(EstimationError):
+        unrelated_option([[-1, -1, -1]], [[0, 0]], [2])

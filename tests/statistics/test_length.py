@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.question import Question, comparison_criterion
+from evenhand.statistics import verbosity_slope
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.length import length_controlled_win_rates
 
@@ -89,3 +93,262 @@ def test_wrong_shapes_are_refused():
         length_controlled_win_rates(contests, [1.0])
     with pytest.raises(InvalidInputError, match="infinite"):
         length_controlled_win_rates(contests, [1.0, np.inf])
+
+
+def draw(generator, size, slope, *, spread=0.0, position=0.0, tie=0.0):
+    """Contests of a judge with a known taste for length; quality differences of this spread, in log-odds."""
+    lengths = np.exp(generator.normal(6, 0.7, (size, 2))).round()
+    quality = generator.normal(0, spread, size)
+    shown = generator.choice([-1, 1], size)
+    advantage = slope * np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1])) + quality + position * shown
+    wins, losses = np.exp(advantage / 2), np.exp(-advantage / 2)
+    draws = generator.random(size) * (wins + losses + tie)
+    score = np.where(draws < wins, 1.0, np.where(draws < wins + tie, 0.5, 0.0))
+    return score, lengths, quality, shown
+
+
+def test_it_is_logistic_regression_without_an_intercept():
+    generator = np.random.default_rng(0)
+    score, lengths, quality, shown = draw(generator, 300, 0.8, spread=1, position=0.4, tie=0.5)
+    design = np.column_stack([np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1])), quality, shown])
+    oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
+    weights = np.concatenate([score, 1 - score])
+    oracle.fit(np.vstack([design, design]), np.repeat([1, 0], 300), sample_weight=weights)
+    found = verbosity_slope(score, lengths, quality_difference=quality, shown_first=shown)
+    effects = (found.slope, found.quality_effect, found.position_effect)
+    assert [effect.interval.estimate for effect in effects] == pytest.approx(oracle.coef_[0], abs=1e-4)
+    doubled = found.win_probability_at_double.interval
+    assert doubled.estimate == pytest.approx(expit(oracle.coef_[0][0] * np.log(2)), abs=1e-4)
+    assert doubled.low == pytest.approx(expit(found.slope.interval.low * np.log(2)))
+    assert (found.contests, found.unused, found.clusters, found.reason) == (300, 0, 300, None)
+
+
+def test_the_robust_standard_error_by_hand():
+    # One ratio, log 2, 3 of 4 won: η = log 3, p = 3/4. H = 4 · (log 2)² · 3/16. Scores log 2 · (y - 3/4):
+    # squares 3 · 1/16 + 9/16 = 3/4 (log 2)²; times 4/3 for four clusters: V = (log 2)² / (3/4 (log 2)²)².
+    found = verbosity_slope([1, 1, 1, 0], [[1, 0]] * 4)
+    error = np.log(2) / (0.75 * np.log(2) ** 2)
+    quantile = 3.182446305
+    interval = found.slope.interval
+    assert interval.estimate == pytest.approx(np.log(3) / np.log(2))
+    assert interval.high - interval.estimate == pytest.approx(quantile * error, rel=1e-6)
+
+
+def test_which_response_is_named_first_does_not_matter():
+    generator = np.random.default_rng(1)
+    score, lengths, quality, shown = draw(generator, 120, 0.5, spread=1, tie=0.4)
+    turn = generator.random(120) < 0.5
+    for ties in ("half", "davidson"):
+        plain = verbosity_slope(score, lengths, quality_difference=quality, shown_first=shown, ties=ties)
+        turned = verbosity_slope(
+            np.where(turn, 1 - score, score),
+            np.where(turn[:, None], lengths[:, ::-1], lengths),
+            quality_difference=np.where(turn, -quality, quality),
+            shown_first=np.where(turn, -shown, shown),
+            ties=ties,
+        )
+        for limit in ("low", "estimate", "high"):
+            expected = getattr(plain.slope.interval, limit)
+            assert getattr(turned.slope.interval, limit) == pytest.approx(expected, abs=1e-5)
+
+
+def slope_averaged_over_quality(ratio, slope, spread):
+    """The logistic slope that fits best to the win probability averaged over normal qualities, by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    wins = expit(slope * ratio[:, None] + spread * nodes) @ weights / weights.sum()
+    return brentq(lambda guess: ratio @ (wins - expit(guess * ratio)), -3, 3)
+
+
+@pytest.mark.parametrize("slope", [-0.5, 0.0, 1.0])
+def test_given_the_quality_the_judges_own_taste_is_recovered_and_without_it_an_attenuated_one(slope):
+    score, lengths, quality, _ = draw(np.random.default_rng(3), 8000, slope, spread=2)
+    given = verbosity_slope(score, lengths, quality_difference=quality, level=0.99)
+    assert given.slope.interval.low < slope < given.slope.interval.high
+    assert given.quality_effect.interval.low < 1 < given.quality_effect.interval.high
+    marginal = verbosity_slope(score, lengths, level=0.99).slope.interval
+    averaged = slope_averaged_over_quality(np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1])), slope, 2)
+    assert marginal.low < averaged < marginal.high
+    assert abs(averaged) == pytest.approx(0.61 * abs(slope), abs=0.01)
+    if slope == 1:
+        assert marginal.high < slope
+
+
+def test_length_that_goes_with_quality_is_not_taste_once_quality_is_known():
+    generator = np.random.default_rng(3)
+    quality = generator.normal(0, 1.5, 4000)
+    ratio = 0.5 * quality + generator.normal(0, 0.5, 4000)
+    lengths = np.column_stack([1000 * np.exp(ratio), np.full(4000, 1000.0)])
+    score = (generator.random(4000) < expit(quality)).astype(float)
+    alone = verbosity_slope(score, lengths, level=0.99).slope.interval
+    given = verbosity_slope(score, lengths, quality_difference=quality, level=0.99).slope.interval
+    gold = verbosity_slope(score, lengths, quality_difference=np.sign(quality), level=0.99).slope.interval
+    assert alone.low > 0.8
+    assert given.low < 0 < given.high
+    assert given.estimate < gold.estimate < alone.estimate
+
+
+def test_ties_as_half_wins_flatten_the_slope_and_davidsons_do_not():
+    score, lengths, _, _ = draw(np.random.default_rng(4), 8000, 0.6, tie=1.5)
+    half = verbosity_slope(score, lengths, level=0.99).slope.interval
+    davidson = verbosity_slope(score, lengths, ties="davidson", level=0.99)
+    assert davidson.slope.interval.low < 0.6 < davidson.slope.interval.high
+    # For small effects the half-win slope is 2 / (2 + ν) of it.
+    assert half.estimate == pytest.approx(0.6 * 2 / 3.5, abs=0.05)
+    assert davidson.ties == "davidson"
+    decided = score != 0.5
+    without = verbosity_slope(score[decided], lengths[decided], ties="davidson")
+    assert without.slope == verbosity_slope(score[decided], lengths[decided]).slope
+
+
+@pytest.mark.parametrize(("position", "tie"), [(0.0, False), (0.8, False), (0.8, True)])
+def test_the_simulated_judges_preference_is_recovered(position, tie):
+    generator = np.random.default_rng(5)
+    criterion = comparison_criterion("better", "Which is better?", allow_ties=tie)
+    values = [option.value for option in criterion.options]
+    responses = [["x" * int(size) for size in pair] for pair in np.exp(generator.normal(5, 0.6, (500, 2)))]
+    quality = generator.normal(0, 1, (500, 2))
+    judge = SimulatedEngine(
+        quality=lambda question, index: float(quality[int(question.id), index]),
+        verbosity_preference=0.7,
+        position_preference=position,
+        tie=1.0,
+    )
+    rows = []
+    for number, pair in enumerate(responses):
+        question = Question(id=str(number), criterion=criterion, responses=tuple(pair), mode="compare")
+        for order in ((0, 1), (1, 0)):
+            chosen = generator.choice(len(values), p=judge.choice_probabilities(question, order))
+            rows.append((values[chosen], number, 1 if order[0] == 0 else -1))
+    score, prompts, shown = (np.array(column) for column in zip(*rows, strict=True))
+    found = verbosity_slope(
+        score,
+        np.array([[len(text) for text in responses[number]] for number in prompts]),
+        quality_difference=(quality[:, 0] - quality[:, 1])[prompts],
+        shown_first=shown,
+        clusters=prompts,
+        ties="davidson",
+        level=0.99,
+    )
+    assert found.slope.interval.low < 0.7 < found.slope.interval.high
+    assert found.slope.interval.high - found.slope.interval.low < 0.8
+    assert found.position_effect.interval.low < position < found.position_effect.interval.high
+    assert found.clusters == 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("prompts", "slope", "spread"), [(40, 0.0, 0.0), (40, 1.0, 1.0), (100, 0.5, 1.0)])
+def test_the_intervals_cover_the_truth(prompts, slope, spread):
+    generator = np.random.default_rng(6)
+    held, repeats = 0, 250
+    clusters = np.repeat(np.arange(prompts), 3)
+    for _ in range(repeats):
+        score, lengths, quality, _ = draw(generator, len(clusters), slope, spread=spread, tie=0.5)
+        found = verbosity_slope(
+            score, lengths, quality_difference=quality if spread else None, clusters=clusters, ties="davidson"
+        ).slope.interval
+        held += found.low <= slope <= found.high
+    # The standard error of a rate of 0.95 over 250 is 0.014.
+    assert 0.915 * repeats <= held <= 0.985 * repeats
+
+
+@pytest.mark.parametrize(
+    ("score", "lengths", "reason"),
+    [
+        ([1, 0, 1], [[5, 5]] * 3, "same length"),
+        ([1, 1, 0], [[5, 2], [9, 3], [1, 4]], "complete separation"),
+        ([np.nan, 1], [[5, 2], [np.nan, 3]], "no contest has a score"),
+        ([], np.empty((0, 2)), "no contest has a score"),
+    ],
+)
+def test_verbosity_not_identified_is_said(score, lengths, reason):
+    found = verbosity_slope(score, lengths)
+    assert reason in found.reason
+    assert (found.slope.interval, found.slope.reason) == (None, found.reason)
+    assert found.win_probability_at_double.interval is None
+
+
+def test_a_quality_that_is_the_length_cannot_be_told_from_it():
+    lengths = np.array([[3, 1], [1, 3], [7, 1], [1, 1]])
+    quality = np.log((1 + lengths[:, 0]) / (1 + lengths[:, 1]))
+    assert "collinear" in verbosity_slope([1, 1, 0, 0], lengths, quality_difference=quality).reason
+
+
+def test_unknown_lengths_and_scores_are_counted_and_left_out():
+    score, lengths = [1, 0, 1, 0, np.nan, 1], [[4, 2], [4, 2], [4, 2], [2, 4], [9, 1], [np.nan, 3]]
+    found = verbosity_slope(score, lengths)
+    assert (found.contests, found.unused, found.clusters) == (4, 2, 4)
+    assert found.slope == verbosity_slope(score[:4], lengths[:4]).slope
+    assert verbosity_slope(score, lengths, shown_first=[1, 1, -1, np.nan, 1, 1]).contests == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: verbosity_slope([2.0], [[1, 2]]), "outside"),
+        (lambda: verbosity_slope([1.0], [[1, -2]]), "negative"),
+        (lambda: verbosity_slope([1.0], [1, 2]), "lengths has the shape"),
+        (lambda: verbosity_slope([1.0], [[1, 2]], quality_difference=[1, 2]), "quality has the shape"),
+        (lambda: verbosity_slope([1.0], [[1, 2]], shown_first=[np.inf]), "infinite"),
+        (lambda: verbosity_slope([1.0], [[1, 2]], ties="win"), "ties is 'win'"),
+    ],
+)
+def test_what_cannot_be_used_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def draw_systems(generator, taste, ratio, size=150):
+    """Two systems 1.5 log-odds apart, the better of which writes this many times as much as the other."""
+    better = generator.integers(2, size=size)
+    systems = np.stack([better, 1 - better], axis=1)
+    lengths = np.exp(6 + np.log(ratio) * systems + generator.normal(0, 0.5, (size, 2))).round()
+    advantage = 1.5 * (systems[:, 0] - systems[:, 1]) + taste * np.diff(np.log1p(lengths[:, ::-1]), axis=1)[:, 0]
+    return (generator.random(size) < expit(advantage)).astype(float), lengths, systems
+
+
+@pytest.mark.parametrize(("taste", "ratio"), [(0.0, 1.7), (0.0, 1 / 1.7), (0.9, 1 / 1.7)])
+def test_a_better_system_that_writes_more_or_less_is_no_taste_for_length(taste, ratio):
+    """With a term for the systems: about 5 % false alarms, and the taste is covered (of 30 data sets 25 or more)."""
+    generator = np.random.default_rng(11)
+    held = found = found_without = 0
+    for _ in range(30):
+        score, lengths, systems = draw_systems(generator, taste, ratio)
+        inside = verbosity_slope(score, lengths, systems=systems).slope.interval
+        without = verbosity_slope(score, lengths).slope.interval
+        held += inside.low <= taste <= inside.high
+        found += not inside.low <= 0 <= inside.high
+        found_without += not without.low <= 0 <= without.high
+    assert held >= 25
+    if taste:
+        assert found >= 20 > found_without
+    else:
+        assert found <= 5
+        assert found_without > 25
+
+
+def test_the_term_for_systems_is_a_column_a_system_less_one():
+    generator = np.random.default_rng(3)
+    size, strengths = 400, np.array([0.0, 0.7, -0.5])
+    systems = np.array([generator.permutation(3)[:2] for _ in range(size)])
+    lengths = np.exp(generator.normal(6, 0.7, (size, 2)) + 0.3 * systems).round()
+    ratio = np.log1p(lengths[:, 0]) - np.log1p(lengths[:, 1])
+    score = (generator.random(size) < expit(np.diff(strengths[systems[:, ::-1]], axis=1)[:, 0] + 0.5 * ratio)) * 1.0
+    dummies = np.eye(3)[systems[:, 0]] - np.eye(3)[systems[:, 1]]
+    oracle = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000)
+    oracle.fit(np.column_stack([ratio, dummies[:, 1:]]), score)
+    names = np.array(["a", "b", "c"])[systems]
+    found = verbosity_slope(score, lengths, systems=names)
+    assert found.slope.interval.estimate == pytest.approx(oracle.coef_[0][0], abs=1e-4)
+    # A fourth system that never wins has no finite strength: its contests say nothing about length.
+    more = verbosity_slope(
+        [*score, 1.0, 1.0], [*lengths, (5, 9), (7, 2)], systems=[*names, ("a", "never"), ("b", "never")]
+    )
+    assert more.slope.interval.estimate == pytest.approx(found.slope.interval.estimate)
+    assert (more.contests, more.unused) == (size, 2)
+
+
+def test_lengths_that_follow_from_the_systems_are_not_identified():
+    found = verbosity_slope([1, 0, 1, 1], [[199, 99]] * 4, systems=[("a", "b")] * 4)
+    assert "cannot be told from the systems" in found.reason
+    with pytest.raises(InvalidInputError, match="systems has the shape"):
+        verbosity_slope([1, 0, 1, 1], [[2, 1]] * 4, systems=["a", "b", "a", "b"])

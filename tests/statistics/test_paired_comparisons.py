@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.paired_comparisons import fit_bradley_terry, fit_davidson
-from evenhand.statistics.placement import placeable
+from evenhand.statistics.paired_logit import placeable
 from tests.support.shared import shared_path
 
 LOG_2, LOG_3, LOG_4 = np.log([2.0, 3.0, 4.0])

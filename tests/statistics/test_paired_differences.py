@@ -1,14 +1,113 @@
-"""Paired differences: by hand, against scipy, and by simulation with known truth."""
+"""Sign flips and paired differences: by hand, against scipy, and by simulation with known truth."""
 
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import binom, binomtest, norm, permutation_test
 
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.clusters import IntervalLevel
-from evenhand.statistics.paired_differences import paired_differences
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.paired_differences import paired_differences, sign_flip_p_value
+
+
+def by_listing(differences):
+    """The definition, every assignment of signs in turn."""
+    size = np.abs(differences)
+    flips = np.array(list(product([-1, 1], repeat=len(size))))
+    return np.mean(np.abs(flips @ size) >= abs(np.sum(differences)) - 1e-9)
+
+
+def test_by_hand():
+    # 2 + 1 - 1 = 2; of the eight sums ±2 ±1 ±1 the absolute values are 4, 2, 2, 0, 0, 2, 2, 4: six are at least 2
+    assert sign_flip_p_value([2, 1, -1]) == (0.75, "exact", 3)
+
+
+def test_prompts_without_a_difference_inform_nothing():
+    assert sign_flip_p_value([1, 0, 1, 0, 1]) == (0.25, "exact", 3)
+    assert sign_flip_p_value([0.0, 0.0]) == (1.0, "exact", 0)
+    assert sign_flip_p_value([]) == (1.0, "exact", 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(-4, 4).filter(bool), min_size=2, max_size=10))
+def test_exact_is_that_of_scipy(differences):
+    oracle = permutation_test(
+        (np.array(differences, dtype=float),), np.sum, permutation_type="samples", n_resamples=np.inf
+    )
+    if sum(differences) != 0:  # scipy doubles the smaller tail, which is more than 1 at the centre
+        assert sign_flip_p_value(differences)[0] == pytest.approx(oracle.pvalue)
+
+
+@pytest.mark.parametrize("m", range(2, 61))
+def test_equal_sizes_are_the_exact_sign_test(m):
+    for wins in range(m + 1):
+        p_value, method, informative = sign_flip_p_value([0.1] * wins + [-0.1] * (m - wins))
+        assert p_value == pytest.approx(binomtest(wins, m, 0.5).pvalue, rel=1e-9)
+        assert (method, informative) == ("exact", m)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from([-1, -2 / 3, -0.5, -1 / 6, 0.25, 1 / 3, 0.75, 1]), min_size=13, max_size=15))
+def test_unequal_sizes_with_a_common_unit_are_exact(differences):
+    p_value, method, _ = sign_flip_p_value(differences)
+    assert (p_value, method) == (pytest.approx(by_listing(differences)), "exact")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(13, 15))
+def test_without_a_common_unit_the_p_value_is_at_least_the_exact_one_and_close_to_it(seed, m):
+    differences = np.random.default_rng(seed).normal(0.3, 1, m)
+    exact = by_listing(differences)
+    p_value, method, _ = sign_flip_p_value(differences)
+    assert method == "bound"
+    # the sum is moved by at most 0.01 of its standard deviation, on which a two-sided tail changes by about 0.008
+    assert exact <= p_value <= exact + 0.015
+
+
+def test_nearly_equal_sizes_keep_the_lumps_of_equal_ones():
+    # 11 for, 3 against, as in the sign test, whose p-value is 0.0574; a normal tail would say 0.0325
+    noise = np.random.default_rng(1).uniform(-1e-4, 1e-4, 14)
+    p_value, method, _ = sign_flip_p_value(np.array([1.0] * 11 + [-1.0] * 3) + noise)
+    assert method == "bound"
+    assert binomtest(10, 14, 0.5).pvalue > p_value >= 0.0287  # half of the lump of 11 : 3 is above, half below
+    assert p_value >= by_listing(np.array([1.0] * 11 + [-1.0] * 3) + noise)
+
+
+@pytest.mark.parametrize("m", [16, 21, 26])
+def test_a_true_null_is_rejected_at_most_as_often_as_asked_for(m):
+    # every possible outcome of m equal differences, weighted by its probability: no simulation error
+    size = sum(
+        binom.pmf(wins, m, 0.5) for wins in range(m + 1) if sign_flip_p_value([1] * wins + [-1] * (m - wins))[0] <= 0.05
+    )
+    assert size <= 0.05
+
+
+@pytest.mark.parametrize("m", [16, 21, 26])
+def test_a_true_null_of_unequal_differences_is_rejected_at_most_as_often_as_asked_for(m):
+    generator = np.random.default_rng(m)
+    data = generator.choice([-1, -0.5, 0.5, 1], p=[0.3, 0.2, 0.2, 0.3], size=(2000, m))
+    rejected = np.mean([sign_flip_p_value(row)[0] <= 0.05 for row in data])
+    assert rejected <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_too_many_to_convolve_are_normal_with_a_correction_for_continuity():
+    # 2550 for, 2450 against: z = (100 - 1) / sqrt(5000)
+    p_value, method, informative = sign_flip_p_value([1] * 2550 + [-1] * 2450 + [0] * 7)
+    assert (method, informative) == ("normal", 5000)
+    assert p_value == pytest.approx(2 * norm.sf(99 / np.sqrt(5000)))
+    assert p_value == pytest.approx(binomtest(2550, 5000).pvalue, abs=1e-4)
+
+
+def test_many_without_a_common_unit_are_normal_corrected_by_the_largest():
+    differences = np.random.default_rng(3).normal(0.05, 1, 1500)
+    p_value, method, _ = sign_flip_p_value(differences)
+    corrected = abs(differences.sum()) - np.abs(differences).max()
+    assert (p_value, method) == (pytest.approx(2 * norm.sf(corrected / np.sqrt(np.sum(differences**2)))), "normal")
+
 
 NAN = float("nan")
 

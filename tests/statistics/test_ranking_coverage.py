@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evenhand.statistics.contests import Contests
+from evenhand.statistics.contests import Contests, win_rates
 from evenhand.statistics.length import length_controlled_win_rates
 from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.statistics.pairwise import compare_pairs
-from evenhand.statistics.ranks import rank_by_win_rate
-from evenhand.statistics.win_rate import win_rates
+from evenhand.statistics.ranking import rank_by_win_rate
 from tests.statistics.simulated_contests import expected_score, simulated_contests
 
 DATA_SETS = 400

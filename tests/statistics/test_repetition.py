@@ -1,5 +1,8 @@
+"""Repetition and draw stability: worked examples, another package's cases, known truth."""
+
 import gzip
 import json
+import math
 from collections import Counter, defaultdict
 from itertools import combinations
 
@@ -7,9 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import NOT_ASKED, UNSCORED, percent_agreement, repetition_stability
+from evenhand.statistics import (
+    NOT_ASKED,
+    UNSCORED,
+    draw_stability,
+    greatest_unseen_share,
+    percent_agreement,
+    repetition_stability,
+)
 from tests.support.shared import shared_path
 
 
@@ -119,3 +130,74 @@ def test_without_a_draw_it_is_undefined():
     with pytest.raises(EstimationError, match="no draw was asked"):
         repetition_stability([[NOT_ASKED, NOT_ASKED]])
     assert repetition_stability([[UNSCORED, UNSCORED]]).published_stability is None
+
+
+NAN = math.nan
+
+
+class TestDrawStability:
+    def test_pairs_of_draws_are_counted_within_a_cell(self):
+        # 0 0 1: one pair of three. 1 1: one of one. 2 2 2: three of three. A lone draw: no pair.
+        selections = [[[0, 0, 1], [1, 1, -1]], [[2, 2, 2], [0, -1, -1]]]
+        assert draw_stability(selections).estimate == pytest.approx(5 / 7)
+        assert draw_stability(selections).n == 2
+
+    def test_the_first_two_draws_are_the_first_two_made(self):
+        # 0 0 (then 1): equal. 1 1: equal. 2, unscored, 2: the second is missing, so there is no pair.
+        selections = [[[0, 0, 1], [1, 1, -1]], [[2, -1, 2], [0, 1, -1]]]
+        assert draw_stability(selections, first_two=True).estimate == pytest.approx(2 / 3)
+
+    def test_without_two_draws_there_is_nothing_to_compare(self):
+        assert draw_stability([[[0]], [[1]]]) is None
+        assert draw_stability([[[-1, -1]]]) is None
+        assert draw_stability([[[0, -1], [-1, 1]]]) is None
+
+    def test_shapes_that_do_not_fit_are_refused(self):
+        with pytest.raises(InvalidInputError, match="n_instances, n_cells, n_draws"):
+            draw_stability([[0, 1]])
+        with pytest.raises(InvalidInputError, match="integers"):
+            draw_stability([[[0.5, 1.0]]])
+
+    @given(
+        st.lists(
+            st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), min_size=2, max_size=2),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    @settings(deadline=None)
+    def test_it_is_the_count_of_the_pairs(self, selections):
+        pairs = [
+            first == second
+            for instance in selections
+            for cell in instance
+            for first, second in combinations([option for option in cell if option >= 0], 2)
+        ]
+        found = draw_stability(selections)
+        assert (found is None) == (not pairs)
+        if found is not None:
+            assert found.estimate == pytest.approx(np.mean(pairs))
+
+    def test_only_the_first_two_draws_survive_early_stopping(self):
+        # Two draws of a judge that selects option 0 with probability 0.9 agree with probability 0.81 + 0.01 = 0.82. A
+        # third draw is made only where the first two disagree.
+        rng = np.random.default_rng(3)
+        drawn = (rng.random((40_000, 1, 3)) >= 0.9).astype(int)
+        stopped = np.where((drawn[:, :, :1] == drawn[:, :, 1:2]) & (np.arange(3) == 2), -1, drawn)
+        assert draw_stability(drawn).estimate == pytest.approx(0.82, abs=0.006)
+        assert draw_stability(stopped, first_two=True).estimate == pytest.approx(0.82, abs=0.006)
+        assert draw_stability(stopped).estimate < 0.75
+
+
+class TestGreatestUnseenShare:
+    @pytest.mark.parametrize("draws", [1, 2, 3, 5, 20])
+    @pytest.mark.parametrize("level", [0.8, 0.95])
+    def test_it_is_the_one_sided_exact_limit_of_no_success(self, draws, level):
+        limit = stats.binomtest(0, draws, alternative="less").proportion_ci(level, "exact").high
+        assert greatest_unseen_share(draws, level=level) == pytest.approx(limit)
+
+    def test_without_a_draw_there_is_no_limit(self):
+        with pytest.raises(InvalidInputError, match="at least one draw"):
+            greatest_unseen_share(0)
+        with pytest.raises(InvalidInputError, match="level"):
+            greatest_unseen_share(3, level=95)

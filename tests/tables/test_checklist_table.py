@@ -7,7 +7,7 @@ import datasets
 import pytest
 
 from evenhand import ChecklistTable, checklist
-from evenhand.aggregation.checklist_items import met_answers
+from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import ArtifactError, InvalidInputError, TooManyFailuresError, UnknownRuleError
 from tests.support.checklists import sheet, shown_items
 from tests.support.judges import ScriptedJudge, http_judge

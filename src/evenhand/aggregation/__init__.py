@@ -3,21 +3,22 @@
 Read :func:`aggregate` first: it is the one way from the votes on a question to a verdict, in every mode.
 """
 
-from evenhand.aggregation.checklist_items import Answer, ItemReason, ItemResult, item_results
 from evenhand.aggregation.checklist_score import (
+    Answer,
     ChecklistScore,
+    ItemReason,
+    ItemResult,
     PrimaryScore,
     category_pass_rates,
+    item_results,
     possible_scores,
     score_items,
 )
 from evenhand.aggregation.collapse import mean_covered_mass
 from evenhand.aggregation.early_stop import REDRAW, check_mean_over_draws, draws_are_settled, stopped_early
-from evenhand.aggregation.length_penalty import LengthPenalty
-from evenhand.aggregation.rubric_score import RubricScore, rubric_score
+from evenhand.aggregation.rubric_score import LengthPenalty, RubricScore, rubric_score
 from evenhand.aggregation.rules import RULES, AggregationWarning, check_rule, check_weights
-from evenhand.aggregation.verdict import aggregate
-from evenhand.aggregation.vote_rules import VoteRules
+from evenhand.aggregation.verdict import VoteRules, aggregate
 
 __all__ = [
     "REDRAW",

@@ -5,22 +5,321 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from typing import Literal, get_args
 
-from evenhand.aggregation.checklist_items import (
-    DEFAULT_RULES,
-    Answer,
-    ItemResult,
-    met_answers,
-    possible_answers,
-    possible_confidences,
-)
+from evenhand.aggregation.collapse import Scoring
 from evenhand.aggregation.early_stop import stopped_early
 from evenhand.aggregation.rules import average_of
-from evenhand.aggregation.vote_rules import VoteRules
-from evenhand.criteria import Checklist
+from evenhand.aggregation.verdict import VoteRules, aggregate
+from evenhand.criteria import Checklist, ChecklistItem, Criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.votes import Verdict
+from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
+
+Answer = Literal["yes", "no", "na"]
+ConfidenceLevel = Literal["no_10", "no_30", "unsure", "yes_70", "yes_90"]
+
+_LEVELS: tuple[tuple[float, ConfidenceLevel], ...] = ((0.2, "no_10"), (0.4, "no_30"), (0.6, "unsure"), (0.8, "yes_70"))
+
+
+def relative_confidence(yes: float, no: float) -> float | None:
+    """P(yes) / (P(yes) + P(no)); None when both are 0.
+
+    Raises:
+        InvalidInputError: If one of them is negative or not a finite number.
+    """
+    for name, mass in (("yes", yes), ("no", no)):
+        if not (math.isfinite(mass) and mass >= 0):
+            raise InvalidInputError(f"P({name}) is {mass!r}; a probability is finite and >= 0")
+    return yes / (yes + no) if yes + no > 0 else None
+
+
+def confidence_level(confidence: float) -> ConfidenceLevel:
+    """The confidence in five steps: < 0.2, < 0.4, < 0.6, < 0.8, and above.
+
+    Raises:
+        InvalidInputError: If the confidence does not lie in [0, 1].
+
+    Example:
+        >>> confidence_level(0.19), confidence_level(0.2), confidence_level(0.8)
+        ('no_10', 'no_30', 'yes_90')
+    """
+    if not 0 <= confidence <= 1:
+        raise InvalidInputError(f"the confidence {confidence!r} does not lie in [0, 1]")
+    return next((level for bound, level in _LEVELS if confidence < bound), "yes_90")
+
+
+def confident_answer(confidence: float) -> Answer:
+    """Yes at the levels ``yes_70`` and ``yes_90``, else no."""
+    return "yes" if confidence_level(confidence).startswith("yes") else "no"
+
+
+ItemReason = UnscoredReason | Literal["prerequisite", "prerequisite_unanswered"]
+DEFAULT_RULES = VoteRules()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What one item of a checklist came to.
+
+    Attributes:
+        item: The item.
+        verdict: What the judges said to its question, with all votes.
+        answer: What it counts, after its prerequisites; None when it is unanswered.
+        confidence: The probability of yes; 0 for an item that its prerequisite fails. None where nothing but a single
+            plain answer is known, and for an item that is NA or unanswered.
+        covered_mass: The mean of P(yes) + P(no) over the votes that have log-probabilities; None without any.
+        reason: Why it is unanswered; or ``prerequisite``, which makes it a no whatever was said to its own question.
+        judged: The answer to its own question, whatever its prerequisites.
+    """
+
+    item: ChecklistItem
+    verdict: Verdict
+    answer: Answer | None
+    confidence: float | None = None
+    covered_mass: float | None = None
+    reason: ItemReason | None = None
+    judged: Answer | None = None
+
+    @property
+    def confidence_level(self) -> ConfidenceLevel | None:
+        """The confidence in five steps."""
+        return None if self.confidence is None else confidence_level(self.confidence)
+
+    @property
+    def reasoning(self) -> str | None:
+        """The reasons of one of the votes that the answer rests on."""
+        return self.verdict.assessment
+
+
+def item_results(
+    verdicts: Sequence[Verdict], checklist: Checklist, *, rules: VoteRules = DEFAULT_RULES
+) -> tuple[ItemResult, ...]:
+    """What each item came to, from one verdict per item in the checklist's order.
+
+    Args:
+        verdicts: A verdict of value 1 is yes, of value 0 no.
+        checklist: Whose items they are.
+        rules: How the votes became verdicts, and how little mass log-probabilities may cover.
+
+    Raises:
+        InvalidInputError: If there are more or fewer verdicts than items.
+    """
+    _check_count(verdicts, checklist)
+    judged = {
+        item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
+    }
+    met = met_answers(judged, {item.name: item.prerequisites for item in checklist.items})
+    return tuple(
+        _item_result(item, verdict, judged[item.name], met[item.name], rules)
+        for item, verdict in zip(checklist.items, verdicts, strict=True)
+    )
+
+
+def _item_result(
+    item: ChecklistItem, verdict: Verdict, judged: Answer | None, answer: Answer | None, rules: VoteRules
+) -> ItemResult:
+    reason: ItemReason | None = None
+    confidence = verdict_confidence(verdict, rules=rules) if answer in {"yes", "no"} else None
+    if answer == "no" and judged != "no":
+        reason, confidence = "prerequisite", 0.0
+    elif answer is None:
+        reason = "prerequisite_unanswered" if judged == "yes" else verdict.unscored_reason or "no_match"
+    return ItemResult(item, verdict, answer, confidence, verdict_covered_mass(verdict), reason, judged)
+
+
+def _check_count(verdicts: Sequence[Verdict], checklist: Checklist) -> None:
+    if len(verdicts) != len(checklist.items):
+        raise InvalidInputError(
+            f"{len(verdicts)} verdicts for {len(checklist.items)} checklist items; give one per item"
+        )
+
+
+def met_answers(
+    answers: Mapping[str, Answer | None], prerequisites: Mapping[str, Sequence[str]], *, transitive: bool = True
+) -> dict[str, Answer | None]:
+    """What the items count once their prerequisites are looked at: an item is met if it and all of them are.
+
+    A yes needs a yes to its own question and prerequisites none of which failed. What is unknown stays unknown, and
+    never becomes a no (Kleene's three-valued *and*):
+
+    - a prerequisite that is not met makes the item a no, also where its own question has no answer;
+    - a prerequisite without an answer leaves a yes unanswered, and a no a no;
+    - a prerequisite that is NA does not apply, and so cannot fail: it is left out;
+    - an item that is NA itself stays NA.
+
+    Args:
+        answers: Item -> the answer to its own question, None where there is none.
+        prerequisites: Item -> the items that it needs, without a circle; an item that is not named needs none.
+        transitive: A prerequisite fails too if one of its own does. Without it only its own answer counts, as where
+            all ancestors are listed (so do Zhuge et al., 2024, "Agent-as-a-Judge").
+
+    Returns:
+        One answer an item, in the order of ``answers``.
+
+    Example:
+        >>> met_answers({"runs": "no", "fast": "yes"}, {"fast": ["runs"]})
+        {'runs': 'no', 'fast': 'no'}
+        >>> met_answers({"runs": None, "fast": "yes", "short": "no"}, {"fast": ["runs"], "short": ["runs"]})
+        {'runs': None, 'fast': None, 'short': 'no'}
+    """
+    met: dict[str, Answer | None] = {}
+    for name in TopologicalSorter({name: prerequisites.get(name, ()) for name in answers}).static_order():
+        found = met if transitive else answers
+        met[name] = _both(answers[name], [found[needed] for needed in prerequisites.get(name, ())])
+    return {name: met[name] for name in answers}
+
+
+def _both(own: Answer | None, needed: Sequence[Answer | None]) -> Answer | None:
+    if own == "na":
+        return "na"
+    if own == "no" or "no" in needed:
+        return "no"
+    return None if own is None or None in needed else "yes"
+
+
+def verdict_answer(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> Answer | None:
+    """The answer that a verdict on a yes/no question gives (yes is option 0); None when it is unscored.
+
+    A yes has to be earned, as in the table of levels (`confident_answer`): where votes have log-probabilities that
+    cover at least ``rules.min_mass``,
+
+    - a vote for yes with P(yes) / (P(yes) + P(no)) below 0.6 counts as a no under the panel's rule, and
+    - under the rules that weigh all votes (``majority``, ``weighted``, and any under expected scoring) the item's
+      confidence, the mean of theirs, must be 0.6 or more too, so that no item is both a yes and ``unsure``.
+
+    A no that was said stays a no, whatever its probability: nobody said yes. Without log-probabilities the panel's rule
+    alone decides.
+    """
+    if verdict.na:
+        return "na"
+    if verdict.value is None:
+        return None
+    if (_earned(verdict, rules).value or 0.0) <= 0.5:
+        return "no"
+    mean = _mean_verdict(verdict.votes, rules).aggregated_value if _weighs_probabilities(verdict, rules) else None
+    return "yes" if mean is None else confident_answer(mean)
+
+
+def possible_answers(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[Answer, Answer]:
+    """The answers if every unscored vote had said no, and if every one had said yes."""
+    answer = verdict_answer(verdict, rules=rules)
+    bounds = _earned(verdict, rules).bounds
+    if bounds is None or answer == "na":
+        return ("no", "yes") if answer is None else (answer, answer)
+    means = possible_confidences(verdict, rules=rules) if _weighs_probabilities(verdict, rules) else bounds
+    low, high = (
+        confident_answer(mean) if bound > 0.5 and means is not bounds else "yes" if bound > 0.5 else "no"
+        for bound, mean in zip(bounds, means, strict=True)
+    )
+    return low, high
+
+
+def _earned(verdict: Verdict, rules: VoteRules) -> Verdict:
+    """The verdict if each vote for yes counted as a no that its own log-probabilities do not support."""
+    if rules.scoring == "expected":  # which counts the probabilities themselves
+        return verdict
+    doubted = [
+        vote.selected_index == YES
+        and (sure := _sureness(vote, rules.min_mass)) is not None
+        and confident_answer(sure) != "yes"
+        for vote in verdict.votes
+    ]
+    if not any(doubted):
+        return verdict
+    votes = [
+        vote.model_copy(update={"selected_index": NO, "selected_label": None, "value": 0.0}) if doubts else vote
+        for vote, doubts in zip(verdict.votes, doubted, strict=True)
+    ]
+    return rules.aggregate(votes, _asked_of(votes))
+
+
+def _weighs_probabilities(verdict: Verdict, rules: VoteRules) -> bool:
+    """Whether the rule weighs all votes, and log-probabilities say how sure one of them is."""
+    if rules.scoring != "expected" and rules.panel_rule("binary") in {"any", "unanimous"}:
+        return False
+    return any(_sureness(vote, rules.min_mass) is not None for vote in verdict.votes)
+
+
+def _sureness(vote: Vote, min_mass: float) -> float | None:
+    """The probability of yes among yes and no of a scored vote; None where its log-probabilities do not tell."""
+    if not vote.scored or vote.probabilities is None or not _is_covered(vote, min_mass):
+        return None
+    return relative_confidence(vote.probabilities[YES], vote.probabilities[NO])
+
+
+def verdict_confidence(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> float | None:
+    """The probability of yes according to the votes on a yes/no question (yes is option 0).
+
+    A vote whose log-probabilities cover at least ``rules.min_mass`` counts P(yes) / (P(yes) + P(no)), any other one 1
+    or 0 for what it answers. They are averaged as all votes are: over the draws of an order, the orders of a judge, and
+    the judges (weighted where the panel's rule is ``weighted``). Without log-probabilities that is the share of yes.
+
+    Returns:
+        The mean; None where no vote is scored, for a single vote without log-probabilities (one answer says nothing
+        about how sure it is), and where draws could stop early, whose mean is biased by that.
+    """
+    scored = [vote for vote in verdict.votes if vote.scored]
+    if stopped_early(verdict.votes) or not scored or (len(scored) == 1 and not _is_covered(scored[0], rules.min_mass)):
+        return None
+    return _mean_verdict(verdict.votes, rules).aggregated_value
+
+
+def possible_confidences(verdict: Verdict, *, rules: VoteRules = DEFAULT_RULES) -> tuple[float, float]:
+    """The confidence if every unscored vote had said no, and if every one had said yes; [0, 1] where it is missing."""
+    if stopped_early(verdict.votes) or not any(vote.scored for vote in verdict.votes):
+        return (0.0, 1.0)
+    mean = _mean_verdict(verdict.votes, rules)
+    if mean.bounds is not None:
+        return mean.bounds
+    value = mean.aggregated_value
+    return (0.0, 1.0) if value is None else (value, value)
+
+
+def _mean_verdict(votes: Sequence[Vote], rules: VoteRules) -> Verdict:
+    """The votes under the rule that averages values, which are probabilities here."""
+    weighted = rules.panel_rule("binary") == "weighted"
+    return aggregate(
+        votes,
+        _asked_of(votes).model_copy(update={"scale": "ordinal"}),
+        "weighted_mean" if weighted else "mean",
+        on_position_bias=rules.on_position_bias,
+        scoring=Scoring(expected=True, min_mass=rules.min_mass),
+    )
+
+
+_ITEMS: Mapping[bool, Criterion] = {
+    na: ChecklistItem(question="Is it so?", name="item", na=na).as_criterion() for na in (False, True)
+}
+"""The options of an item, without NA and with it."""
+
+YES, NO = 0, 1
+
+
+def _asked_of(votes: Sequence[Vote]) -> Criterion:
+    """The options that an item's votes were on; all items have the same, but for NA."""
+    return _ITEMS[any(vote.na or len(vote.probabilities or ()) > 2 for vote in votes)]
+
+
+def _is_covered(vote: Vote, min_mass: float) -> bool:
+    mass = _covered_mass(vote)
+    return mass is not None and mass > 0 and mass >= min_mass - 1e-9
+
+
+def _covered_mass(vote: Vote) -> float | None:
+    return None if vote.probabilities is None else vote.probabilities[0] + vote.probabilities[1]
+
+
+def verdict_covered_mass(verdict: Verdict) -> float | None:
+    """The mean of P(yes) + P(no) over the scored votes that have log-probabilities; None without any.
+
+    Of draws that could stop early, over the first two.
+    """
+    masses = [
+        mass for vote in unselected_draws(verdict.votes) if vote.scored and (mass := _covered_mass(vote)) is not None
+    ]
+    return average_of(masses) if masses else None
+
 
 PrimaryScore = Literal["pass_rate", "weighted_score", "normalized_score"]
 UNGROUPED = "ungrouped"

@@ -7,8 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evenhand.aggregation.levels import TOLERANCE, Choice, Levels
-from evenhand.aggregation.rules import average_of, plurality_choice
+from evenhand.aggregation.rules import TOLERANCE, Choice, Levels, average_of, plurality_choice
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.votes import Vote

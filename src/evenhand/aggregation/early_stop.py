@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from evenhand.aggregation.collapse import OrderResult, Scoring, collapse_indices, collapse_samples, is_na
-from evenhand.aggregation.levels import UNNAMED_TIE, Choice, Levels
+from evenhand.aggregation.rules import UNNAMED_TIE, Choice, Levels
 from evenhand.criteria import Criterion, Option, Scale
 from evenhand.errors import InvalidInputError
 from evenhand.run_options import NEEDS_ALL_DRAWS

@@ -16,8 +16,8 @@ from evenhand.checklists.asking import ChecklistResult
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel
-from evenhand.statistics.item_rest_correlation import item_rest_correlations
+from evenhand.statistics.correlation import item_rest_correlations
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Vote, total_usage, unselected_draws
 
@@ -42,7 +42,7 @@ class ItemReport:
         pass_rate: yes / (yes + no); None where nothing is answered.
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
-            :func:`~evenhand.statistics.item_rest_correlation.item_rest_correlations`); None where it is undefined.
+            :func:`~evenhand.statistics.correlation.item_rest_correlations`); None where it is undefined.
         finding: ``all pass``, ``all fail``, or why there is no discrimination; None where there is one.
     """
 
@@ -161,7 +161,7 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
 
     Args:
         results: One a response, with all its items and votes.
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """
     table = [[_number(getattr(result.score, name)) for name in SCORES] for result in results]

@@ -22,13 +22,12 @@ from evenhand.contests.tallies import (
 from evenhand.errors import InvalidInputError
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.contests import win_rate_intervals
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.pairwise import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
-from evenhand.statistics.ranking import Ranking, rank_systems
-from evenhand.statistics.ranks import Rank, balanced_prompts
+from evenhand.statistics.ranking import Rank, Ranking, balanced_prompts, rank_systems
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
-from evenhand.statistics.win_rate import win_rate_intervals
 from evenhand.votes import MatchKind, Usage, unselected_draws
 
 
@@ -46,7 +45,7 @@ class SystemSummary:
             :func:`~evenhand.statistics.unread.unread_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
-            the strengths expect (:func:`~evenhand.statistics.ranks.field_mean_ranks`); None where there is none.
+            the strengths expect (:func:`~evenhand.statistics.ranking.field_mean_ranks`); None where there is none.
         rank: With its interval, by winrate where all met equally often and otherwise by strength.
         field_winrate: Where they did not: the winrate that the strengths expect against all the others.
         contests: Its contests.

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 from evenhand.contests.contest import TOLERANCE, Contest, side_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.ranks import balanced_prompts
+from evenhand.statistics.ranking import balanced_prompts
 from evenhand.statistics.strength_contrasts import strengths_of_wins
 from evenhand.votes import unselected_draws
 

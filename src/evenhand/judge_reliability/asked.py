@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion
 from evenhand.question import response_label
 from evenhand.recorded import Scale
 from evenhand.statistics import NOT_ASKED, UNSCORED
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict, Vote
 
 IntArray = NDArray[np.int64]

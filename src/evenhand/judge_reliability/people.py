@@ -11,7 +11,7 @@ from evenhand.judge_reliability.asked import Asked, Categories, level_over
 from evenhand.judge_reliability.report import AgreementWithPeople, Confidences, JudgesAgreement
 from evenhand.recorded import Drawing, Rater, Scale, Undefined, all_pairs, panels
 from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel, cluster_labels, cluster_sums
+from evenhand.statistics.intervals import IntervalLevel, cluster_labels, cluster_sums
 from evenhand.votes import Verdict, Vote
 
 
@@ -143,7 +143,7 @@ def agreement_of_judges(
     Args:
         verdicts: Judge -> verdict a question, by its own votes alone; two judges or more.
         categories: Of the criterion.
-        **drawing: Level (`evenhand.statistics.clusters.IntervalLevel` for questions that belong together), resamples
+        **drawing: Level (`evenhand.statistics.intervals.IntervalLevel` for questions that belong together), resamples
             and seed of the intervals.
     """
     scale = Scale.of(categories.criterion)

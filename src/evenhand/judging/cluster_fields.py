@@ -12,7 +12,7 @@ from typing import Any
 from evenhand.errors import InvalidInputError
 from evenhand.judging.instances import field_of, name_of
 from evenhand.run_options import IntervalOptions
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import is_missing
 
 

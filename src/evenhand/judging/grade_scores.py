@@ -30,8 +30,8 @@ from evenhand.statistics import (
     uniformity,
     win_rate_intervals,
 )
-from evenhand.statistics.clusters import IntervalLevel
-from evenhand.statistics.grade_score_chance import grade_score_parts
+from evenhand.statistics.grade_score import grade_score_parts
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import unread_bounds
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
 
@@ -216,7 +216,7 @@ def grade(
         votes: All votes on each instance, of this judge and of others; none where fewer than two candidates were left.
             The orders of an instance must be the rotations of its candidates' own order.
         judge_id: Whose votes count.
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the instances.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
         seed: Of simulated chance levels and of the histograms' tests.
     """
     own = [tuple(vote for vote in cast if vote.judge_id == judge_id) for cast in votes]

@@ -12,7 +12,7 @@ from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
@@ -262,7 +262,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
 
     Args:
         selections: One an instance.
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the instances.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
     names = list(dict.fromkeys(name for each in selections for name in (*each.names, *each.missing)))
     reasons: dict[str, int] = {}

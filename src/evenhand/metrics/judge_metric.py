@@ -17,7 +17,7 @@ from evenhand.judging.instances import context_of, field_of, loaded_of_rows, rec
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.run_options import IntervalOptions, RunOptions
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt_bases import (
     Artifact,
     Criteria,

@@ -23,7 +23,7 @@ from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt_bases import Criteria, EvaluationInput
 
 PAIRWISE_SCALES = ("choice", "graded")

@@ -102,7 +102,7 @@ def summarize_votes(
         verdicts: One an instance, on recorded votes (one order and one sample a judge).
         criterion: Whose options were voted on.
         references: Per instance the option that is right, None where it is not known.
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the instances.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
         resamples: Draws for the intervals of alpha and kappa.
         seed: Of the draws.
     """

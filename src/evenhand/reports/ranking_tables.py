@@ -20,10 +20,9 @@ from evenhand.numbers import (
 )
 from evenhand.results.render import TextTable
 from evenhand.statistics.paired_comparisons import Parameter
+from evenhand.statistics.paired_differences import SignFlipTest
 from evenhand.statistics.pairwise import ContrastTest
-from evenhand.statistics.ranking import Ranking
-from evenhand.statistics.ranks import Rank
-from evenhand.statistics.sign_flip import SignFlipTest
+from evenhand.statistics.ranking import Rank, Ranking
 from evenhand.statistics.unread import UnreadBounds
 
 Unread = Mapping[tuple[str, str], UnreadBounds]

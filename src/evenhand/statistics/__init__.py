@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from evenhand.statistics.agreement import (
     ALPHA_METRICS,
+    Agreement,
+    ValueErrors,
+    accuracy,
     cohen_kappa,
+    confusion_matrix,
     fleiss_kappa,
     gwet_ac,
     krippendorff_alpha,
     percent_agreement,
+    value_errors,
 )
-from evenhand.statistics.brier import BrierScore, brier_score
-from evenhand.statistics.calibration import Calibration, ReliabilityBin, calibration
-from evenhand.statistics.classification import ValueErrors, accuracy, confusion_matrix, value_errors
-from evenhand.statistics.contests import Contests
-from evenhand.statistics.cycles import CycleRate, cycle_rate
-from evenhand.statistics.disagreement import Agreement
-from evenhand.statistics.grade_score import GradeScore, GradeScoreOfSize, grade_score
-from evenhand.statistics.grade_score_chance import GradeScoreChance, grade_score_chance
+from evenhand.statistics.calibration import BrierScore, Calibration, ReliabilityBin, brier_score, calibration
+from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, win_rate_intervals, win_rates
+from evenhand.statistics.correlation import EffectiveJudges, effective_judges
+from evenhand.statistics.grade_score import (
+    GradeScore,
+    GradeScoreChance,
+    GradeScoreOfSize,
+    Uniformity,
+    UnrelatedOption,
+    grade_score,
+    grade_score_chance,
+    uniformity,
+    unrelated_option,
+)
 from evenhand.statistics.intervals import (
     Interval,
     cluster_resamples,
@@ -25,8 +36,7 @@ from evenhand.statistics.intervals import (
     proportion_interval,
     ratio_intervals,
 )
-from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
-from evenhand.statistics.option_flips import OptionFlips, option_flips
+from evenhand.statistics.length import LengthControlled, VerbositySlope, length_controlled_win_rates, verbosity_slope
 from evenhand.statistics.paired_comparisons import (
     PairedComparison,
     Parameter,
@@ -34,25 +44,40 @@ from evenhand.statistics.paired_comparisons import (
     fit_bradley_terry,
     fit_davidson,
 )
+from evenhand.statistics.paired_differences import SignFlipTest, holm, sign_flip_p_value
 from evenhand.statistics.pairwise import (
     ContrastTest,
     PairComparison,
     compare_pairs,
-    holm,
     indistinguishable_groups,
 )
-from evenhand.statistics.panel import EffectiveJudges, draw_stability, effective_judges, greatest_unseen_share
-from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
-from evenhand.statistics.preference_fairness import PreferenceFairness, preference_fairness
-from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.statistics.ranks import Rank, Ranks, mean_ranks, rank_by_strength, rank_by_win_rate
-from evenhand.statistics.repetition import RepetitionStability, repetition_stability
-from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
+from evenhand.statistics.position import (
+    NOT_ASKED,
+    UNSCORED,
+    OptionFlips,
+    PositionBias,
+    PreferenceFairness,
+    option_flips,
+    position_bias,
+    preference_fairness,
+)
+from evenhand.statistics.ranking import (
+    Rank,
+    Ranking,
+    Ranks,
+    SystemRanking,
+    mean_ranks,
+    rank_by_strength,
+    rank_by_win_rate,
+    rank_systems,
+)
+from evenhand.statistics.repetition import (
+    RepetitionStability,
+    draw_stability,
+    greatest_unseen_share,
+    repetition_stability,
+)
 from evenhand.statistics.strength_contrasts import StrengthContrasts, contrast_strengths
-from evenhand.statistics.uniformity import Uniformity, uniformity
-from evenhand.statistics.unrelated_option import UnrelatedOption, unrelated_option
-from evenhand.statistics.verbosity import VerbositySlope, verbosity_slope
-from evenhand.statistics.win_rate import WinRate, win_rate_intervals, win_rates
 
 __all__ = [
     "ALPHA_METRICS",

@@ -1,4 +1,4 @@
-r"""Agreement of judges beyond chance, each coefficient with an interval over the units.
+"""Agreement of judges beyond chance, each coefficient with an interval over the units.
 
 Every coefficient here is :math:`1 - D_o / D_e`: the disagreement observed over the disagreement expected by chance; 1
 is perfect agreement, 0 is chance, below 0 is worse than chance. They differ in what they call chance.
@@ -8,29 +8,162 @@ the values of the scale in order; without it, those that occur. Neither the orde
 units changes an estimate; the limits of an interval change with them as with the seed.
 
 The intervals are quantiles of the Bayesian bootstrap over the units, or the clusters that an
-`evenhand.statistics.clusters.IntervalLevel` says they are of, and one unseen unit (or cluster), which has the weight
+`evenhand.statistics.intervals.IntervalLevel` says they are of, and one unseen unit (or cluster), which has the weight
 that `evenhand.statistics.intervals.ratio_intervals` gives to its unseen cluster at the bound, at that function's
 probabilities. For the lower limit it is the pair of categories that would lower the estimate most, for the upper
 limit the category that, agreed upon, would raise it most. So perfect agreement of ten units has an interval that
 reaches below 1, and a rare category that the sample nearly missed is allowed for.
+
+Against the truth: shares of right answers, the confusion matrix, and errors of values. There, too, categories are
+numbers (the places of the options in the criterion), NaN where there is no judgement or no truth.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.statistics.clusters import IntervalLevel
-from evenhand.statistics.disagreement import Agreement, Parts, Units, agreement_from
-from evenhand.statistics.intervals import mean_intervals
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, size_of_unseen
+from evenhand.statistics.resampling import check_level, dirichlet_weights
 
 FloatArray = NDArray[np.float64]
+
+Parts = tuple[FloatArray, FloatArray]
+"""Observed and expected disagreement, each (draws,)."""
+
+Disagreement = Callable[[FloatArray], Parts]
+"""From sums over units, (draws, n_columns): every coefficient is a function of such sums."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Units:
+    """What the units contribute to the sums of which a coefficient is a function.
+
+    Attributes:
+        rows: (n_units, n_columns): a unit's contribution.
+        agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row a category.
+        disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row a pair of categories.
+        kept: (n_all_units,): which of the units given these are, the others lacking the ratings that are needed.
+        categories: The values of the scale, in order.
+    """
+
+    rows: FloatArray
+    agreeing: FloatArray
+    disagreeing: FloatArray
+    kept: NDArray[np.bool_]
+    categories: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """An agreement coefficient and what it was computed from.
+
+    Attributes:
+        coefficient: ``percent_agreement``, ``cohen_kappa``, ``fleiss_kappa``, ``krippendorff_alpha`` or ``gwet_ac``.
+        weighting: How far apart two categories are: None or ``nominal``, ``ordinal``, ``interval``, ``linear``,
+            ``quadratic``.
+        estimate: 1 - observed_disagreement / expected_disagreement.
+        interval: Of the estimate; its ``n`` is the number of clusters of the units used.
+        observed_disagreement: Mean disagreement of two ratings of one unit.
+        expected_disagreement: Mean disagreement by chance; 1 for percent agreement, which allows none.
+        categories: The values of the scale, in order.
+        n_units: Units used.
+        n_set_aside: Units left out because they lack the ratings that the coefficient needs.
+    """
+
+    coefficient: str
+    weighting: str | None
+    estimate: float
+    interval: Interval
+    observed_disagreement: float
+    expected_disagreement: float
+    categories: tuple[float, ...]
+    n_units: int
+    n_set_aside: int
+
+
+def agreement_from(
+    coefficient: str,
+    weighting: str | None,
+    units: Units,
+    disagreement: Disagreement,
+    *,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> Agreement:
+    """The coefficient 1 - D_o / D_e of the units, with its interval.
+
+    Raises:
+        EstimationError: No disagreement is expected by chance, so that the coefficient is 0 / 0.
+    """
+    check_level(level)
+    confidence = IntervalLevel.of(level).only(units.kept)
+    observed, expected = (float(part[0]) for part in disagreement(units.rows.sum(axis=0, keepdims=True)))
+    if expected <= 1e-12:
+        raise EstimationError(
+            f"{coefficient} is undefined: only one category was used, so that chance alone gives perfect agreement; "
+            "report percent_agreement or gwet_ac instead"
+        )
+    estimate = 1 - observed / expected
+    labels = confidence.labels(len(units.rows))
+    n = int(labels.max()) + 1
+    low, high = _limits(units, labels, disagreement, level=level, resamples=resamples, seed=seed)
+    interval = Interval(
+        estimate, min(low, estimate), max(high, estimate), level, "dirichlet_bootstrap", n, resamples, seed
+    )
+    return Agreement(
+        coefficient=coefficient,
+        weighting=weighting,
+        estimate=estimate,
+        interval=interval,
+        observed_disagreement=observed,
+        expected_disagreement=expected,
+        categories=units.categories,
+        n_units=len(units.rows),
+        n_set_aside=int((~units.kept).sum()),
+    )
+
+
+def _limits(
+    units: Units, labels: NDArray[np.int64], disagreement: Disagreement, *, level: float, resamples: int, seed: int
+) -> tuple[float, float]:
+    rows, size = cluster_sums(units.rows, labels), size_of_unseen(labels)
+    n = len(rows)
+    worst = _most_influential(rows, units.disagreeing * size, disagreement, sign=-1)
+    best = _most_influential(rows, units.agreeing * size, disagreement, sign=1)
+    lows, highs = [], []
+    for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
+        scale = n / weights.sum(axis=1, keepdims=True)
+        sums, added = weights * scale @ rows, unseen[:, None] * scale
+        lows.append(_coefficient(disagreement, sums + added * worst))
+        highs.append(_coefficient(disagreement, sums + added * best))
+    tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, max(n - 1, 1))))
+    low = np.quantile(np.concatenate(lows), tail, method="lower")
+    return float(low), float(np.quantile(np.concatenate(highs), 1 - tail, method="higher"))
+
+
+def _most_influential(rows: FloatArray, unseen: FloatArray, disagreement: Disagreement, *, sign: int) -> FloatArray:
+    """The unseen unit that would move the coefficient most in the direction of the sign."""
+    total = rows.sum(axis=0)
+    moved = [sign * _coefficient(disagreement, (total + row)[None])[0] for row in unseen]
+    return np.asarray(unseen[int(np.argmax(moved))])
+
+
+def _coefficient(disagreement: Disagreement, sums: FloatArray) -> FloatArray:
+    observed, expected = disagreement(sums)
+    return 1 - observed / expected
+
+
 Weighting = Literal["linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 
@@ -348,3 +481,140 @@ def _distances(weights: Weighting | None, count: int) -> FloatArray:
         raise InvalidInputError(f"weights is {weights!r}. {did_you_mean(weights, [None, 'linear', 'quadratic'])}")
     steps = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     return steps if weights == "linear" else steps**2 if weights == "quadratic" else np.minimum(steps, 1.0)
+
+
+def confusion_matrix(truth: ArrayLike, judged: ArrayLike, n_categories: int) -> tuple[tuple[int, ...], ...]:
+    """How often each category of the truth was judged to be each category.
+
+    Rows are the truth, columns the judgements, both 0 … ``n_categories`` - 1 and then one more for the missing ones, so
+    that the cells add up to the number of units and nothing is dropped. Without that last row and column it is
+    scikit-learn's matrix.
+
+    Args:
+        truth: (n_units,) categories, NaN for missing.
+        judged: (n_units,).
+        n_categories: Of the scale, whether they occur or not.
+
+    Raises:
+        InvalidInputError: Shapes that differ, or a category outside the scale.
+
+    >>> confusion_matrix([0, 0, 1], [0, 1, float("nan")], 2)
+    ((1, 1, 0), (0, 0, 1), (0, 0, 0))
+    """
+    pair = _paired(truth, judged)
+    missing = np.isnan(pair)
+    codes = np.where(missing, n_categories, pair)
+    outside = (codes != np.floor(codes)) | (codes < 0) | ((codes >= n_categories) & ~missing)
+    if outside.any():
+        raise InvalidInputError(
+            f"the category {float(codes[outside][0])!r} is not one of 0 … {n_categories - 1}; pass the places"
+        )
+    counts = np.zeros((n_categories + 1, n_categories + 1), dtype=np.int64)
+    np.add.at(counts, tuple(codes.astype(np.int64)), 1)
+    return tuple(tuple(int(count) for count in row) for row in counts)
+
+
+def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level: float = 0.95) -> Interval:
+    """The share of judgements that equal the truth, or differ from it by at most ``within``.
+
+    With ``within=1`` on the levels of an ordinal scale it is the adjacent accuracy: right, or one level beside it.
+    Range 0 to 1, not corrected for chance. Units without a judgement or without a truth are set aside. The interval
+    is that of `mean_intervals`.
+
+    Args:
+        truth: (n_units,) categories or levels, NaN for missing.
+        judged: (n_units,).
+        within: The greatest difference that counts as right.
+        level: Of the interval.
+
+    Raises:
+        InvalidInputError: Shapes that differ.
+        EstimationError: No unit has both.
+
+    >>> accuracy([0, 1, 2, 2], [0, 1, 1, 0]).estimate, accuracy([0, 1, 2, 2], [0, 1, 1, 0], within=1).estimate
+    (0.5, 0.75)
+    """
+    truths, judgements, confidence = _complete(truth, judged, "accuracy", level)
+    (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=confidence)
+    return _defined(interval)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueErrors:
+    """How far values judged lie from true ones; the unit is that of the values.
+
+    Attributes:
+        root_mean_square: The square root of the mean squared error; its limits are those of the mean's, rooted.
+        mean_absolute: The mean distance.
+        bias: The mean of judged minus true: above 0 the judge is generous.
+    """
+
+    root_mean_square: Interval
+    mean_absolute: Interval
+    bias: Interval
+
+
+def value_errors(truth: ArrayLike, judged: ArrayLike, *, level: float = 0.95) -> ValueErrors:
+    r"""Root mean square error, mean absolute error and bias of values in [0, 1].
+
+    :math:`\sqrt{\overline{(x - t)^2}}`, :math:`\overline{|x - t|}` and :math:`\overline{x - t}` over the units that
+    have both a value judged x and a true value t; the others are set aside. Intervals as in `mean_intervals`, with the
+    bounds (0, 1) for squares and distances and (-1, 1) for differences.
+
+    Args:
+        truth: (n_units,) values in [0, 1], NaN for missing.
+        judged: (n_units,).
+        level: Of the intervals.
+
+    Raises:
+        InvalidInputError: Shapes that differ, or values outside [0, 1].
+        EstimationError: No unit has both.
+
+    Errors 0.5, 0 and -0.25: squares 0.25, 0 and 0.0625.
+
+    >>> errors = value_errors([0, 1, 1], [0.5, 1, 0.75])
+    >>> round(errors.root_mean_square.estimate**2 * 3, 4), errors.mean_absolute.estimate
+    (0.3125, 0.25)
+    >>> round(errors.bias.estimate, 4)
+    0.0833
+    """
+    truths, judgements, confidence = _complete(truth, judged, "the error of values", level)
+    if min(truths.min(), judgements.min()) < 0 or max(truths.max(), judgements.max()) > 1:
+        raise InvalidInputError("a value lies outside [0, 1]; rescale the values, as the options of a criterion are")
+    errors = judgements - truths
+    squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=confidence)
+    (bias,) = mean_intervals(errors, level=confidence, bounds=(-1.0, 1.0))
+    return ValueErrors(_rooted(_defined(squared)), _defined(absolute), _defined(bias))
+
+
+def _rooted(interval: Interval) -> Interval:
+    return replace(
+        interval,
+        estimate=math.sqrt(interval.estimate),
+        low=math.sqrt(max(interval.low, 0.0)),
+        high=math.sqrt(interval.high),
+    )
+
+
+def _paired(truth: ArrayLike, judged: ArrayLike) -> FloatArray:
+    if np.shape(truth) != np.shape(judged) or np.ndim(truth) != 1:
+        raise InvalidInputError(
+            f"truth and judgements have the shapes {np.shape(truth)!r} and {np.shape(judged)!r}; give (n,) twice"
+        )
+    return np.stack([np.asarray(truth, dtype=float), np.asarray(judged, dtype=float)])
+
+
+def _complete(
+    truth: ArrayLike, judged: ArrayLike, name: str, level: float
+) -> tuple[FloatArray, FloatArray, IntervalLevel]:
+    pair = _paired(truth, judged)
+    both = ~np.isnan(pair).any(axis=0)
+    if not both.any():
+        raise EstimationError(f"{name} is undefined: no unit has both a judgement and a truth")
+    return pair[0, both], pair[1, both], IntervalLevel.of(level).only(both)
+
+
+def _defined(interval: Interval | None) -> Interval:
+    if interval is None:
+        raise EstimationError("the mean of no units is undefined")
+    return interval

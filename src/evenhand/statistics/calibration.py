@@ -1,20 +1,99 @@
-"""Calibration: do things said with 80 % confidence come true 80 % of the time."""
+"""Calibration and the Brier score: do things said with 80 % confidence come true 80 % of the time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.errors import InvalidInputError
-from evenhand.statistics.clusters import cluster_sums
-from evenhand.statistics.dirichlet import CELLS_AT_ONCE, check_level
-from evenhand.statistics.forecasts import Binning, Forecasts, bin_edges, bin_numbers
-from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.statistics.intervals import Interval, cluster_labels, cluster_sums, ratio_intervals
+from evenhand.statistics.resampling import CELLS_AT_ONCE, check_level
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Binning = Literal["equal_width", "equal_mass"]
+
+EDGE_ROUNDING = 1e-12
+"""Confidences this little above an edge are on it: quantiles and multiples of a width are not exact."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Forecasts:
+    """Confidences, outcomes and clusters of the same length, without a gap.
+
+    Attributes:
+        confidences: (n,) in [0, 1].
+        outcomes: (n,) 0 or 1.
+        clusters: (n,) numbered from 0.
+        n_set_aside: Rows left out for want of a confidence or an outcome.
+    """
+
+    confidences: FloatArray
+    outcomes: FloatArray
+    clusters: IntArray
+    n_set_aside: int
+
+    @classmethod
+    def of(cls, confidences: ArrayLike, outcomes: ArrayLike, clusters: ArrayLike | None) -> Forecasts:
+        """Check the input and set the incomplete rows aside.
+
+        Raises:
+            EstimationError: No row has both.
+            InvalidInputError: Shapes that differ, a confidence outside [0, 1], an outcome other than 0 and 1.
+        """
+        confidence, outcome = np.asarray(confidences, dtype=float), np.asarray(outcomes, dtype=float)
+        if confidence.ndim != 1 or outcome.shape != confidence.shape:
+            raise InvalidInputError(
+                f"confidences has the shape {confidence.shape!r} and outcomes {outcome.shape!r}; give (n,) twice"
+            )
+        known = ~np.isnan(confidence) & ~np.isnan(outcome)
+        wrong = (confidence < 0) | (confidence > 1)
+        if wrong.any():
+            raise InvalidInputError(f"a confidence is {float(confidence[wrong][0])!r}; it lies between 0 and 1")
+        odd = ~np.isnan(outcome) & (outcome != 0) & (outcome != 1)
+        if odd.any():
+            raise InvalidInputError(f"an outcome is {float(outcome[odd][0])!r}; it is 0 or 1, NaN if unknown")
+        if not known.any():
+            raise EstimationError("calibration is undefined: no row has a confidence and an outcome")
+        labels = cluster_labels(None if clusters is None else np.asarray(clusters), len(known))[known]
+        return cls(
+            confidence[known],
+            outcome[known],
+            np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64),
+            int((~known).sum()),
+        )
+
+
+def bin_edges(confidences: FloatArray, bins: int, binning: Binning) -> FloatArray:
+    """The edges of the bins, ascending: bins of equal width on [0, 1], or between the quantiles of the confidences.
+
+    Equal quantiles are one edge, so that heaped confidences give fewer bins.
+
+    >>> bin_edges(np.array([0.1, 0.2, 0.2, 0.9]), 2, "equal_mass").tolist()
+    [0.1, 0.2, 0.9]
+    """
+    if binning not in {"equal_width", "equal_mass"}:
+        raise InvalidInputError(f"binning is {binning!r}. {did_you_mean(binning, ['equal_width', 'equal_mass'])}")
+    if bins < 1:
+        raise InvalidInputError(f"bins is {bins!r}; give at least 1")
+    shares = np.linspace(0, 1, bins + 1)
+    if binning == "equal_width":
+        return shares
+    edges = np.unique(np.quantile(confidences, shares))
+    return np.repeat(edges, 2) if len(edges) == 1 else edges
+
+
+def bin_numbers(confidences: FloatArray, edges: FloatArray) -> IntArray:
+    """The bin of each confidence; a confidence on an edge, or past it by a rounding, belongs to the bin below it.
+
+    >>> bin_numbers(np.array([0.0, 0.5, 0.6, 1.0]), np.array([0, 0.5, 1])).tolist()
+    [0, 0, 1, 1]
+    """
+    return np.asarray(np.searchsorted(edges[1:-1] + EDGE_ROUNDING, confidences), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,4 +321,106 @@ def _reliability_bins(
         ReliabilityBin(float(edges[place]), float(edges[place + 1]), int(count), mean, accuracy)
         for place, count, mean, accuracy in found
         if accuracy is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BrierScore:
+    """Mean squared error of confidences, decomposed.
+
+    Attributes:
+        score: Mean of (confidence - outcome)², with an interval over clusters; 0 is best.
+        reliability: Squared distance of the groups' outcomes from their confidences; 0 is calibrated.
+        resolution: Squared distance of the groups' outcomes from the base rate; more is better.
+        uncertainty: base_rate · (1 - base_rate): the score of always saying the base rate.
+        within_groups: What grouping unequal confidences adds; 0 if every group has one confidence.
+        skill: 1 - score / uncertainty: 0 no better than the base rate, 1 perfect; None if all outcomes are alike.
+        base_rate: Share of outcomes 1.
+        n: Rows used.
+        n_set_aside: Rows without a confidence or an outcome.
+        groups: Groups of the decomposition.
+        level: Of the interval.
+    """
+
+    score: Interval
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_groups: float
+    skill: float | None
+    base_rate: float
+    n: int
+    n_set_aside: int
+    groups: int
+    level: float
+
+
+def brier_score(
+    confidences: ArrayLike,
+    outcomes: ArrayLike,
+    *,
+    bins: int | None = None,
+    binning: Binning = "equal_width",
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> BrierScore:
+    r"""The Brier score with Murphy's decomposition, which holds exactly.
+
+    .. math:: \frac1n\sum_i (f_i - o_i)^2 = \frac1n\sum_k n_k(\bar f_k - \bar o_k)^2
+              - \frac1n\sum_k n_k(\bar o_k - \bar o)^2 + \bar o(1 - \bar o)
+              + \frac1n\sum_k\sum_{i\in k}\big[(f_i - \bar f_k)^2 - 2 (f_i - \bar f_k)(o_i - \bar o_k)\big]
+
+    over groups k of :math:`n_k` rows: reliability, less resolution, plus uncertainty, plus what is within groups. In
+    [0, 1]; 0.25 for always saying one half. Without ``bins`` a group is a distinct confidence and the last term is 0
+    (Murphy); if nearly every confidence is distinct, reliability and resolution are then both near their maximum and
+    say nothing: give bins.
+
+    Args:
+        confidences: (n,) in [0, 1], the probability given to the outcome 1; NaN is missing.
+        outcomes: (n,) 0 or 1; NaN is missing.
+        bins: Groups for the decomposition; None for one a distinct confidence.
+        binning: ``equal_width`` or ``equal_mass``.
+        clusters: (n,) labels of rows that depend on each other, such as the items of one response; None if none do.
+        level: Of the interval, which is that of `ratio_intervals` over clusters.
+
+    Raises:
+        EstimationError: No row with both.
+        InvalidInputError: Shapes that differ, numbers out of range.
+
+    Source: Brier (1950); Murphy (1973); Stephenson, Coelho and Jolliffe (2008), "Two extra components in the Brier
+    score decomposition".
+
+    Confidence 0.8 right 1 of 2 times, 0.2 right 0 of 2: (0.04 + 0.64 + 0.04 + 0.04) / 4 = 0.19; reliability
+    (2 · 0.09 + 2 · 0.04) / 4, resolution (2 · 0.0625 + 2 · 0.0625) / 4, uncertainty 0.25 · 0.75.
+
+    >>> brier = brier_score([0.8, 0.8, 0.2, 0.2], [1, 0, 0, 0])
+    >>> [round(part, 4) for part in (brier.score.estimate, brier.reliability, brier.resolution, brier.uncertainty)]
+    [0.19, 0.065, 0.0625, 0.1875]
+    """
+    data = Forecasts.of(confidences, outcomes, clusters)
+    forecast, outcome = data.confidences, data.outcomes
+    if bins is None:
+        group = np.unique(forecast, return_inverse=True)[1]
+    else:
+        group = bin_numbers(forecast, bin_edges(forecast, bins, binning))
+    size = np.bincount(group)
+    mean_forecast, mean_outcome = (np.bincount(group, values) / np.maximum(size, 1) for values in (forecast, outcome))
+    base, n = float(outcome.mean()), len(outcome)
+    around = forecast - mean_forecast[group]
+    uncertainty = base * (1 - base)
+    error = (forecast - outcome) ** 2
+    sums = cluster_sums(np.column_stack([error, np.ones(n)]), data.clusters)
+    score = next(found for found in ratio_intervals(sums[:, 0], sums[:, 1], level=level) if found)
+    return BrierScore(
+        score=score,
+        reliability=float(size @ (mean_forecast - mean_outcome) ** 2 / n),
+        resolution=float(size @ (mean_outcome - base) ** 2 / n),
+        uncertainty=uncertainty,
+        within_groups=float((around**2 - 2 * around * (outcome - mean_outcome[group])).mean()),
+        skill=1 - float(error.mean()) / uncertainty if uncertainty > 0 else None,
+        base_rate=base,
+        n=n,
+        n_set_aside=data.n_set_aside,
+        groups=int(np.count_nonzero(size)),
+        level=level,
     )

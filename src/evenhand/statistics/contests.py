@@ -1,4 +1,4 @@
-"""Contests: who met whom on which prompt, who was shown first, and what came of it.
+"""Contests: who met whom on which prompt, who was shown first, and what came of it; win rates and cycles.
 
 Two levels share this one value. *Presented* contests have a row for every showing of a pair (both orders, every draw):
 they carry the order effect. *Resolved* contests have a row for a pair and prompt, the orders already collapsed.
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.errors import InvalidInputError
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import Interval, IntervalLevel, ratio_intervals
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -163,3 +163,146 @@ def _frozen_integers(name: str, values: npt.ArrayLike, size: int) -> IntArray:
     frozen = array.astype(np.int64)
     frozen.flags.writeable = False
     return frozen
+
+
+@dataclass(frozen=True)
+class WinRate:
+    """A system's record.
+
+    Attributes:
+        system: Its name.
+        win_rate: Mean score, a tie counting half; None without a scored contest.
+        contests: Scored contests.
+        wins: Of these, with a score above one half.
+        ties: With a score of exactly one half.
+        losses: With a score below one half.
+        unscored: Contests without a score; they are in no other number.
+    """
+
+    system: str
+    win_rate: Interval | None
+    contests: int
+    wins: int
+    ties: int
+    losses: int
+    unscored: int
+
+
+def win_rates(contests: Contests, *, level: float = 0.95) -> tuple[WinRate, ...]:
+    """Each system's mean score over its scored contests, with an interval by prompt.
+
+    The interval is that of ``win_rate_intervals``: scores over contests, a prompt a cluster.
+
+    Args:
+        contests: Resolved, or presented.
+        level: Of the intervals.
+
+    >>> contests = Contests.of(["a", "b"], first=[0, 1, 0], second=[1, 0, 1], score=[1, 0.5, float("nan")])
+    >>> record = win_rates(contests)[0]
+    >>> record.win_rate.estimate, record.wins, record.ties, record.losses, record.unscored
+    (0.75, 1, 1, 0, 1)
+    """
+    rates = win_rate_intervals(contests.wins.sum(axis=2), contests.meetings.sum(axis=2), level=level)
+    records = []
+    for system, name in enumerate(contests.systems):
+        own = np.concatenate(
+            [contests.score[contests.first == system], 1.0 - contests.score[contests.second == system]]
+        )
+        wins, ties, losses = (int(np.sum(test)) for test in (own > 0.5, own == 0.5, own < 0.5))
+        records.append(WinRate(name, rates[system], wins + ties + losses, wins, ties, losses, int(np.isnan(own).sum())))
+    return tuple(records)
+
+
+def win_rate_intervals(scores: FloatArray, contests: FloatArray, *, level: float = 0.95) -> tuple[Interval | None, ...]:
+    """The rate sum(scores) / sum(contests) of every column with a cluster-robust interval on the logit scale.
+
+    ``expit(logit(p) ± t(n-1) · s / (p (1 - p)))`` with ``s`` the cluster-robust standard error of ``ratio_intervals``
+    without bounds. A rate of 0 or 1, or prompts without any spread, have no such interval and take the one with
+    bounds.
+
+    For win rates it is shorter than the interval with bounds and nearer to its level: nominal 95 % held the truth in
+    94 to 96 % of simulated tournaments of 2 to 4 systems over 15 to 60 prompts, rates of 0.07 to 0.97, where the
+    interval with bounds held it in 97 to 99 % and the one without a transformation in 89 to 95 %.
+
+    Source: Liang and Zeger, Biometrika 73 (1986), for the standard error; the logit as in Agresti, Categorical Data
+    Analysis, section 3.1.
+
+    Args:
+        scores: Shape (n prompts, k).
+        contests: Shape (n prompts, k); a prompt without a contest is missing.
+        level: In [0.5, 1); an `IntervalLevel` brings the clusters of the prompts and another method.
+
+    Returns:
+        One interval a column; None for a column without contests.
+
+    >>> import numpy as np
+    >>> even, swept, none = win_rate_intervals(np.array([[1, 1, 0], [0, 1, 0.0]]), np.array([[1, 1, 0], [1, 1, 0.0]]))
+    >>> even.method, swept.method, none
+    ('cluster_t_logit', 'bounded_dirichlet', None)
+    """
+    confidence = IntervalLevel.of(level)
+    method = "t_logit" if confidence.method == "auto" else confidence.method
+    return ratio_intervals(scores, contests, level=IntervalLevel(level, confidence.clusters, method))
+
+
+@dataclass(frozen=True)
+class CycleRate:
+    """Circular triads, over all prompts together and within prompts.
+
+    Attributes:
+        triples: Triples of systems of which every two met.
+        cyclic: Those of them whose majority preferences run in a circle.
+        rate: ``cyclic / triples``; None without a triple.
+        prompt_triples: Pairs of a prompt and a triple of which every two met on that prompt.
+        prompt_cyclic: Those of them that run in a circle.
+        prompt_rate: Their ratio, with an interval by prompt; None without any.
+    """
+
+    triples: int
+    cyclic: int
+    rate: float | None
+    prompt_triples: int
+    prompt_cyclic: int
+    prompt_rate: Interval | None
+
+
+def cycle_rate(contests: Contests, *, level: float = 0.95) -> CycleRate:
+    """Count the circular triads.
+
+    System i is preferred to j when it took more than half of the score between them; an even split is no preference, so
+    that a triple with one is not a circle, but is counted among the triples. A judge without any preference who flips
+    a coin for each pair makes a quarter of the triples circular; a judge who ranks makes none. The rate over all
+    prompts together tells of the systems (one is better on some prompts), the rate within prompts of the judge.
+
+    Source: Kendall and Babington Smith, On the method of paired comparisons, Biometrika 31 (1940), "circular triads".
+
+    Args:
+        contests: Resolved, or presented: scores of a pair on a prompt are added up.
+        level: Of the interval.
+
+    >>> circle = Contests.of("abc", first=[0, 1, 2], second=[1, 2, 0], score=[1, 1, 1], cluster=[5, 5, 5])
+    >>> cycle_rate(circle).rate
+    1.0
+    """
+    prompts = contests.by_prompt
+    wins, meetings = prompts.wins, prompts.meetings
+    cyclic, triples = _circular_triads(wins.sum(axis=0, keepdims=True), meetings.sum(axis=0, keepdims=True))
+    by_prompt_cyclic, by_prompt_triples = _circular_triads(wins, meetings)
+    (interval,) = ratio_intervals(by_prompt_cyclic, by_prompt_triples, level=contests.prompt_level(level))
+    return CycleRate(
+        triples=int(triples[0]),
+        cyclic=int(cyclic[0]),
+        rate=float(cyclic[0] / triples[0]) if triples[0] else None,
+        prompt_triples=int(by_prompt_triples.sum()),
+        prompt_cyclic=int(by_prompt_cyclic.sum()),
+        prompt_rate=interval,
+    )
+
+
+def _circular_triads(wins: FloatArray, meetings: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Circular triads and triples, shape (n,) each: closed walks of length 3 over preferences, over meetings."""
+    prefers = (wins > meetings / 2 + 1e-9).astype(np.float64)
+    met = (meetings > 0).astype(np.float64)
+    cyclic: FloatArray = np.rint(np.sum((prefers @ prefers) * prefers.transpose(0, 2, 1), axis=(1, 2)) / 3)
+    triples: FloatArray = np.rint(np.sum((met @ met) * met, axis=(1, 2)) / 6)
+    return cyclic, triples

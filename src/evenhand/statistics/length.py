@@ -1,19 +1,28 @@
-"""Win rates with the judge's taste for length taken out."""
+"""The preference of a judge for long or short responses: its slope, and win rates with it taken out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import Interval
+from evenhand.statistics.intervals import Interval, cluster_labels
 from evenhand.statistics.paired_comparisons import Parameter
-from evenhand.statistics.paired_logit import LogitFit, Outcomes, fit_logit, wald_interval, why_not_finite
-from evenhand.statistics.placement import placeable, strength_basis, strength_design
+from evenhand.statistics.paired_logit import (
+    LogitFit,
+    Outcomes,
+    fit_logit,
+    placeable,
+    strength_basis,
+    strength_design,
+    wald_interval,
+    why_not_finite,
+)
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -161,3 +170,206 @@ def _win_rates(
         slope = (slopes.sum() * basis[position] - slopes @ basis) / (rate * (1 - rate))
         found[system] = wald_interval(fit, np.append(slope, 0.0), level, transform=expit, at=float(logit(rate)))
     return tuple(found.get(system) for system in range(len(used.systems)))
+
+
+@dataclass(frozen=True, slots=True)
+class VerbositySlope:
+    """The effect of length on winning, or the reason why it has no estimate.
+
+    Attributes:
+        slope: Log-odds of a win for each e-fold of the length ratio; positive: longer responses win.
+        win_probability_at_double: The chance that a response twice as long as its equal wins, of decided verdicts
+            with Davidson's ties; 0.5 is no effect.
+        quality_effect: Log-odds of a win for each unit of the quality difference; None unless one was given.
+        position_effect: Log-odds of a win for being shown first; None unless positions were given.
+        reason: Why nothing is identified; None when it is.
+        contests: Contests used.
+        unused: Contests without a score, a length or a covariate, left out.
+        clusters: Clusters of the contests used.
+        ties: How ties entered.
+        level: Of the intervals.
+    """
+
+    slope: Parameter
+    win_probability_at_double: Parameter
+    quality_effect: Parameter | None
+    position_effect: Parameter | None
+    reason: str | None
+    contests: int
+    unused: int
+    clusters: int
+    ties: str
+    level: float
+
+
+def verbosity_slope(
+    score: npt.ArrayLike,
+    lengths: npt.ArrayLike,
+    *,
+    systems: npt.ArrayLike | None = None,
+    quality_difference: npt.ArrayLike | None = None,
+    shown_first: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    ties: Literal["half", "davidson"] = "half",
+    level: float = 0.95,
+) -> VerbositySlope:
+    r"""Logistic regression of winning on the logarithm of the length ratio.
+
+    .. math:: \mathrm{logit}\,P(a \text{ beats } b) =
+              \lambda \log\frac{1 + \ell_a}{1 + \ell_b} + s_a - s_b + \beta (q_a - q_b) + \theta z
+
+    by maximum likelihood; s is the strength of the system that wrote a response (``systems``), z is 1 if a is shown
+    first, -1 if b is. No intercept: naming the responses the other way
+    round changes nothing. At a doubled length the win probability is :math:`\sigma(\lambda \log 2)`; a slope below 0, a
+    probability below 0.5: the judge prefers short responses. Intervals are cluster-robust, with Student's quantile for
+    clusters less one.
+
+    Ties. ``half`` counts one as half a win each: the slope of the win rate. ``davidson`` makes the tie an outcome of
+    its own, :math:`P \propto e^{\eta/2} : \nu : e^{-\eta/2}`; λ is then that of decided verdicts, and larger (about
+    :math:`1 + \nu/2` times), because a tie between unlike responses is not taken for a lack of taste.
+
+    What the slope is. Systems differ in length and in quality: without ``systems`` a better system that writes more
+    makes a slope of a judge with no taste for length. With it the slope is that of the responses of the same systems,
+    where these are longer or shorter than usual. Simulated, at 95 % (``python -m benchmarks.verbosity``): two systems
+    1.5 log-odds apart, the better one 1.6 times as long, no taste for length: a preference is found in 63 % (50
+    prompts) and 100 % (200) of 300 data sets without the term, in 5 % and 6 % with it; a taste of 0.8 and a better,
+    shorter system (200 prompts): found in 22 % and covered in none without it, in 93 % and 96 % with it. Length
+    and quality also go together within a system: without ``quality_difference`` the slope says how much more often a
+    system wins with its longer responses, not that length is why. Given a quality (a gold preference as 1, 0, -1,
+    or a score), it is the effect among pairs of equal quality, as far as that quality is the one the judge sees.
+
+    Even if quality is independent of length, the slope without it is nearer to 0 than the judge's own taste: pairs
+    far apart in quality are decided whatever their lengths. For a quality difference with standard deviation s (in
+    log-odds) it is a little less than :math:`\lambda / \sqrt{1 + 0.35\,s^2}`: for s = 1 five sixths of λ, for s = 2 six
+    tenths. That is the effect averaged over the pairs at hand, not wrong but another number. With the quality on the
+    judge's own scale the slope is the ``verbosity_preference`` of `evenhand.engines.simulated`, λ itself; with a
+    coarser one, something between. A position preference does the same to votes of single orders: give ``shown_first``.
+
+    Args:
+        score: (m,) the result of the first response a: 1, 0, 0.5 for a tie, anything between for an average of votes;
+            NaN where there is none.
+        lengths: (m, 2) the lengths of a and b, not negative, in any unit (one is added, so that an empty response has
+            a ratio); NaN if unknown.
+        systems: (m, 2) names or numbers of the systems that wrote a and b; None for no such term. Contests of systems
+            that won or lost all of theirs, or that no chain of wins ties to the others, say nothing about length then
+            and are left out.
+        quality_difference: (m,) the quality of a less that of b; NaN if unknown.
+        shown_first: (m,) 1 if a was shown first in the votes behind the score, -1 if b was, 0 if both orders are in it.
+        clusters: (m,) labels, such as prompts; None if every contest stands for itself.
+        ties: ``half`` or ``davidson``; the same where there are none.
+        level: Of the intervals.
+
+    Not identified, and said so: no contest, lengths that never differ, covariates that cannot be told from the
+    lengths, outcomes that follow from them without an error (complete separation). With one cluster, or without any
+    spread between clusters, the limits are infinite.
+
+    Raises:
+        InvalidInputError: Shapes that do not fit, a score outside [0, 1], a negative or infinite number.
+
+    Source: Davidson (1970) for ties; Zeger, Liang and Albert (1988), "Models for longitudinal data", for the
+    attenuation (their constant is (16√3 / 15π)² = 0.346); Liang and Zeger (1986) for the standard errors.
+
+    Twice as long (lengths 3 and 1 count as 4 and 2) wins 3 of 4 however named: the log-odds are log 3 = λ log 2.
+
+    >>> found = verbosity_slope([1, 1, 0, 1, 0, 0, 1, 0], [[3, 1]] * 4 + [[1, 3]] * 4)
+    >>> round(found.win_probability_at_double.interval.estimate, 4), round(found.slope.interval.estimate, 4)
+    (0.75, 1.585)
+    """
+    if ties not in {"half", "davidson"}:
+        raise InvalidInputError(f"ties is {ties!r}. {did_you_mean(ties, ['half', 'davidson'])}")
+    won = _column("score", score)
+    if ((won < 0) | (won > 1)).any():
+        raise InvalidInputError("a score lies outside [0, 1]; give 1 for a win of the first response, 0.5 for a tie")
+    columns = {"length": _log_ratio(lengths, len(won))}
+    labels = cluster_labels(clusters, len(won))
+    for name, values in (("quality", quality_difference), ("position", shown_first)):
+        if values is not None:
+            columns[name] = _column(name, values, len(won))
+    design = np.column_stack(list(columns.values()))
+    usable = ~np.isnan(won) & ~np.isnan(design).any(axis=1)
+    if systems is not None:
+        strengths, between = _strengths(systems, won, usable)
+        design, usable = np.column_stack([design, strengths]), between
+    undecided = ties == "davidson" and bool(((won[usable] > 0) & (won[usable] < 1)).any())
+    outcomes = Outcomes.of(design[usable], won[usable], labels[usable], ties=undecided)
+    reason = _why_not_identified(outcomes)
+    fit = None if reason else fit_logit(outcomes)
+    parameters = {
+        name: Parameter(_interval(fit, index, level) if fit else None, reason) for index, name in enumerate(columns)
+    }
+    at_double = wald_interval(fit, _unit(fit, 0) * np.log(2), level, transform=expit) if fit else None
+    return VerbositySlope(
+        slope=parameters["length"],
+        win_probability_at_double=Parameter(at_double, reason),
+        quality_effect=parameters.get("quality"),
+        position_effect=parameters.get("position"),
+        reason=reason,
+        contests=int(usable.sum()),
+        unused=int((~usable).sum()),
+        clusters=outcomes.clusters,
+        ties=ties,
+        level=level,
+    )
+
+
+def _strengths(
+    systems: npt.ArrayLike, won: FloatArray, usable: npt.NDArray[np.bool_]
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """The columns of the systems' strengths, and the contests between systems whose strengths are finite."""
+    names, index = np.unique(np.asarray(systems), return_inverse=True)
+    pairs: npt.NDArray[np.int64] = index.reshape(np.shape(systems))
+    if np.shape(systems) != (len(won), 2):
+        raise InvalidInputError(f"systems has the shape {pairs.shape!r}; give {(len(won), 2)!r}: a's and b's system")
+    apart = pairs[:, 0] != pairs[:, 1]
+    met = usable & apart
+    contests = Contests.of([str(name) for name in names], first=pairs[met, 0], second=pairs[met, 1], score=won[met])
+    placed, _ = placeable(contests)
+    if not len(placed):
+        return np.empty((len(won), 0)), usable & ~apart
+    position = np.full(len(names), -1)
+    position[placed] = np.arange(len(placed))
+    inside = (position[pairs] >= 0).all(axis=1)
+    basis = strength_basis(len(placed))
+    columns = np.zeros((len(won), basis.shape[1]))
+    columns[inside] = basis[position[pairs[inside, 0]]] - basis[position[pairs[inside, 1]]]
+    return columns, usable & (inside | ~apart)
+
+
+def _column(name: str, values: npt.ArrayLike, size: int | None = None) -> FloatArray:
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1 or (size is not None and len(column) != size):
+        raise InvalidInputError(f"{name} has the shape {column.shape!r}; give one number a contest, as in score")
+    if np.isinf(column).any():
+        raise InvalidInputError(f"{name} contains an infinite value; give numbers, NaN for what is unknown")
+    return column
+
+
+def _log_ratio(lengths: npt.ArrayLike, size: int) -> FloatArray:
+    table = np.asarray(lengths, dtype=np.float64)
+    if table.shape != (size, 2):
+        raise InvalidInputError(f"lengths has the shape {table.shape!r}; give {(size, 2)!r}: a's and b's length")
+    if np.isinf(table).any() or (table < 0).any():
+        raise InvalidInputError("lengths contains a negative or infinite value; give lengths, NaN for an unknown one")
+    return np.asarray(np.log1p(table[:, 0]) - np.log1p(table[:, 1]))
+
+
+def _why_not_identified(outcomes: Outcomes) -> str | None:
+    if not len(outcomes.design):
+        return "no contest has a score, both lengths and the covariates, between systems that both win some contests"
+    if not outcomes.design[:, 0].any():
+        return "both responses of every contest have the same length: there is no length effect to estimate"
+    reasons = {
+        "collinear": "the length ratio cannot be told from the systems, quality or position (collinear)",
+        "separated": "outcomes follow from lengths and covariates without an error (complete separation): "
+        "no finite estimate",
+    }
+    found = why_not_finite(outcomes)
+    return reasons[found] if found else None
+
+
+def _unit(fit: LogitFit, index: int) -> FloatArray:
+    return np.asarray(np.eye(len(fit.parameters))[index])
+
+
+def _interval(fit: LogitFit, index: int, level: float) -> Interval:
+    return wald_interval(fit, _unit(fit, index), level)

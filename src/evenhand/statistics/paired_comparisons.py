@@ -16,10 +16,13 @@ from evenhand.statistics.paired_logit import (
     Outcomes,
     added_contests,
     fit_logit,
+    met_in_order,
+    placeable,
+    strength_basis,
+    strength_design,
     wald_interval,
     why_not_finite,
 )
-from evenhand.statistics.placement import met_in_order, placeable, strength_basis, strength_design
 
 FloatArray = npt.NDArray[np.float64]
 

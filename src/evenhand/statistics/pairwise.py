@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from evenhand.statistics.contests import Contests
+from evenhand.statistics.contests import Contests, win_rate_intervals
 from evenhand.statistics.intervals import Interval, ratio_intervals
-from evenhand.statistics.sign_flip import SignFlipTest, sign_flip_p_value
+from evenhand.statistics.paired_differences import SignFlipTest, holm, sign_flip_p_value
 from evenhand.statistics.strength_contrasts import StrengthContrasts
-from evenhand.statistics.win_rate import win_rate_intervals
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -61,27 +60,6 @@ class PairComparison:
     win_rate_test: SignFlipTest | None
     difference: Interval | None
     difference_test: SignFlipTest | ContrastTest | None
-
-
-def holm(p_values: npt.ArrayLike) -> FloatArray:
-    """Holm's step-down correction: adjusted p-values that control the family-wise error rate under any dependence.
-
-    With the p-values ascending, ``adjusted_(i) = max over j <= i of min(1, (n - j + 1) p_(j))``.
-
-    Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
-
-    Args:
-        p_values: Shape (n,), in [0, 1].
-
-    >>> holm([0.01, 0.04, 0.03]).tolist()  # 3 · 0.01, 2 · 0.03, and 1 · 0.04 raised to the one before
-    [0.03, 0.06, 0.06]
-    """
-    values = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(values)
-    steps = np.minimum(1.0, values[order] * np.arange(len(values), 0, -1))
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.maximum.accumulate(steps)
-    return adjusted
 
 
 def compare_pairs(

@@ -1,4 +1,4 @@
-"""Position bias: does the judge choose what is shown, or where it is shown."""
+"""Position bias: does the judge choose what is shown, or where it is shown; flips of each option; fairness of pairs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics.clusters import IntervalLevel, cluster_sums
-from evenhand.statistics.intervals import Interval, proportion_interval, ratio_intervals
-from evenhand.statistics.sign_flip import sign_flip_p_value
+from evenhand.statistics.intervals import (
+    Interval,
+    IntervalLevel,
+    cluster_labels,
+    cluster_sums,
+    proportion_interval,
+    ratio_intervals,
+)
+from evenhand.statistics.paired_differences import SignFlipMethod, sign_flip_p_value
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -200,3 +206,226 @@ def _all_same(table: IntArray, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     high = np.where(asked, table, np.iinfo(np.int64).min).max(axis=1)
     low = np.where(asked, table, np.iinfo(np.int64).max).min(axis=1)
     return np.asarray(high == low)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFlips:
+    """What becomes of one option when the order changes.
+
+    Attributes:
+        option: Its number in the criterion's own order.
+        n_selected: Instances that selected it in some order and were scored in two orders or more.
+        n_flipped: Of these, the ones in which another order selected another option.
+        flip_rate: n_flipped / n_selected; None for an option that was not selected.
+        specific_agreement: Given that one order selected it, the chance that another order does; None likewise.
+        moved_to: One number an option: pairs of orders of which one selected this option and the other that one;
+            0 for itself.
+    """
+
+    option: int
+    n_selected: int
+    n_flipped: int
+    flip_rate: Interval | None
+    specific_agreement: Interval | None
+    moved_to: tuple[int, ...]
+
+
+def option_flips(
+    selections: ArrayLike, n_options: int, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> tuple[OptionFlips, ...]:
+    r"""The flip rate of every option of a criterion.
+
+    With :math:`c_{ik}` of the :math:`m_i` scored orders of instance i selecting option k: the flip rate is
+    :math:`\#\{i: 0 < c_{ik} < m_i\} / \#\{i: c_{ik} > 0\}` over the instances with :math:`m_i \ge 2`, in [0, 1], 0 if
+    the option is never left. The specific agreement is
+    :math:`\sum_i c_{ik}(c_{ik} - 1) / \sum_i c_{ik}(m_i - 1)`, which for two orders is :math:`2a / (2a + d)`: a
+    instances agree on k, d have it in one order only. The flip rate is then :math:`d / (a + d)`. An option that is
+    rarely selected flips more often than a common one by chance alone; compare an option's rates between judges or
+    prompts.
+
+    Args:
+        selections: (n_instances, n_orders) integers in 0 … n_options - 1, in the criterion's own numbering; -1 for
+            unscored, -2 for not asked: both are left out, and instances with one scored order too.
+        n_options: Options of the criterion.
+        clusters: (n_instances,) labels of instances that depend on each other; None if none do.
+        level: Of the intervals, which are those of `ratio_intervals` over clusters.
+
+    Returns:
+        One an option, in order.
+
+    Raises:
+        EstimationError: No instance.
+        InvalidInputError: Shapes that do not fit, a number out of range.
+
+    Source: Spitzer and Fleiss (1974) and Cicchetti and Feinstein (1990) for the specific agreement.
+
+    Option 0 in both orders; then 0 and 1; then 1 in both; then 1 and 2.
+
+    >>> zero, one, two = option_flips([[0, 0], [0, 1], [1, 1], [1, 2]], 3)
+    >>> zero.flip_rate.estimate, round(one.flip_rate.estimate, 3), two.flip_rate.estimate
+    (0.5, 0.667, 1.0)
+    >>> one.specific_agreement.estimate, one.moved_to
+    (0.5, (1, 0, 1))
+    """
+    table = as_selections(selections)
+    if n_options < 2 or table.max() >= n_options:
+        raise InvalidInputError(
+            f"n_options is {n_options!r} and the greatest selection {int(table.max())!r}; options are numbered from 0, "
+            "and a criterion has at least two"
+        )
+    labels = cluster_labels(clusters, len(table))
+    counts = (table[:, :, None] == np.arange(n_options)).sum(axis=1)
+    scored = counts.sum(axis=1, keepdims=True)
+    counts = np.where(scored >= 2, counts, 0)
+    selected, flipped = counts > 0, (counts > 0) & (counts < scored)
+    rates = ratio_intervals(cluster_sums(flipped, labels), cluster_sums(selected, labels), level=level)
+    agreements = ratio_intervals(
+        cluster_sums(counts * (counts - 1), labels), cluster_sums(counts * (scored - 1), labels), level=level
+    )
+    moved = counts.T @ counts
+    np.fill_diagonal(moved, 0)
+    return tuple(
+        OptionFlips(
+            option=option,
+            n_selected=int(selected[:, option].sum()),
+            n_flipped=int(flipped[:, option].sum()),
+            flip_rate=rates[option],
+            specific_agreement=agreements[option],
+            moved_to=tuple(moved[option].tolist()),
+        )
+        for option in range(n_options)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceFairness:
+    """Position consistency, and the balance between primacy and recency.
+
+    Attributes:
+        n: Pairs asked in both orders.
+        n_checked: Of these, the ones scored in both.
+        n_consistent: Of those checked, the same verdict in both orders, a tie included.
+        n_primacy: Inconsistent towards the first place: the first twice, or once and a tie.
+        n_recency: Inconsistent towards the second place.
+        n_lone: Pairs of which exactly one order was scored.
+        n_unscored: Orders asked and not scored.
+        position_consistency: n_consistent / n_checked; None when nothing was checked.
+        published_position_consistency: By the rule of the published logs: an order whose partner has no verdict
+            counts as consistent, (2 n_consistent + n_lone) / (2 n_checked + n_lone); None without a verdict.
+        first_shown_share: n_primacy / (n_primacy + n_recency); None without an inconsistent pair.
+        binomial_p_value: Two-sided and exact, of n_primacy against a half, the pairs independent; None likewise.
+        p_value: Of the sign-flip test over clusters, which without clusters is the binomial one; None likewise.
+        p_value_method: How that was found, see `sign_flip_p_value`; None likewise.
+        preference_fairness: (n_recency - n_primacy) / n_checked, in [-1, 1]; 0 is fair; None when nothing was checked.
+        published_preference_fairness: The same over all pairs asked, as Shi et al. scale it; None without a pair.
+        n_clusters: Clusters with a pair that was checked.
+        level: Of the intervals.
+    """
+
+    n: int
+    n_checked: int
+    n_consistent: int
+    n_primacy: int
+    n_recency: int
+    n_lone: int
+    n_unscored: int
+    position_consistency: Interval | None
+    published_position_consistency: float | None
+    first_shown_share: Interval | None
+    binomial_p_value: float | None
+    p_value: float | None
+    p_value_method: SignFlipMethod | None
+    preference_fairness: Interval | None
+    published_preference_fairness: float | None
+    n_clusters: int
+    level: float
+
+
+def preference_fairness(
+    selections: ArrayLike,
+    orders: ArrayLike = ((0, 1), (1, 0)),
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> PreferenceFairness:
+    r"""Position consistency and preference fairness of a judge that saw every pair in both orders.
+
+    A pair is consistent if both orders name the same response, or both a tie. Otherwise some place gained: the first
+    (primacy: first and first, or first and tie) or the second (recency). With p and r such pairs of n,
+    Shi et al. define the raw score :math:`r \cdot \frac{r}{p + r} - p \cdot \frac{p}{p + r}` and scale it to [-1, 1]
+    by its extremes ±n. As :math:`r^2 - p^2 = (r - p)(r + p)`, that is :math:`(r - p) / n`: a mean over pairs of -1, 0
+    and 1, which has an interval like any mean. 1: every pair goes to the second place; -1: to the first.
+
+    A fair judge that flips is as likely to flip either way. The test flips the sign of each cluster's r - p: exact
+    where pairs of one prompt depend on each other, and the exact binomial test where none do. `first_shown_share` has
+    Clopper and Pearson's interval without clusters: its coverage is never below the level, while that of Wilson's
+    falls to 84 % for shares near 0 and 1, and it excludes a half exactly when the binomial test rejects. With
+    clusters it has that of `ratio_intervals`, like all other intervals here.
+
+    `position_bias` counts only pairs stuck to a place twice, and takes any number of options and orders.
+
+    Args:
+        selections: (n_pairs, 2) integers: the response selected, 0 or 1, in a numbering that does not depend on the
+            order; 2 or more is a tie; ``UNSCORED`` (-1), ``NOT_ASKED`` (-2). A pair not asked in both is left out.
+        orders: (2, 2), or (n_pairs, 2, 2): the responses in the order shown; the two orders must differ.
+        clusters: (n_pairs,) labels, such as prompts, whose pairs depend on each other; None if none do.
+        level: Of the intervals.
+
+    Raises:
+        EstimationError: No pair in the input.
+        InvalidInputError: Shapes that do not fit, more than two responses or orders, the same order twice.
+
+    Source: Shi et al. (2024), "Judging the Judges: A Systematic Study of Position Bias in LLM-as-a-Judge",
+    arXiv:2406.07791, and the code published with it, which averages the fairness over units of model and task.
+
+    Consistent twice; the first shown twice; the first shown, then a tie; the second shown twice.
+
+    >>> fairness = preference_fairness([[0, 0], [1, 1], [0, 1], [0, 2], [1, 0]])
+    >>> fairness.position_consistency.estimate, fairness.n_primacy, fairness.n_recency
+    (0.4, 2, 1)
+    >>> round(fairness.preference_fairness.estimate, 3), fairness.p_value
+    (-0.2, 1.0)
+    """
+    table = as_selections(selections)
+    shown = as_orders(orders, *table.shape)
+    if shown.shape[1:] != (2, 2) or (shown[:, 0] == shown[:, 1]).any():
+        raise InvalidInputError(
+            f"orders has the shape {np.shape(orders)!r}; give two responses in both orders, (2, 2) or (n_pairs, 2, 2)"
+        )
+    labels = cluster_labels(clusters, len(table))
+    positions = shown_positions(table, shown)
+    asked, scored = (table != NOT_ASKED).all(axis=1), (table >= 0).sum(axis=1)
+    checked = asked & (scored == 2)
+    consistent = checked & (np.minimum(table, 2)[:, 0] == np.minimum(table, 2)[:, 1])
+    primacy = checked & ~consistent & (positions == 0).any(axis=1)
+    recency = checked & ~consistent & ~primacy
+    n, n_checked, n_consistent, n_primacy, n_recency = (
+        int(rows.sum()) for rows in (asked, checked, consistent, primacy, recency)
+    )
+    n_lone, n_inconsistent = int((asked & (scored == 1)).sum()), n_primacy + n_recency
+    sums = cluster_sums(np.column_stack([checked, consistent, primacy, recency]), labels)
+    rate, share = ratio_intervals(sums[:, [1, 2]], np.column_stack([sums[:, 0], sums[:, 2] + sums[:, 3]]), level=level)
+    if clusters is None and n_inconsistent:
+        share = proportion_interval(n_primacy, n_inconsistent, level=level, method="exact")
+    flips = sign_flip_p_value(sums[:, 3] - sums[:, 2]) if n_inconsistent else None
+    return PreferenceFairness(
+        n=n,
+        n_checked=n_checked,
+        n_consistent=n_consistent,
+        n_primacy=n_primacy,
+        n_recency=n_recency,
+        n_lone=n_lone,
+        n_unscored=int((table[asked] == UNSCORED).sum()),
+        position_consistency=rate,
+        published_position_consistency=(
+            (2 * n_consistent + n_lone) / (2 * n_checked + n_lone) if n_checked + n_lone else None
+        ),
+        first_shown_share=share,
+        binomial_p_value=float(stats.binomtest(n_primacy, n_inconsistent).pvalue) if n_inconsistent else None,
+        p_value=flips[0] if flips else None,
+        p_value_method=flips[1] if flips else None,
+        preference_fairness=ratio_intervals(sums[:, 3] - sums[:, 2], sums[:, 0], level=level, bounds=(-1.0, 1.0))[0],
+        published_preference_fairness=(n_recency - n_primacy) / n if n else None,
+        n_clusters=int(np.count_nonzero(sums[:, 0])),
+        level=level,
+    )

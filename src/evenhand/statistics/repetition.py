@@ -1,4 +1,4 @@
-"""Repetition stability: does the judge say the same when it is asked the same again."""
+"""Repetition stability: does the judge say the same when it is asked the same again, as a prompt or as a draw."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.errors import EstimationError
-from evenhand.statistics.clusters import cluster_labels, cluster_sums
-from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics.intervals import (
+    Interval,
+    cluster_labels,
+    cluster_sums,
+    ratio_intervals,
+)
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, as_selections
+from evenhand.statistics.resampling import check_level
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def repetition_stability(
         InvalidInputError: Shapes that do not fit, a number below -2.
 
     Source: Shi et al. (2024), arXiv:2406.07791, repetition stability, and the code published with it;
-    `evenhand.statistics.panel.draw_stability` pools the pairs of draws instead of averaging over prompts.
+    `draw_stability` pools the pairs of draws instead of averaging over prompts.
 
     Three alike; two of three; a reply that could not be read among three.
 
@@ -107,3 +112,71 @@ def repetition_stability(
         n_clusters=int(np.count_nonzero(prompts)),
         level=level,
     )
+
+
+def draw_stability(selections: ArrayLike, *, first_two: bool = False, level: float = 0.95) -> Interval | None:
+    r"""The share of the pairs of draws of the same question that select the same option.
+
+    With :math:`n_{ick}` draws of option k in cell c (one judge, one order) of instance i:
+    :math:`\sum_{ic}\sum_k \binom{n_{ick}}{2} / \sum_{ic}\binom{n_{ic}}{2}`. It estimates the probability that two draws
+    agree: 1 for a judge that always says the same, 1/2 for a fair coin. The interval is that of `ratio_intervals` over
+    the instances.
+
+    If drawing stopped once the draws agreed, the cells that disagree have more pairs and the share is too low (and the
+    average of the cells' shares too high). ``first_two`` compares only the first two draws of every cell, which
+    depends on no stopping rule that always lets two be made.
+
+    `repetition_stability` averages the shares of the prompts, and has more to say where nothing stopped early.
+
+    Args:
+        selections: (n_instances, n_cells, n_draws) integers: the option selected; negative for a draw that is missing
+            or unscored. The draws stand in the order in which they were made.
+        first_two: Compare only the first two draws of every cell.
+        level: Of the interval.
+
+    Returns:
+        The share; None when no cell has two draws to compare.
+
+    Raises:
+        InvalidInputError: A bad shape or type.
+
+    One cell of three draws, two of which agree (1 of 3 pairs), and one of two that agree (1 of 1).
+
+    >>> draw_stability([[[0, 0, 1]], [[2, 2, -1]]]).estimate
+    0.5
+    """
+    table = np.asarray(selections)
+    if table.ndim != 3 or (table.size and table.dtype.kind not in "iu"):
+        raise InvalidInputError(
+            f"selections has the shape {table.shape!r} and the type {table.dtype}; give integers of the shape "
+            "(n_instances, n_cells, n_draws), negative for missing"
+        )
+    table = table[:, :, :2] if first_two else table
+    scored = table >= 0
+    counts = np.stack([(table == option).sum(axis=2) for option in np.unique(table[scored])] or [scored.sum(axis=2)])
+    agreeing = (counts * (counts - 1) // 2).sum(axis=(0, 2))
+    made = scored.sum(axis=2)
+    (share,) = ratio_intervals(agreeing, (made * (made - 1) // 2).sum(axis=1), level=level)
+    return share
+
+
+def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
+    r"""The greatest probability of other answers that equal draws are still compatible with: :math:`1 - (1-l)^{1/k}`.
+
+    If the other answers together have a greater probability, k independent draws are all equal with a probability
+    below 1 - l. It is the one-sided Clopper–Pearson limit of 0 in k.
+
+    Args:
+        draws: k, at least 1.
+        level: l, in [0.5, 1).
+
+    Raises:
+        InvalidInputError: No draw, or a bad level.
+
+    >>> [round(greatest_unseen_share(draws), 2) for draws in (3, 5, 10)]
+    [0.63, 0.45, 0.26]
+    """
+    check_level(level)
+    if draws < 1:
+        raise InvalidInputError(f"draws is {draws!r}; at least one draw was made")
+    return float(1 - (1 - level) ** (1 / draws))

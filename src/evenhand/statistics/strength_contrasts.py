@@ -12,7 +12,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.dirichlet import CELLS_AT_ONCE
 from evenhand.statistics.intervals import Interval
 from evenhand.statistics.paired_comparisons import field_outcomes
 from evenhand.statistics.paired_logit import (
@@ -22,10 +21,11 @@ from evenhand.statistics.paired_logit import (
     fit_logit,
     information_at,
     informations_of_clusters,
+    strength_basis,
     wald_interval,
     why_not_finite,
 )
-from evenhand.statistics.placement import strength_basis
+from evenhand.statistics.resampling import CELLS_AT_ONCE
 
 FloatArray = npt.NDArray[np.float64]
 

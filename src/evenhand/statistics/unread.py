@@ -64,7 +64,7 @@ def unread_bounds(
     Args:
         score: Of what was read.
         limits: One a row: the least and the greatest score that it could have; None where the question does not apply.
-        level: Of the intervals; an `evenhand.statistics.clusters.IntervalLevel` brings the clusters of the rows.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
 
     Source: Manski (1989), "Anatomy of the selection problem", Journal of Human Resources 24, for the bounds; Horowitz
     and Manski (2000), Journal of the American Statistical Association 95, for the interval around both.

@@ -30,7 +30,7 @@ from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import confusion_table, vote_summary_table
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import unread_note
 from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rows import read_rows

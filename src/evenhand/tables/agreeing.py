@@ -35,7 +35,7 @@ from evenhand.recorded.columns import recorded_columns
 from evenhand.reports import pairs_of_raters_table
 from evenhand.results.render import TextTable
 from evenhand.statistics import Agreement, Interval
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import load_table, save_table

@@ -18,7 +18,7 @@ from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.run_options import ChecklistMetric
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.checklist_texts import METRICS, checklist_tables
 from evenhand.tables.differences import SystemDifference, differences_tables, system_differences
 from evenhand.tables.read_only import PrintedTables, read_only

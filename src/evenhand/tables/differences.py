@@ -10,8 +10,7 @@ import numpy as np
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
-from evenhand.statistics.paired_differences import PairedDifference, over_one_family, paired_differences
-from evenhand.statistics.sign_flip import SignFlipTest
+from evenhand.statistics.paired_differences import PairedDifference, SignFlipTest, over_one_family, paired_differences
 
 MOST_PAIRS = 15
 """Pairs of one score that are printed: all of six systems. Of more systems those with the best one are."""

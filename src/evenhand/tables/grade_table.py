@@ -25,7 +25,7 @@ from evenhand.numbers import (
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import baseline_note, unscored_votes_note
 from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.saved import load_table, save_table, vote_record

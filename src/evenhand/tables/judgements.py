@@ -19,7 +19,7 @@ from evenhand.results.render import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_criterion, summarize_rubric
 from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
 from evenhand.tables.notes import (
     baseline_note,

@@ -12,7 +12,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.judge_reliability import ChoiceReliability
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge
 from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable

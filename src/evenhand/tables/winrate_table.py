@@ -22,7 +22,7 @@ from evenhand.contests import (
 from evenhand.criteria import Criterion
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.clusters import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.tables.read_only import PrintedTables, read_only

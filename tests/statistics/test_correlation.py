@@ -1,4 +1,4 @@
-"""The worth of a panel and the stability of draws: worked examples, numpy and scipy as oracles, known truth."""
+"""Item-rest correlations and the worth of a panel: by hand, numpy and scipy as oracles, known truth."""
 
 import math
 from itertools import combinations
@@ -7,12 +7,91 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from hypothesis.extra import numpy as arrays
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import draw_stability, effective_judges, greatest_unseen_share
+from evenhand.statistics import effective_judges
+from evenhand.statistics.correlation import item_rest_correlations
 
-NAN = math.nan
+NAN = float("nan")
+
+
+def oracle(table, item):
+    table = np.asarray(table, dtype=float)
+    rest = np.array(
+        [np.nanmean(np.delete(row, item)) if not np.isnan(np.delete(row, item)).all() else NAN for row in table]
+    )
+    known = ~np.isnan(table[:, item]) & ~np.isnan(rest)
+    return np.corrcoef(table[known, item], rest[known])[0, 1]
+
+
+def test_by_hand():
+    # item 0 against the means of the others: (1, 1/2, 1/2, 0); corr((1, 1, 0, 0), ...) = .25 / (.5 * sqrt(1/8))
+    table = [[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]]
+    found = item_rest_correlations(table)[0]
+    assert found.estimate == pytest.approx(0.125 / (0.5 * np.sqrt(0.125)))
+    assert found.low <= found.estimate <= found.high
+    assert (found.n, found.method, found.resamples) == (4, "dirichlet_bootstrap", 1000)
+
+
+def test_missing_answers_leave_a_row_to_the_other_items():
+    random = np.random.default_rng(5)
+    table = (random.random((60, 4)) < random.random((60, 1))).astype(float)
+    table[random.random(table.shape) < 0.2] = NAN
+    for item, found in enumerate(item_rest_correlations(table)):
+        assert found.estimate == pytest.approx(oracle(table, item))
+
+
+def test_what_tells_nothing_has_no_correlation():
+    passed = item_rest_correlations([[1, 1, 0], [1, 0, 1], [1, 0, 0], [1, 1, 1]])
+    assert passed[0] is None  # everybody passes it
+    assert passed[1] is not None
+    assert item_rest_correlations([[1, 0], [0, 1]]) == (None, None)  # two rows say nothing
+    assert item_rest_correlations([[1.0], [0.0], [1.0]]) == (None,)  # there are no others
+    assert item_rest_correlations(np.empty((0, 2))) == (None, None)
+
+
+def test_a_question_the_wrong_way_round_is_negative():
+    ability = np.repeat([0, 1], 20)
+    table = np.column_stack([ability, ability, 1 - ability])
+    found = item_rest_correlations(table)
+    assert found[2].estimate == pytest.approx(-1)
+    assert found[2].low == pytest.approx(-1)
+    assert -1 < found[2].high < 0  # a sample without an exception is no proof that there is none
+
+
+def test_bad_input():
+    with pytest.raises(InvalidInputError, match="shape"):
+        item_rest_correlations([1, 0, 1])
+    with pytest.raises(InvalidInputError, match="level"):
+        item_rest_correlations([[1, 0]], level=2)
+
+
+@settings(deadline=None)
+@given(arrays.arrays(float, (6, 3), elements=st.sampled_from([0.0, 1.0, NAN])))
+def test_the_order_of_rows_and_items_does_not_matter(table):
+    forward = item_rest_correlations(table, resamples=50)
+    backward = item_rest_correlations(table[::-1, ::-1], resamples=50)[::-1]
+    for one, other in zip(forward, backward, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.estimate == pytest.approx(other.estimate)
+            assert -1 <= one.low <= one.estimate <= one.high <= 1
+
+
+def test_the_interval_covers_the_truth():
+    """Responses of a random quality q, each question passed with probability q on its own."""
+    random = np.random.default_rng(11)
+    quality = random.beta(2, 2, 1_000_000)
+    answers = (random.random((1_000_000, 4)) < quality[:, None]).astype(float)
+    truth = np.corrcoef(answers[:, 0], answers[:, 1:].mean(axis=1))[0, 1]
+    covered = 0
+    for _ in range(200):
+        quality = random.beta(2, 2, 60)
+        sample = (random.random((60, 4)) < quality[:, None]).astype(float)
+        found = item_rest_correlations(sample, resamples=300, seed=int(random.integers(2**31)))[0]
+        covered += found is not None and found.low <= truth <= found.high
+    assert covered / 200 >= 0.92  # nominal 95 %, standard error 1.5 %
 
 
 def correlated(rng, n, k, rho):
@@ -106,71 +185,3 @@ class TestEffectiveJudges:
             found = effective_judges(correlated(rng, 40, 3, 0.5), resamples=400, seed=seed).effective
             covered += found.low <= truth <= found.high
         assert covered >= 180  # 95 % of 200 less three standard deviations
-
-
-class TestDrawStability:
-    def test_pairs_of_draws_are_counted_within_a_cell(self):
-        # 0 0 1: one pair of three. 1 1: one of one. 2 2 2: three of three. A lone draw: no pair.
-        selections = [[[0, 0, 1], [1, 1, -1]], [[2, 2, 2], [0, -1, -1]]]
-        assert draw_stability(selections).estimate == pytest.approx(5 / 7)
-        assert draw_stability(selections).n == 2
-
-    def test_the_first_two_draws_are_the_first_two_made(self):
-        # 0 0 (then 1): equal. 1 1: equal. 2, unscored, 2: the second is missing, so there is no pair.
-        selections = [[[0, 0, 1], [1, 1, -1]], [[2, -1, 2], [0, 1, -1]]]
-        assert draw_stability(selections, first_two=True).estimate == pytest.approx(2 / 3)
-
-    def test_without_two_draws_there_is_nothing_to_compare(self):
-        assert draw_stability([[[0]], [[1]]]) is None
-        assert draw_stability([[[-1, -1]]]) is None
-        assert draw_stability([[[0, -1], [-1, 1]]]) is None
-
-    def test_shapes_that_do_not_fit_are_refused(self):
-        with pytest.raises(InvalidInputError, match="n_instances, n_cells, n_draws"):
-            draw_stability([[0, 1]])
-        with pytest.raises(InvalidInputError, match="integers"):
-            draw_stability([[[0.5, 1.0]]])
-
-    @given(
-        st.lists(
-            st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), min_size=2, max_size=2),
-            min_size=1,
-            max_size=6,
-        )
-    )
-    @settings(deadline=None)
-    def test_it_is_the_count_of_the_pairs(self, selections):
-        pairs = [
-            first == second
-            for instance in selections
-            for cell in instance
-            for first, second in combinations([option for option in cell if option >= 0], 2)
-        ]
-        found = draw_stability(selections)
-        assert (found is None) == (not pairs)
-        if found is not None:
-            assert found.estimate == pytest.approx(np.mean(pairs))
-
-    def test_only_the_first_two_draws_survive_early_stopping(self):
-        # Two draws of a judge that selects option 0 with probability 0.9 agree with probability 0.81 + 0.01 = 0.82. A
-        # third draw is made only where the first two disagree.
-        rng = np.random.default_rng(3)
-        drawn = (rng.random((40_000, 1, 3)) >= 0.9).astype(int)
-        stopped = np.where((drawn[:, :, :1] == drawn[:, :, 1:2]) & (np.arange(3) == 2), -1, drawn)
-        assert draw_stability(drawn).estimate == pytest.approx(0.82, abs=0.006)
-        assert draw_stability(stopped, first_two=True).estimate == pytest.approx(0.82, abs=0.006)
-        assert draw_stability(stopped).estimate < 0.75
-
-
-class TestGreatestUnseenShare:
-    @pytest.mark.parametrize("draws", [1, 2, 3, 5, 20])
-    @pytest.mark.parametrize("level", [0.8, 0.95])
-    def test_it_is_the_one_sided_exact_limit_of_no_success(self, draws, level):
-        limit = stats.binomtest(0, draws, alternative="less").proportion_ci(level, "exact").high
-        assert greatest_unseen_share(draws, level=level) == pytest.approx(limit)
-
-    def test_without_a_draw_there_is_no_limit(self):
-        with pytest.raises(InvalidInputError, match="at least one draw"):
-            greatest_unseen_share(0)
-        with pytest.raises(InvalidInputError, match="level"):
-            greatest_unseen_share(3, level=95)

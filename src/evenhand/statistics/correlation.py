@@ -1,4 +1,4 @@
-"""What a panel of judges is worth, and what repeated draws of one judge say about that judge."""
+"""Correlations of items and of judges: which questions tell good from bad, and how many judges a panel is worth."""
 
 from __future__ import annotations
 
@@ -10,11 +10,116 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics.clusters import IntervalLevel, cluster_sums, size_of_unseen
-from evenhand.statistics.dirichlet import check_level, dirichlet_weights
-from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, size_of_unseen
+from evenhand.statistics.resampling import check_level, dirichlet_weights
 
 FloatArray = NDArray[np.float64]
+
+_FEWEST_ROWS = 3
+_NO_SPREAD = 1e-12
+
+
+def item_rest_correlations(
+    answers: ArrayLike, *, level: float = 0.95, resamples: int = 1000, seed: int = 0
+) -> tuple[Interval | None, ...]:
+    r"""The correlation of every item with the share passed of the others, with an interval.
+
+    .. math:: r_j = \mathrm{corr}_i\Big(x_{ij},\ \frac{\sum_{k \ne j} x_{ik}}{\#\{k \ne j: x_{ik} \text{ known}\}}\Big)
+
+    over the rows that have an answer to item j and to another one. The item itself is left out of the rest, or it would
+    correlate with itself. Near 1: those who pass it pass the others; near 0: it says nothing about the others; below 0:
+    it is passed where the others fail, as by a question that is worded the wrong way round.
+
+    The interval is a Bayesian bootstrap of the rows: the quantiles of r under random Dirichlet weights, at the tail
+    probability of Student's t for one degree of freedom less than rows. For each limit a row that nobody saw is added,
+    with a Gamma weight of shape 3/4, that moves r towards it: the item alone passed or failed, or all or nothing.
+
+    Args:
+        answers: (n_rows, n_items): 1 for yes, 0 for no, anything between; NaN is missing.
+        level: In [0.5, 1); an `IntervalLevel` brings the clusters of the rows, which then take their place.
+        resamples: Draws of weights.
+        seed: Of the draws.
+
+    Returns:
+        One interval an item, in [-1, 1]; None for an item that everybody passes or fails, where the rest does not
+        vary, and with fewer than three rows. The order of the rows matters to the draws alone.
+
+    Raises:
+        InvalidInputError: If ``answers`` is no table, or holds an infinite number.
+
+    Source: Henrysson (1963), "Correction of item-total correlations in item analysis"; Rubin (1981).
+
+    >>> answers = [[1, 1, 1], [1, 1, 1], [0, 1, 0], [0, 1, 0]]
+    >>> [None if found is None else round(found.estimate, 3) for found in item_rest_correlations(answers)]
+    [1.0, None, 1.0]
+    """
+    check_level(level)
+    table = np.asarray(answers, dtype=float)
+    if table.ndim != 2 or np.isinf(table).any():
+        raise InvalidInputError(
+            f"answers has the shape {table.shape!r}; give a table (n_rows, n_items) of finite numbers, NaN for missing"
+        )
+    known = ~np.isnan(table)
+    passed = np.where(known, table, 0.0)
+    others = known.sum(axis=1, keepdims=True) - known
+    rest = (passed.sum(axis=1, keepdims=True) - passed) / np.maximum(others, 1)
+    used = known & (others > 0)
+    return tuple(
+        _correlation(
+            passed[used[:, item], item],
+            rest[used[:, item], item],
+            IntervalLevel.of(level).only(used[:, item]),
+            resamples,
+            seed,
+        )
+        for item in range(table.shape[1])
+    )
+
+
+def _correlation(
+    item: FloatArray, rest: FloatArray, level: IntervalLevel, resamples: int, seed: int
+) -> Interval | None:
+    labels = level.labels(len(item))
+    n = int(labels.max(initial=-1)) + 1
+    if n < _FEWEST_ROWS or min(np.ptp(item), np.ptp(rest)) <= _NO_SPREAD:
+        return None
+    rows, size = cluster_sums(_columns(item, rest), labels), size_of_unseen(labels)
+    estimate = float(_weighted(rows.sum(axis=0, keepdims=True))[0])
+    against = _most_influential(rows, _DISCORDANT * size, sign=-1)
+    towards = _most_influential(rows, _CONCORDANT * size, sign=1)
+    lows, highs = [], []
+    for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
+        sums = weights @ rows
+        lows.append(_weighted(sums + unseen[:, None] * against))
+        highs.append(_weighted(sums + unseen[:, None] * towards))
+    tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, n - 1)))
+    low = float(np.quantile(np.concatenate(lows), tail))
+    high = float(np.quantile(np.concatenate(highs), 1 - tail))
+    return Interval(estimate, min(low, estimate), max(high, estimate), level, "dirichlet_bootstrap", n, resamples, seed)
+
+
+def _columns(item: FloatArray, rest: FloatArray) -> FloatArray:
+    return np.column_stack([np.ones(len(item)), item, rest, item**2, rest**2, item * rest])
+
+
+_DISCORDANT = _columns(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+_CONCORDANT = _columns(np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+
+
+def _most_influential(rows: FloatArray, unseen: FloatArray, *, sign: int) -> FloatArray:
+    """The unseen row that would move the correlation most in the direction of the sign."""
+    moved = [sign * float(_weighted((rows.sum(axis=0) + row)[None])[0]) for row in unseen]
+    return np.asarray(unseen[int(np.argmax(moved))])
+
+
+def _weighted(sums: FloatArray) -> FloatArray:
+    """The correlation of each row of sums of weights, x, y, x², y² and xy."""
+    total, x, y, xx, yy, xy = sums.T
+    spread = np.sqrt(np.maximum(total * xx - x**2, 0) * np.maximum(total * yy - y**2, 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(spread > 0, (total * xy - x * y) / spread, 0.0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
+
 
 SHARED_INSTANCES = 3
 """A correlation needs this many shared instances: of two points it is always 1 or -1."""
@@ -132,74 +237,6 @@ def effective_judges(
         n_pairs=len(pairs),
         n_undefined_pairs=len(every) - len(pairs),
     )
-
-
-def draw_stability(selections: ArrayLike, *, first_two: bool = False, level: float = 0.95) -> Interval | None:
-    r"""The share of the pairs of draws of the same question that select the same option.
-
-    With :math:`n_{ick}` draws of option k in cell c (one judge, one order) of instance i:
-    :math:`\sum_{ic}\sum_k \binom{n_{ick}}{2} / \sum_{ic}\binom{n_{ic}}{2}`. It estimates the probability that two draws
-    agree: 1 for a judge that always says the same, 1/2 for a fair coin. The interval is that of `ratio_intervals` over
-    the instances.
-
-    If drawing stopped once the draws agreed, the cells that disagree have more pairs and the share is too low (and the
-    average of the cells' shares too high). ``first_two`` compares only the first two draws of every cell, which
-    depends on no stopping rule that always lets two be made.
-
-    `repetition_stability` averages the shares of the prompts, and has more to say where nothing stopped early.
-
-    Args:
-        selections: (n_instances, n_cells, n_draws) integers: the option selected; negative for a draw that is missing
-            or unscored. The draws stand in the order in which they were made.
-        first_two: Compare only the first two draws of every cell.
-        level: Of the interval.
-
-    Returns:
-        The share; None when no cell has two draws to compare.
-
-    Raises:
-        InvalidInputError: A bad shape or type.
-
-    One cell of three draws, two of which agree (1 of 3 pairs), and one of two that agree (1 of 1).
-
-    >>> draw_stability([[[0, 0, 1]], [[2, 2, -1]]]).estimate
-    0.5
-    """
-    table = np.asarray(selections)
-    if table.ndim != 3 or (table.size and table.dtype.kind not in "iu"):
-        raise InvalidInputError(
-            f"selections has the shape {table.shape!r} and the type {table.dtype}; give integers of the shape "
-            "(n_instances, n_cells, n_draws), negative for missing"
-        )
-    table = table[:, :, :2] if first_two else table
-    scored = table >= 0
-    counts = np.stack([(table == option).sum(axis=2) for option in np.unique(table[scored])] or [scored.sum(axis=2)])
-    agreeing = (counts * (counts - 1) // 2).sum(axis=(0, 2))
-    made = scored.sum(axis=2)
-    (share,) = ratio_intervals(agreeing, (made * (made - 1) // 2).sum(axis=1), level=level)
-    return share
-
-
-def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
-    r"""The greatest probability of other answers that equal draws are still compatible with: :math:`1 - (1-l)^{1/k}`.
-
-    If the other answers together have a greater probability, k independent draws are all equal with a probability
-    below 1 - l. It is the one-sided Clopper–Pearson limit of 0 in k.
-
-    Args:
-        draws: k, at least 1.
-        level: l, in [0.5, 1).
-
-    Raises:
-        InvalidInputError: No draw, or a bad level.
-
-    >>> [round(greatest_unseen_share(draws), 2) for draws in (3, 5, 10)]
-    [0.63, 0.45, 0.26]
-    """
-    check_level(level)
-    if draws < 1:
-        raise InvalidInputError(f"draws is {draws!r}; at least one draw was made")
-    return float(1 - (1 - level) ** (1 / draws))
 
 
 def _against_reference(values: ArrayLike, reference: ArrayLike | None) -> FloatArray:
