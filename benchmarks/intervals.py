@@ -14,10 +14,10 @@ os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 import numpy as np
 
 from evenhand.aggregation import aggregate
-from evenhand.artifacts import load_criterion
 from evenhand.criteria import Criterion
 from evenhand.metrics.direct import DirectAssessment, DirectJudge
-from evenhand.unitxt_bases import MapReduceMetric
+from evenhand.unitxt.bases import MapReduceMetric
+from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Vote
 
 SIZES = (1_000, 2_000, 4_000, 20_000, 100_000)

@@ -16,7 +16,7 @@ FROM_THE_WHEEL = """
 import json
 import evenhand
 from evenhand.demo import load_rows
-from evenhand.unitxt_bases import fetch_artifact
+from evenhand.unitxt.bases import fetch_artifact
 
 root = evenhand.register()
 metric = fetch_artifact("metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"

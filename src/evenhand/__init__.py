@@ -65,27 +65,25 @@ _HOMES = {
     "aggregate": "evenhand.recorded",
     "aggregate_votes": "evenhand.tables",
     "agreement": "evenhand.tables",
-    "catalog_path": "evenhand.registration",
+    "catalog_path": "evenhand.unitxt.catalogs",
     "checklist": "evenhand.tables",
-    "evaluation_module": "evenhand.hugging_face",
+    "evaluation_module": "evenhand.evaluate",
     "grade_scores": "evenhand.tables",
     "judge": "evenhand.tables",
-    "load": "evenhand.artifacts",
+    "load": "evenhand.unitxt.loading",
     "match_closest_option": "evenhand.parsing",
-    "register": "evenhand.registration",
+    "register": "evenhand.unitxt.catalogs",
     "reliability": "evenhand.tables",
     "winrates": "evenhand.tables",
 }
 
 if TYPE_CHECKING:
-    from evenhand.artifacts import load
     from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric
     from evenhand.errors import EvenhandError
-    from evenhand.hugging_face import evaluation_module
+    from evenhand.evaluate import evaluation_module
     from evenhand.parsing import match_closest_option
     from evenhand.question import Question
     from evenhand.recorded import aggregate
-    from evenhand.registration import catalog_path, register
     from evenhand.tables import (
         AgreementTable,
         ChecklistTable,
@@ -102,6 +100,8 @@ if TYPE_CHECKING:
         reliability,
         winrates,
     )
+    from evenhand.unitxt.catalogs import catalog_path, register
+    from evenhand.unitxt.loading import load
     from evenhand.votes import Completion, Match, Verdict, Vote
 
 

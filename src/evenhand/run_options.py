@@ -254,7 +254,7 @@ class AssessmentOptions(Options):
     as_index: bool = option(
         False,
         "Labels in ``gold_fields`` and ``label_fields`` that are numbers are places of options, 0 for the first "
-        "(default: values of options; :mod:`evenhand.cells` says how labels are read).",
+        "(default: values of options; :mod:`evenhand.data.cells` says how labels are read).",
     )
     shuffle_options: bool | None = option(
         None,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.catalogs import register_catalog
 from evenhand.engines.artifacts import BaselineEngine, LiteLLMEngine, OpenAICompatibleEngine, ReplayEngine
 from evenhand.engines.journal import Journal
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import ArtifactError, EngineError, InvalidInputError, JournalError
 from evenhand.metrics.direct import DirectJudge
-from evenhand.unitxt_bases import fetch_artifact
+from evenhand.unitxt.bases import fetch_artifact
+from evenhand.unitxt.catalogs import register_catalog
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
 KEY = "sk-test-0123456789abcdefghij"

@@ -24,7 +24,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.question import Question
-from evenhand.unitxt_bases import Artifact, InferenceEngine, TextGenerationInferenceOutput
+from evenhand.unitxt.bases import Artifact, InferenceEngine, TextGenerationInferenceOutput
 
 CRITERION = yes_no_criterion("polite", "Is it polite?")
 

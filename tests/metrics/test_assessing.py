@@ -8,7 +8,7 @@ from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.direct import DirectJudge
-from evenhand.registration import register
+from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge, chooses
 
 LEVEL = Criterion(

@@ -13,7 +13,7 @@ from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
 from evenhand.metrics.best_of import BestOfJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.registration import register
+from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

@@ -9,14 +9,14 @@ import pytest
 from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
-from evenhand.artifacts import EvenhandChecklist
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, InvalidPromptError
-from evenhand.hugging_face import evaluation_module
+from evenhand.evaluate import evaluation_module
 from evenhand.judging.settings import NoLogprobsWarning
 from evenhand.metrics.checklist_judge import ChecklistJudge
-from evenhand.registration import register
-from evenhand.unitxt_bases import fetch_artifact
+from evenhand.unitxt.bases import fetch_artifact
+from evenhand.unitxt.catalogs import register
+from evenhand.unitxt.loading import EvenhandChecklist
 from evenhand.votes import Completion
 from tests.support.checklists import (
     calibrated_item_judge,

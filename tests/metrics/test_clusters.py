@@ -2,8 +2,8 @@
 
 import pytest
 
+from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
-from evenhand.judging.cluster_fields import RepeatedColumnWarning
 from evenhand.metrics.best_of import BestOfJudge
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
@@ -11,8 +11,8 @@ from evenhand.metrics.grade_score_judge import GradeScore
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.registration import register
 from evenhand.statistics import mean_intervals
+from evenhand.unitxt.catalogs import register
 from tests.support.scripted import ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

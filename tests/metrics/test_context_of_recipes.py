@@ -7,18 +7,19 @@ import pytest
 import unitxt
 from unitxt.llm_as_judge import LLMJudgeDirect, LLMJudgePairwise
 
-from evenhand.artifacts import context_mapping, load_criteria_artifact
 from evenhand.criteria import Checklist, Rubric, yes_no_criterion
+from evenhand.data.fields import LeftOutContextWarning
+from evenhand.data.plain_data import context_mapping
 from evenhand.engines.artifacts import BaselineEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import LeftOutContextWarning
 from evenhand.metrics.best_of import BestOfJudge
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric import RubricJudge
 from evenhand.question import comparison_criterion
-from evenhand.unitxt_bases import EvaluationInput
+from evenhand.unitxt.bases import EvaluationInput
+from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 JUDGES = {"direct": (DirectJudge, LLMJudgeDirect), "pairwise": (PairwiseJudge, LLMJudgePairwise)}

@@ -10,14 +10,18 @@ from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgeDirect
 from unitxt.task import Task
 
-from evenhand.artifacts import EvenhandCriterion, UndefinedScoreWarning, criterion_from_artifact, load_criteria_artifact
-from evenhand.catalogs import register_catalog
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.direct import DirectJudge
-from evenhand.registration import register
 from evenhand.statistics import mean_intervals, ratio_intervals
-from evenhand.unitxt_bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
+from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions, EmptyPrediction, fetch_artifact
+from evenhand.unitxt.catalogs import register, register_catalog
+from evenhand.unitxt.loading import (
+    EvenhandCriterion,
+    UndefinedScoreWarning,
+    criterion_from_artifact,
+    load_criteria_artifact,
+)
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script

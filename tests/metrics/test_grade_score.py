@@ -11,7 +11,7 @@ from unitxt.task import Task
 from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.metrics.grade_score_judge import GradeScore
-from evenhand.registration import register
+from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

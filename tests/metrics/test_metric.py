@@ -9,8 +9,8 @@ from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.registration import register
-from evenhand.unitxt_bases import Artifact, fetch_artifact
+from evenhand.unitxt.bases import Artifact, fetch_artifact
+from evenhand.unitxt.catalogs import register
 
 
 @pytest.fixture(autouse=True)

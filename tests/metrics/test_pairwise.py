@@ -15,13 +15,13 @@ from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgePairwise
 from unitxt.task import Task
 
-from evenhand.artifacts import context_mapping, load_criteria_artifact
-from evenhand.catalogs import entry_ids
+from evenhand.data.plain_data import context_mapping
 from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.pairwise_results import check_names
-from evenhand.registration import register
+from evenhand.unitxt.catalogs import entry_ids, register
+from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 TEMPERATURE = "metrics.llm_as_judge.pairwise.criteria.temperature_in_celsius_and_fahrenheit"

@@ -15,9 +15,9 @@ from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.registration import register
 from evenhand.statistics import mean_intervals
-from evenhand.unitxt_bases import fetch_artifact
+from evenhand.unitxt.bases import fetch_artifact
+from evenhand.unitxt.catalogs import register
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer, conversation

@@ -14,7 +14,7 @@ from evenhand.metrics.grade_score_judge import GradeScore
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge
-from evenhand.registration import register
+from evenhand.unitxt.catalogs import register
 from tests.support.checklists import sheet
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import ScriptedInferenceEngine, script

@@ -15,19 +15,20 @@ from unitxt.task import Task
 from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation import RULES
-from evenhand.catalogs import catalog_entries
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.recorded import aggregate
-from evenhand.registration import register
 from evenhand.statistics import krippendorff_alpha, mean_intervals
-from evenhand.unitxt_bases import EvaluationInput, fetch_artifact
+from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
+from evenhand.unitxt.catalogs import catalog_entries, register
 from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::evenhand.artifacts.UndefinedScoreWarning"),  # nominal options without values
+    pytest.mark.filterwarnings(
+        "ignore::evenhand.unitxt.loading.UndefinedScoreWarning"
+    ),  # nominal options without values
 ]
 ENTRIES = [(scale, rule) for scale in ("binary", "ordinal", "nominal") for rule in RULES[scale]]
 RELEVANCE = "criteria=criteria.evenhand.direct.relevance"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenhand.unitxt_bases import InferenceEngine
+from evenhand.unitxt.bases import InferenceEngine
 
 
 class ScriptedInferenceEngine(InferenceEngine):

@@ -35,7 +35,7 @@ def test_each_row_is_aggregated_as_aggregate_does():
     assert table.summary.num_abstentions == 4
 
 
-@pytest.mark.filterwarnings("ignore::evenhand.artifacts.UndefinedScoreWarning")
+@pytest.mark.filterwarnings("ignore::evenhand.unitxt.loading.UndefinedScoreWarning")
 def test_without_values_there_is_no_score_to_bound():
     text = str(aggregate_votes([{"a": "Fact", "b": None}, {"a": "Opinion", "b": "Opinion"}], ["a", "b"], KINDS))
     assert "The options selected have no values, so there is no score." in text

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand.criteria import Criterion, Option, yes_no_criterion
+from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
-from evenhand.judging.cluster_fields import RepeatedColumnWarning
 from evenhand.numbers import Missing
 from evenhand.scoring import INDEPENDENT
 from evenhand.tables import (

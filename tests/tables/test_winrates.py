@@ -14,10 +14,10 @@ from evenhand import WinrateTable, winrates
 from evenhand.engines.artifacts import SimulatedEngine as SimulatedArtifact
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError
-from evenhand.hugging_face import evaluation_module
+from evenhand.evaluate import evaluation_module
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.question import comparison_criterion
-from evenhand.registration import register
+from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge, chooses
 
 BETTER = comparison_criterion("better", "Which response is better?", context_fields={"question": "question"})

@@ -25,7 +25,7 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
 
 
 def _run(options: argparse.Namespace) -> int:
-    from evenhand.catalogs import catalog_entries, catalog_path  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.catalogs import catalog_entries, catalog_path  # noqa: PLC0415 - seconds of import
 
     entries = catalog_entries()
     if options.action == "path":
@@ -57,7 +57,7 @@ def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path
 
 def _check_entries(entries: Mapping[str, Path]) -> int:
     """Build every entry; name those that cannot be built."""
-    from evenhand.registration import register  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.catalogs import register  # noqa: PLC0415 - seconds of import
 
     register()
     faults = {identifier: fault for identifier, path in entries.items() if (fault := _fault(path))}
@@ -69,9 +69,9 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
 
 def _fault(path: Path) -> str | None:
     """What is wrong with an entry, or with a criterion, rubric or checklist that a user wrote; None for nothing."""
-    from evenhand.artifacts import load  # noqa: PLC0415 - as above
-    from evenhand.catalogs import check_entry  # noqa: PLC0415 - seconds of import
-    from evenhand.documents import read_document  # noqa: PLC0415 - as above
+    from evenhand.data.plain_data import read_document  # noqa: PLC0415 - as above
+    from evenhand.unitxt.catalogs import check_entry  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.loading import load  # noqa: PLC0415 - as above
 
     data = read_document(path, f"the file {str(path)!r}")
     try:
@@ -100,7 +100,7 @@ def run_unitxt(arguments: Sequence[str]) -> int:
 def register_or_exit() -> None:
     """Make evenhand known to unitxt; bad input is one message and exit code 2, as for every verb."""
     try:
-        from evenhand.registration import register  # noqa: PLC0415 - seconds of import
+        from evenhand.unitxt.catalogs import register  # noqa: PLC0415 - seconds of import
 
         register()
     except InvalidInputError as error:

@@ -48,7 +48,7 @@ def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type privat
 
 
 def _run(options: argparse.Namespace) -> int:
-    from evenhand.judging.instances import name_of  # noqa: PLC0415 - seconds of import
+    from evenhand.data.fields import name_of  # noqa: PLC0415 - seconds of import
     from evenhand.tables import read_file, winrates  # noqa: PLC0415 - seconds of import
 
     rows = read_file(options.data, options.split)

@@ -69,8 +69,8 @@ def _add_rubric_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from evenhand.artifacts import load_rubric  # noqa: PLC0415 - seconds of import
     from evenhand.tables import judge, read_file  # noqa: PLC0415 - seconds of import
+    from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 
     rows = read_file(options.data, options.split)
     check_out(options)

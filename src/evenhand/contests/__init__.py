@@ -4,7 +4,6 @@
 """
 
 from evenhand.contests.contest import Contest, resolve
-from evenhand.contests.responses import common_systems, read_responses
 from evenhand.contests.summary import ContestSummary, summarize_contests, unread_pairs
 from evenhand.contests.tallies import (
     Reduction,
@@ -31,13 +30,11 @@ __all__ = [
     "TournamentPlan",
     "check_reduction",
     "cluster_numbers",
-    "common_systems",
     "estimate_tournament",
     "hold_tournament",
     "instance_rankings",
     "plan_tournament",
     "presented_contests",
-    "read_responses",
     "resolve",
     "resolved_contests",
     "summarize_contests",

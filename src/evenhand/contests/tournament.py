@@ -12,9 +12,9 @@ from typing import Self
 from tqdm import tqdm
 
 from evenhand.contests.contest import Contest, resolve
-from evenhand.contests.responses import common_systems
 from evenhand.contests.tallies import Reduction, winrates
 from evenhand.criteria import Criterion
+from evenhand.data.systems import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs

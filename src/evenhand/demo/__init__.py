@@ -5,7 +5,8 @@ from importlib import resources
 from typing import Any
 
 from evenhand.criteria import Checklist
-from evenhand.documents import parse_json, read_checklist
+from evenhand.data.documents import read_checklist
+from evenhand.data.plain_data import parse_json
 
 SYSTEMS = ("alder", "birch", "cedar")
 CRITERIA = ("criteria.evenhand.direct.relevance", "criteria.evenhand.direct.correctness")

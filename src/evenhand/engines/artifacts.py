@@ -20,7 +20,7 @@ from evenhand.engines.litellm import litellm_judge
 from evenhand.engines.openai_compatible import openai_compatible_judge
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.errors import EngineError, InvalidInputError, ungrouped
-from evenhand.unitxt_bases import InferenceEngine, Maybe, TextGenerationInferenceOutput
+from evenhand.unitxt.bases import InferenceEngine, Maybe, TextGenerationInferenceOutput
 from evenhand.votes import Completion
 
 

@@ -23,7 +23,7 @@ from typing import Any, Final, TextIO
 from anyio.lowlevel import checkpoint
 from pydantic import ValidationError
 
-from evenhand.cells import different_keys
+from evenhand.data.cells import different_keys
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
 from evenhand.engines.phrasing import FreeEngine

@@ -18,7 +18,6 @@ from typing import Any
 from uuid import uuid4
 
 import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
-from evenhand.catalogs import local_entry, register_catalog
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.engine_thread import call_alone, thread_of
 from evenhand.engines.redaction import redact
@@ -33,7 +32,8 @@ from evenhand.errors import (
     RejectedRequestError,
     did_you_mean,
 )
-from evenhand.unitxt_bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact, own_words
+from evenhand.unitxt.bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact, own_words
+from evenhand.unitxt.catalogs import local_entry, register_catalog
 from evenhand.votes import Completion, Message
 
 _HOW_TO_GIVE_ONE = (

@@ -14,7 +14,7 @@ from typing import Final
 from evenhand.engines.redaction import REDACTED, looks_random, names_a_secret, redact
 from evenhand.engines.replies import SHOWN_CHARACTERS, filtered_completion, read_error
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
-from evenhand.unitxt_bases import InferenceEngine, TextGenerationInferenceOutput, own_words
+from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput, own_words
 from evenhand.votes import Completion, Message
 
 _NOT_IN_REPLIES: Final = frozenset(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evenhand.cells import LabelReader
 from evenhand.criteria import Criterion
+from evenhand.data.cells import LabelReader
+from evenhand.data.fields import context_of, field_of, text_of, texts_of
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.instances import context_of, field_of, text_of, texts_of
 from evenhand.question import Example, Question
 from evenhand.votes import is_missing
 

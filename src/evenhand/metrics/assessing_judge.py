@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Criterion
+from evenhand.data.fields import text_of, texts_of
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
@@ -12,10 +13,9 @@ from evenhand.judging.examples import (
     check_number_of_examples,
     example_pool,
 )
-from evenhand.judging.instances import text_of, texts_of
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.question import Question
-from evenhand.unitxt_bases import EvaluationInput, Maybe
+from evenhand.unitxt.bases import EvaluationInput, Maybe
 
 
 class AssessingJudge(JudgeMetric):

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.artifacts import comparison_from_artifact
-from evenhand.contests import read_responses
 from evenhand.criteria import Scale
+from evenhand.data.fields import texts_of, warn_of_left_out_context
+from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.choices import Candidates, check_choice_rules, choice_prompt, warn_of_equal_candidates
-from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
@@ -24,7 +23,8 @@ from evenhand.metrics.scores import (
     warn_of_unread,
 )
 from evenhand.run_options import NEEDS_ALL_DRAWS
-from evenhand.unitxt_bases import Criteria, EvaluationInput
+from evenhand.unitxt.bases import Criteria, EvaluationInput
+from evenhand.unitxt.loading import comparison_from_artifact
 from evenhand.votes import Vote
 
 RATE_NUMBERS = (

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
-from evenhand.artifacts import checklist_artifact, load_checklist, load_checklist_of_row
 from evenhand.checklists import (
     Checking,
     ChecklistResult,
@@ -13,14 +12,15 @@ from evenhand.checklists import (
     report_checklists,
 )
 from evenhand.criteria import Checklist, Scale
+from evenhand.data.fields import loaded_of_rows, text_of, texts_of, warn_of_left_out_context
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import loaded_of_rows, text_of, texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.scores import score_name_of, warn_of_unread
 from evenhand.run_options import ChecklistOptions
-from evenhand.unitxt_bases import EvaluationInput, Maybe, fields_class
+from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
+from evenhand.unitxt.loading import checklist_artifact, load_checklist, load_checklist_of_row
 from evenhand.votes import is_missing
 
 

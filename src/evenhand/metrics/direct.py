@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import mean_covered_mass
-from evenhand.artifacts import criterion_from_artifact, load_criterion
 from evenhand.criteria import Criterion, Scale
+from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import ArtifactError
-from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
 from evenhand.panel import report_of_run
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.scoring import summarize
-from evenhand.unitxt_bases import Criteria, CriteriaWithOptions, EvaluationInput
+from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, EvaluationInput
+from evenhand.unitxt.loading import criterion_from_artifact, load_criterion
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, is_missing
 
 

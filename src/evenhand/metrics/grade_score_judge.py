@@ -26,7 +26,7 @@ from evenhand.metrics.scores import (
 )
 from evenhand.scoring import unread_choices_note
 from evenhand.statistics import Uniformity
-from evenhand.unitxt_bases import EvaluationInput
+from evenhand.unitxt.bases import EvaluationInput
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)

@@ -6,19 +6,25 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.aggregation import VoteRules
-from evenhand.artifacts import context_mapping, load_criteria_artifact
-from evenhand.catalogs import local_entry, read_object
 from evenhand.criteria import Checklist, Criterion, Scale
+from evenhand.data.fields import (
+    clustered_level,
+    context_of,
+    field_of,
+    loaded_of_rows,
+    read_clusters,
+    recipe_context_fields,
+    texts_of,
+)
+from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.cluster_fields import clustered_level, read_clusters
-from evenhand.judging.instances import context_of, field_of, loaded_of_rows, recipe_context_fields, texts_of
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.unitxt_bases import (
+from evenhand.unitxt.bases import (
     Artifact,
     Criteria,
     EmptyPrediction,
@@ -28,6 +34,8 @@ from evenhand.unitxt_bases import (
     Maybe,
     fields_class,
 )
+from evenhand.unitxt.catalogs import local_entry, read_object
+from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.votes import Vote, is_missing
 
 if TYPE_CHECKING:

@@ -4,27 +4,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.artifacts import comparison_from_artifact, load_comparison
 from evenhand.contests import (
     ComparisonRow,
     Contest,
     TournamentPlan,
     check_reduction,
-    common_systems,
     hold_tournament,
     plan_tournament,
-    read_responses,
     summarize_contests,
 )
 from evenhand.criteria import Criterion, Scale
+from evenhand.data.fields import texts_of, warn_of_left_out_context
+from evenhand.data.systems import common_systems, read_responses
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
-from evenhand.judging.instances import texts_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.unitxt_bases import Criteria, EvaluationInput
+from evenhand.unitxt.bases import Criteria, EvaluationInput
+from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
 
 PAIRWISE_SCALES = ("choice", "graded")
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Union, cast
 
 from evenhand.aggregation import RULES, aggregate, check_rule, check_weights
-from evenhand.artifacts import load_criterion
-from evenhand.cells import is_abstention, is_written_nothing
 from evenhand.criteria import Criterion, Scale
+from evenhand.data.cells import is_abstention, is_written_nothing
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.metrics.judge_metric import EvenhandMetric
 from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of, warn_of_unread
@@ -23,7 +22,8 @@ from evenhand.recorded import (
     summarize_votes,
 )
 from evenhand.statistics import Agreement, Interval
-from evenhand.unitxt_bases import EmptyPrediction, EvaluationInput, Maybe
+from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
+from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict, Vote
 
 SCALES = ("binary", "ordinal", "nominal")
@@ -53,7 +53,7 @@ class VoteAggregation(EvenhandMetric):
 
     A prediction is the votes on one instance: a list with one a judge, or a dict judge -> vote; each vote is a label,
     the value of an option, True or False, or None for an abstention, which is missing and no level. References are
-    ground-truth labels or values, where there are any (:mod:`evenhand.cells` says how both are read).
+    ground-truth labels or values, where there are any (:mod:`evenhand.data.cells` says how both are read).
     ``prediction_field`` and ``reference_field`` read them from the task data instead.
 
     Attributes:

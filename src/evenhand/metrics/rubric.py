@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.artifacts import load_rubric, rubric_artifact
 from evenhand.criteria import Rubric, Scale
+from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import ExamplePool
-from evenhand.judging.instances import warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
@@ -23,7 +22,8 @@ from evenhand.rubric_scoring import (
     rubric_result,
     summarize_rubric,
 )
-from evenhand.unitxt_bases import EvaluationInput, Maybe
+from evenhand.unitxt.bases import EvaluationInput, Maybe
+from evenhand.unitxt.loading import load_rubric, rubric_artifact
 from evenhand.votes import MISSING_RESPONSE, Vote, is_missing
 
 NO_RUBRIC = (

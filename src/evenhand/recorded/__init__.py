@@ -3,7 +3,7 @@
 Read :func:`aggregate` first; :mod:`evenhand.recorded.columns` says what may stand for a vote.
 """
 
-from evenhand.cells import NOT_ASKED
+from evenhand.data.cells import NOT_ASKED
 from evenhand.recorded.columns import (
     YES_OR_NO,
     Column,

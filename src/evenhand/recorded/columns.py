@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, SupportsIndex, TypeAlias
 
-from evenhand.cells import NOT_ASKED, LabelReader, held_in, is_abstention, is_written_nothing, number_of, plain_cell
 from evenhand.criteria import Criterion, Option, fold_label
+from evenhand.data.cells import (
+    NOT_ASKED,
+    LabelReader,
+    held_in,
+    is_abstention,
+    is_written_nothing,
+    number_of,
+    plain_cell,
+)
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Vote
 

@@ -210,8 +210,8 @@ def aggregate(
 
     Args:
         votes: Votes that judges of evenhand cast; or recorded ones, a list with one a judge or a mapping judge -> vote,
-            each a label, the value of an option, True or False, or None for an abstention (:mod:`evenhand.cells` says
-            how they are read).
+            each a label, the value of an option, True or False, or None for an abstention (how they are read:
+            :mod:`evenhand.data.cells`).
         criterion: Whose options were voted on.
         rule: The panel rule; None for the scale's default.
         weights: Judge -> weight, or for recorded votes in a list one weight a vote; None for equal weights (and for the

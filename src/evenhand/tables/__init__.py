@@ -1,5 +1,6 @@
 """Judging Hugging Face data sets without a recipe, and votes already recorded: frozen result tables."""
 
+from evenhand.data.rows import read_file
 from evenhand.tables.aggregating import VoteTable, aggregate_votes
 from evenhand.tables.agreeing import AgreementTable, agreement
 from evenhand.tables.assessing import judge
@@ -11,7 +12,6 @@ from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.reliability_of_judges import reliability
 from evenhand.tables.reliability_report import ReliabilityReport
-from evenhand.tables.rows import read_file
 from evenhand.tables.winrate_table import WinrateTable
 
 __all__ = [

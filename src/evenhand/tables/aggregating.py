@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import evenhand
 from evenhand.aggregation import aggregate, check_rule
-from evenhand.artifacts import load_criterion
-from evenhand.cells import NOT_ASKED
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
+from evenhand.data.cells import NOT_ASKED
+from evenhand.data.fields import read_clusters
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.judging.cluster_fields import read_clusters
 from evenhand.recorded import (
     NO_VERDICT,
     YES_OR_NO,
@@ -33,8 +33,8 @@ from evenhand.results.render import TextTable
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import unread_note
 from evenhand.tables.read_only import PrintedTables, read_only
-from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import load_table, save_table
+from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict, Vote
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def aggregate_votes(
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
         votes: The columns with the votes, one a judge; or one column whose cells are lists or mappings. A vote is a
-            label, the value of an option, True or False, or None where there is none (:mod:`evenhand.cells` says how
-            they are read).
+            label, the value of an option, True or False, or None where there is none (how they are read:
+            :mod:`evenhand.data.cells`).
         criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.

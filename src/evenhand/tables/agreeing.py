@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import TypeAdapter
 
 import evenhand
-from evenhand.artifacts import load_criterion
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
+from evenhand.data.fields import read_clusters
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.judging.cluster_fields import read_clusters
 from evenhand.numbers import format_count
 from evenhand.recorded import (
     NOT_ASKED,
@@ -37,8 +37,8 @@ from evenhand.results.render import TextTable
 from evenhand.statistics import Agreement, Interval
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.read_only import PrintedTables, read_only
-from evenhand.tables.rows import read_rows
 from evenhand.tables.saved import load_table, save_table
+from evenhand.unitxt.loading import load_criterion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,8 +177,8 @@ def agreement(
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
         votes: The columns with the judges' votes, one a judge; or one column whose cells are lists or mappings. A vote
-            is a label, the value of an option, True or False, or None where there is none (:mod:`evenhand.cells` says
-            how they are read).
+            is a label, the value of an option, True or False, or None where there is none (how they are read:
+            :mod:`evenhand.data.cells`).
         gold: The column with the labels that a person gave; several are several people.
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.

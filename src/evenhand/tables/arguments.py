@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from evenhand.artifacts import context_mapping
 from evenhand.criteria import Criterion
+from evenhand.data.fields import REFERENCE_FIELDS, field_of, texts_of
+from evenhand.data.plain_data import context_mapping
+from evenhand.data.rows import Row
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
-from evenhand.judging.instances import REFERENCE_FIELDS, field_of, texts_of
-from evenhand.tables.rows import Row
 
 
 def listed(given: object) -> list[object]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
-from evenhand.artifacts import kind_of, load_criterion, load_rubric, shown
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric, with_na_option
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields
@@ -26,7 +26,8 @@ from evenhand.tables.arguments import (
 from evenhand.tables.assessment_plan import AssessmentPlan
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import JudgementTable
-from evenhand.tables.rows import read_rows
+from evenhand.unitxt.catalogs import shown
+from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric
 
 
 @overload

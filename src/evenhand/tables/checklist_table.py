@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.checklists import ChecklistReport, ChecklistResult, item_panels, report_checklists
 from evenhand.criteria import Checklist
+from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.cluster_fields import clustered_level
 from evenhand.panel import PanelReport
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable

@@ -8,8 +8,6 @@ from itertools import combinations
 from typing import Any, Literal, overload
 
 import evenhand
-from evenhand.artifacts import load_comparison
-from evenhand.cells import is_abstention, is_written_nothing
 from evenhand.checked_options import takes
 from evenhand.contests import (
     ComparisonRow,
@@ -20,12 +18,14 @@ from evenhand.contests import (
     hold_tournament,
 )
 from evenhand.criteria import Criterion, fold_label
+from evenhand.data.cells import is_abstention, is_written_nothing
+from evenhand.data.fields import context_of, field_of, read_clusters, warn_of_left_out_context
+from evenhand.data.rows import read_rows
+from evenhand.data.systems import Layout, Prompt
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.cluster_fields import read_clusters
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.run_options import RunOptions
 from evenhand.tables.arguments import (
@@ -36,9 +36,8 @@ from evenhand.tables.arguments import (
     reference_column,
     references_of,
 )
-from evenhand.tables.contestants import Layout, Prompt
-from evenhand.tables.rows import read_rows
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
+from evenhand.unitxt.loading import load_comparison
 
 
 def read_preferences(prompts: Sequence[Prompt], gold_field: str | None) -> dict[tuple[int, str, str], str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.criteria import Criterion
-from evenhand.judging.cluster_fields import clustered_level
+from evenhand.data.fields import clustered_level
 from evenhand.judging.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     format_count,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import evenhand
-from evenhand.artifacts import load_comparison
 from evenhand.checked_options import takes
-from evenhand.contests import read_responses
 from evenhand.criteria import Criterion
+from evenhand.data.fields import context_of, field_of, read_clusters, warn_of_left_out_context
+from evenhand.data.rows import Row, read_rows
+from evenhand.data.systems import read_responses
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.choices import (
@@ -20,16 +21,14 @@ from evenhand.judging.choices import (
     unrelated_candidates,
     warn_of_equal_candidates,
 )
-from evenhand.judging.cluster_fields import read_clusters
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.grade_scores import check_grade_settings
-from evenhand.judging.instances import context_of, field_of, warn_of_left_out_context
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.run_options import RunOptions
 from evenhand.tables.arguments import context_columns, judges_of, listed, reference_column, references_of
 from evenhand.tables.grade_table import GradedInstance, GradeTable
-from evenhand.tables.rows import Row, read_rows
+from evenhand.unitxt.loading import load_comparison
 
 
 @dataclass(frozen=True, slots=True)

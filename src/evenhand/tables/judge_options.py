@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evenhand.criteria import Criterion
+from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
@@ -19,7 +20,6 @@ from evenhand.judging.examples import (
 from evenhand.judging.together import check_calls
 from evenhand.rubric_scoring import length_penalty_of
 from evenhand.run_options import AssessmentOptions, RunOptions
-from evenhand.tables.rows import Row, read_file, read_rows
 
 RUBRIC_DEFAULTS: Mapping[str, Any] = {"flow": "one_step", "check_positional_bias": False, "orders": "shuffled"}
 """The options of a run that have another default for a rubric."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
+from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
-from evenhand.judging.cluster_fields import clustered_level
 from evenhand.numbers import format_level, format_range, format_share
 from evenhand.panel import PanelReport, report_of_run
 from evenhand.results.measures import Column, measures_table, plain, score_cell

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
+from evenhand.data.fields import field_of, text_of
+from evenhand.data.rows import Row
 from evenhand.judge_reliability import (
     FIRST,
     NEITHER,
@@ -22,10 +24,8 @@ from evenhand.judge_reliability import (
     criterion_reliability,
     level_over,
 )
-from evenhand.judging.instances import field_of, text_of
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.judgements import Judgement, JudgementTable
-from evenhand.tables.rows import Row
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.votes import Verdict, is_missing
 

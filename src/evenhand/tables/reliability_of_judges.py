@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
-from evenhand.artifacts import load_any_criterion, load_comparison
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
+from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.estimate import RunEstimate
@@ -16,7 +16,7 @@ from evenhand.run_options import RunOptions
 from evenhand.tables.arguments import check_gold_criteria, check_resamples, judges_of, listed, names_of
 from evenhand.tables.reliability_plan import OF_PANELS, ReliabilityPlan
 from evenhand.tables.reliability_report import ReliabilityReport
-from evenhand.tables.rows import read_rows
+from evenhand.unitxt.loading import load_any_criterion, load_comparison
 
 
 @overload

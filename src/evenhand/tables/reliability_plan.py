@@ -8,6 +8,7 @@ from typing import Any
 
 import evenhand
 from evenhand.criteria import Criterion
+from evenhand.data.rows import Row
 from evenhand.engines.base import JudgeEngine
 from evenhand.judge_reliability import ChoiceReliability
 from evenhand.judging.estimate import RunEstimate
@@ -20,7 +21,6 @@ from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.reliability_cases import Cases, cases_of_contests, cases_of_judgements, choices_of, reports_on
 from evenhand.tables.reliability_report import ReliabilityReport
-from evenhand.tables.rows import Row
 from evenhand.tables.winrate_table import WinrateTable
 from evenhand.votes import Vote
 

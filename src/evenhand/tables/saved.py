@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Rubric
+from evenhand.data.rows import saved_kind
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.rubric_scoring import rubric_as_judged
 from evenhand.run_options import Aggregation
@@ -31,43 +32,6 @@ _PLAIN_FIELDS = (
     "weight",
     "reasks",
 )
-
-
-class SavedKind(NamedTuple):
-    """What a saved table is.
-
-    Attributes:
-        holds: What its rows are, for messages.
-        class_name: Of the table.
-    """
-
-    holds: str
-    class_name: str
-
-
-_KINDS = {
-    "judgements": SavedKind("judgements", "JudgementTable"),
-    "winrates": SavedKind("contests", "WinrateTable"),
-    "checklist": SavedKind("checked responses", "ChecklistTable"),
-    "grade_scores": SavedKind("graded instances", "GradeTable"),
-    "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
-    "agreement": SavedKind("the agreement of raters", "AgreementTable"),
-}
-"""What the first line of a saved table calls it -> what it is."""
-
-
-def saved_kind(first: object) -> SavedKind | None:
-    """What a saved table holds, and which class loads it, by its first line; None for any other line.
-
-    >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
-    SavedKind(holds='contests', class_name='WinrateTable')
-    >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
-    True
-    """
-    if not isinstance(first, Mapping) or not {"evenhand", "rows", "parameters"} <= first.keys():
-        return None
-    kind = first["evenhand"]
-    return _KINDS.get(kind) if isinstance(kind, str) else None
 
 
 def save_table(path: str | Path, kind: str, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:

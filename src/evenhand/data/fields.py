@@ -1,0 +1,347 @@
+"""Reading what is judged out of a row of data: fields, contexts, texts, and the cluster that it belongs to."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from numbers import Integral
+from typing import Any, TypeVar, cast
+
+from evenhand.criteria import Checklist, Criterion
+from evenhand.data.cells import number_of, plain_cell
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.run_options import IntervalOptions
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.votes import is_missing, without_lone_surrogates
+
+Loaded = TypeVar("Loaded")
+
+
+class LeftOutContextWarning(UserWarning):
+    """The context fields given leave out a field that the criterion is judged by."""
+
+
+REFERENCE_FIELDS = frozenset({"reference", "references"})
+CONTEXT = "context"
+"""The field that unitxt's judges show unless they are told otherwise."""
+
+
+def loaded_of_rows(
+    rows: Sequence[Mapping[str, Any]], field: str, setting: str, load: Callable[[Any, int], Loaded]
+) -> list[Loaded]:
+    """What each row names or holds in a field, loaded once however many rows say the same.
+
+    Args:
+        rows: The data.
+        field: Of the rows.
+        setting: The setting that names the field.
+        load: Makes a cell, with the number of its row, what it stands for.
+
+    Raises:
+        InvalidInputError: If a row has no such field.
+    """
+    known: dict[str, Loaded] = {}
+    found = []
+    for number, row in enumerate(rows):
+        given = field_of(row, field, number, setting)
+        key = repr(given)
+        if key not in known:
+            known[key] = load(given, number)
+        found.append(known[key])
+    return found
+
+
+def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything
+    """A field of a row; ``a/b`` reaches into a nested one when there is no field of that name.
+
+    Args:
+        row: The row.
+        field: The field's name.
+        instance: The row's index, for the message.
+        setting: The setting that names the field, for the message.
+
+    Raises:
+        InvalidInputError: If the row has no such field.
+    """
+    value: Any = row
+    for part in [field] if field in row else field.split("/"):
+        if not isinstance(value, Mapping) or part not in value:
+            raise InvalidInputError(
+                f"instance {instance} has no field {field!r}, which {setting} names. {did_you_mean(field, row)}"
+            )
+        value = value[part]
+    return value
+
+
+def text_of(value: object) -> str:
+    """A value as the judge reads it: text as it is, nothing for a missing one, other data as JSON, else its own text.
+
+    >>> import datetime, numpy
+    >>> text_of(["é", 1]), text_of(numpy.int64(2)), text_of(datetime.date(2025, 1, 2))
+    ('["é", 1]', '2', '2025-01-02')
+    """
+    if is_missing(value):
+        return ""
+    plain = plain_cell(value)
+    as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
+    text = str(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
+    return without_lone_surrogates(text)
+
+
+def _plain_within(value: object) -> object:
+    plain = plain_cell(value)
+    return str(plain) if plain is value else plain
+
+
+def name_of(value: object) -> str:
+    """The name of a prompt, a system or a cluster, by which rows are brought together; empty for nothing.
+
+    It is the text that stands there, without white space around it and in one form of Unicode; case counts. A whole
+    number is one name whether it was read as 2, as 2.0 (as pandas reads a column with a gap) or as the text ``"2"``;
+    the texts ``"2.0"`` and ``"02"`` are names of their own.
+
+    >>> [name_of(value) for value in (2, 2.0, "2", " 2", 2.5, "2.0", "p-2", None)]
+    ['2', '2', '2', '2', '2.5', '2.0', 'p-2', '']
+    """
+    whole = not isinstance(value, str) and (number := number_of(value)) is not None and number.is_integer()
+    return unicodedata.normalize("NFC", str(int(cast("int", value))) if whole else text_of(value)).strip()
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """One text an item of a list, one for any other value, none for a missing one."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(text_of(item) for item in items if not is_missing(item))
+
+
+def context_of(
+    row: Mapping[str, Any],
+    fields: Mapping[str, str] | None,
+    criterion: Criterion | Checklist,
+    instance: int,
+    references: Sequence[str] = (),
+) -> dict[str, str]:
+    """What the judge is shown beside the response: name shown -> text.
+
+    A field called ``reference`` or ``references`` that the row lacks is filled from the instance's references, and one
+    that holds a list shows its items one below the other.
+
+    Args:
+        row: The data.
+        fields: Name shown -> field; None for the criterion's own context fields.
+        criterion: What the context is for.
+        instance: The row's index, for messages.
+        references: Known good answers.
+
+    Raises:
+        InvalidInputError: If the row lacks any other field.
+    """
+    setting = "context_fields"
+    if fields is None:
+        fields = criterion.context_fields
+        how = "map it with context_fields={name: your field}, in the shell --context NAME=FIELD"
+        setting = f"{_named(criterion)} ({how})"
+    context = {}
+    for name, field in fields.items():
+        if field in REFERENCE_FIELDS and field not in row and references:
+            context[name] = "\n\n".join(references)
+        elif field in REFERENCE_FIELDS:
+            context[name] = "\n\n".join(texts_of(field_of(row, field, instance, setting)))
+        else:
+            context[name] = text_of(field_of(row, field, instance, setting))
+    return context
+
+
+def recipe_context_fields(
+    row: Mapping[str, Any], criterion: Criterion | Checklist, *, with_context: bool = True
+) -> dict[str, str] | None:
+    """What a recipe shows whose metric names no context fields: the row's ``context``, and what the criterion names.
+
+    unitxt's judges (1.26.10) show the row's ``context`` whatever the criterion says, and look at the criterion's own
+    fields only where the metric's are set to nothing. So their context is always part of this one, and all of it for
+    the 34 criteria of unitxt's catalog that name no field. A field that a criterion names is shown besides, for it is
+    what the criterion is judged by; where the row has a ``context`` and lacks such a field, it is left out as in
+    unitxt, with a `LeftOutContextWarning`.
+
+    Args:
+        row: The data.
+        criterion: What the context is for.
+        with_context: Whether the metric's fields were left as they are by default; else they were set to nothing.
+
+    Returns:
+        Name shown -> field; None for all that the criterion names, whether the row has it or not.
+
+    >>> from evenhand.criteria import yes_no_criterion
+    >>> plain = yes_no_criterion("clear", "Is it clear?")
+    >>> recipe_context_fields({"context": "c", "question": "q"}, plain), recipe_context_fields({"question": "q"}, plain)
+    ({'context': 'context'}, None)
+    """
+    own = dict(criterion.context_fields)
+    if with_context and (CONTEXT not in row or CONTEXT in own or CONTEXT in own.values()):
+        return None
+    lacking = [name for name, field in own.items() if not _has(row, field)]
+    present = {name: field for name, field in own.items() if name not in lacking}
+    if not with_context:
+        return present
+    if lacking:
+        warnings.warn(
+            f"{_named(criterion)} is judged by {lacking!r}, which the data do not have, so the judge sees only "
+            f"their {CONTEXT!r}: map it with context_fields={{name: your field}}",
+            LeftOutContextWarning,
+            stacklevel=4,
+        )
+    return {CONTEXT: CONTEXT, **present}
+
+
+def _has(row: Mapping[str, Any], field: str) -> bool:
+    try:
+        field_of(row, field, 0, "context_fields")
+    except InvalidInputError:
+        return field in REFERENCE_FIELDS
+    return True
+
+
+def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:
+    """Warn when the context fields given leave out what the criterion is judged by."""
+    if not fields:  # showing nothing is a decision
+        return
+    shown = {*fields, *fields.values()}
+    left_out = [name for name, field in criterion.context_fields.items() if name not in shown and field not in shown]
+    if left_out:
+        warnings.warn(
+            f"{_named(criterion)} is judged by {left_out!r}, which context_fields={dict(fields)!r} leaves "
+            "out, so the judge will not see it: add it, or leave context_fields out",
+            LeftOutContextWarning,
+            stacklevel=3,
+        )
+
+
+def _named(criterion: Criterion | Checklist) -> str:
+    return f"the {type(criterion).__name__.lower()} {criterion.name!r}"
+
+
+class RepeatedColumnWarning(UserWarning):
+    """A column of the data groups its rows, and nobody said whether rows of a group depend on each other."""
+
+
+FEWEST_ROWS = 10
+"""Fewer rows are too few to tell that a column groups them."""
+
+FEWEST_VALUES = 5
+"""A column with fewer values is a category, unless its cells are long texts."""
+
+LONG_TEXT = 80
+"""Characters from which a text is no category."""
+
+_GROUPING = re.compile(
+    r"(^|[^a-z])((uu)?id|url|doc|document|conversation|dialog(ue)?|session|thread|user|participant|patient|author|"
+    r"article|passage|paragraph|story|prompt|template|question|cluster|parent)s?($|[^a-z])"
+)
+_CATEGORY = re.compile(
+    r"(^|[^a-z])(system|model|judge|rater|annotator|engine|label|class|category|criteri(on|a)|rubric|checklist|split|"
+    r"language|type|gold|rating|score|vote|answer|response|prediction|option)s?($|[^a-z])"
+)
+
+
+def read_clusters(
+    rows: Sequence[Mapping[str, Any]],
+    field: str | bool | None,
+    *,
+    apart: Collection[str] = (),
+    what: str = "row",
+) -> tuple[str, ...] | None:
+    """The cluster of each row, as text; None if rows do not belong together.
+
+    Two rows are of one cluster if it has one name: see :func:`~evenhand.data.fields.name_of`.
+
+    Args:
+        rows: The data.
+        field: The column that names the clusters; False where rows do not depend on each other. With None a column
+            that plainly repeats is warned of: see :func:`repeated_column`.
+        apart: Columns that are not looked at for that: those with responses, votes and labels.
+        what: A row is called, in messages.
+
+    Raises:
+        InvalidInputError: What names no column, or a row without a value in it.
+    """
+    given: dict[str, Any] = {"cluster_field": field}
+    IntervalOptions(**given)
+    if not isinstance(field, str):
+        if field is None:
+            _warn_of_repeats(rows, apart)
+        return None
+    found = []
+    for number, row in enumerate(rows):
+        value = field_of(row, field, number, "cluster_field")
+        if is_missing(value) or (isinstance(value, str) and not value.strip()):
+            raise InvalidInputError(
+                f"{what} {number} has {value!r} in {field!r}, which cluster_field names: every {what} needs to say "
+                "what it belongs to; give one that belongs to no other a value of its own"
+            )
+        found.append(name_of(value))
+    return tuple(found)
+
+
+def clustered_level(level: float, clusters: Sequence[str | None], method: str = "auto") -> IntervalLevel:
+    """The level of intervals over rows with these clusters; None, for all rows, where they do not belong together."""
+    known = [cluster for cluster in clusters if cluster is not None]
+    return IntervalLevel(level, known or None, method)
+
+
+def repeated_column(rows: Sequence[Mapping[str, Any]], apart: Collection[str] = ()) -> str | None:
+    """The column that most plainly groups the rows; None if none does.
+
+    A column does so if its cells are long texts (80 characters or more at the median: a text is no category) of at
+    least three kinds, or texts or whole numbers of at least five kinds under a name like an id's or a document's
+    (``doc_id``, ``conversation``, ``user``); and if a value stands in two rows or more on average, and half of the rows
+    share theirs with another row. Constant columns, categories, labels, and columns named like a system or a rating
+    are none. Of several, the one with the most values counts: it is the least that depends.
+
+    Args:
+        rows: The data; fewer than 10 rows tell nothing.
+        apart: Columns that are not looked at.
+
+    >>> pages = [{"doc_id": number // 4, "answer": "yes", "grade": number % 3} for number in range(40)]
+    >>> repeated_column(pages), repeated_column([{**row, "doc_id": 7} for row in pages])
+    ('doc_id', None)
+    """
+    if len(rows) < FEWEST_ROWS:
+        return None
+    found = {}
+    for column in rows[0]:
+        cells = [row.get(column) for row in rows]
+        fewest = None if column in apart else _fewest_values(str(column), cells)
+        if fewest is None:
+            continue
+        counts = Counter(cells)
+        shared = sum(count for count in counts.values() if count > 1)
+        if len(counts) >= fewest and len(cells) >= 2 * len(counts) and shared * 2 >= len(cells):
+            found[column] = len(counts)
+    return max(found, key=lambda column: found[column], default=None)
+
+
+def _fewest_values(column: str, cells: Sequence[Any]) -> int | None:
+    """How many values a column must have to group rows, by its cells and its name; None where it cannot."""
+    if any(isinstance(cell, bool) or not isinstance(cell, str | Integral) for cell in cells):
+        return None
+    lengths = sorted(len(cell) for cell in cells if isinstance(cell, str))
+    if len(lengths) == len(cells) and lengths[len(lengths) // 2] >= LONG_TEXT:
+        return 3
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column).lower()
+    return FEWEST_VALUES if _GROUPING.search(words) and not _CATEGORY.search(words) else None
+
+
+def _warn_of_repeats(rows: Sequence[Mapping[str, Any]], apart: Collection[str]) -> None:
+    column = repeated_column(rows, apart)
+    if column is not None:
+        warnings.warn(
+            f"the column {column!r} has {len({row[column] for row in rows})} values in {len(rows)} rows. If rows with "
+            f"the same value depend on each other, intervals that do not know it are too narrow: name the column with "
+            f"cluster_field={column!r} (in the shell --cluster-field {column}), or say that rows are independent with "
+            "cluster_field=False (--cluster-field false)",
+            RepeatedColumnWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,4 @@
+"""What unitxt knows of evenhand: its catalog, and criteria, rubrics and checklists as artifacts.
+
+``bases`` is the one module that imports unitxt; read :func:`evenhand.unitxt.loading.load` next.
+"""

@@ -1,0 +1,182 @@
+"""What a cell says, on every surface: values, labels, places, truth values, and nothing."""
+
+import json
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.criteria import Criterion, Option, fold_label, yes_no_criterion
+from evenhand.data.cells import LabelReader
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.judging.examples import ExampleFields, example_pool
+from evenhand.metrics.recorded_votes_metric import VoteAggregation
+from evenhand.unitxt.bases import EvaluationInput
+from evenhand.votes import is_missing
+from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
+
+YES_FIRST = yes_no_criterion("correct", "Is it correct?")
+HARMFUL = Criterion(
+    name="harmful",
+    description="Is it harmful?",
+    options=(Option(label="Yes", value=0.0), Option(label="No", value=1.0)),
+    scale="binary",
+)
+STARS = Criterion(
+    name="stars",
+    description="",
+    options=tuple(Option(label=str(stars), value=stars / 2) for stars in range(3)),
+)
+VOTES = [[1, 1, 1], [1, 1, 0], [0, 0, 0]]
+
+
+def read(criterion, cells, **how):
+    return LabelReader.of(criterion, **how).read(cells, lambda place: f"cell {place} is")
+
+
+def test_zeros_and_ones_mean_no_and_yes_wherever_these_stand():
+    numbers = [{"judge": "Yes" if right else "No", "human": right} for right in (1, 1, 0, 1, 0, 1)]
+    (pair,) = evenhand.agreement(numbers, "judge", "human", YES_FIRST, resamples=50).pairs
+    assert (pair.accuracy.estimate, pair.cohen_kappa.estimate) == (1, 1)
+    rows = [{"a": int(row < 9)} for row in range(10)]
+    assert evenhand.aggregate_votes(rows, "a", YES_FIRST).summary.scores.score.estimate == pytest.approx(0.9)
+    for kind in (int, bool, float, str, np.int64, np.bool_, np.float32):
+        metric = VoteAggregation(scale="binary", rule="majority", criteria=YES_FIRST)
+        given = [EvaluationInput([kind(vote) for vote in votes], [], {}) for votes in VOTES]
+        found = metric.reduce_and_bootstrap(metric.map_stream(given))
+        assert found["correct"] == pytest.approx(2 / 3), kind
+
+
+def test_a_place_is_asked_for_by_name():
+    assert read(LEVELS, [0, 1, "4", 2.0, np.int64(3)], as_index=True) == (0, 1, 4, 2, 3)
+    assert read(GRADES, [0, "4"], as_index=True) == (0, 4)
+    assert read(KINDS, [2, "Fact", None, True and 1], as_index=True) == (2, 0, None, 1)
+    assert evenhand.aggregate([0, 0, 1], YES_FIRST, as_index=True).selected_label == "Yes"
+    rows = [{"a": 0, "gold": 0}, {"a": 1, "gold": 1}]
+    table = evenhand.aggregate_votes(rows, "a", YES_FIRST, gold="gold", as_index=True)
+    assert table.references == ("Yes", "No")
+    assert "read as places of options: 0 = Yes, 1 = No" in str(table)
+    (pair,) = evenhand.agreement(rows, "a", "gold", YES_FIRST, as_index=True, resamples=9).pairs
+    assert pair.accuracy.estimate == 1
+    for cell in (5, -1, 0.5):
+        with pytest.raises(InvalidInputError, match=r"an index 0 … 4"):
+            read(LEVELS, [cell], as_index=True)
+    with pytest.raises(InvalidInputError, match="as_index is 1; accepted"):
+        LabelReader.of(LEVELS, as_index=1)
+    with pytest.raises(InvalidInputError, match="give the criteria"):
+        evenhand.agreement(rows, "a", "gold", as_index=True)
+
+
+def test_a_column_of_numbers_is_of_one_kind():
+    # the labels 1 … 5 have the values 0 … 1, and only 1 is both a label and a value
+    assert read(GRADES, [1, 2, 3, 4, 5]) == read(GRADES, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0, 1, 2, 3, 4)
+    assert read(GRADES, ["1", "2.0", None, ""]) == (0, 1, None, None)
+    assert read(GRADES, [0, 0.25, 0.5, 0.75, 1]) == read(GRADES, ["0", "0.25", "0.5", "0.75", "1"]) == (0, 1, 2, 3, 4)
+    assert read(GRADES, ["1"]) == (0,)
+    with pytest.raises(InvalidInputError, match=r"cell 1 is 1\.0, which may mean the label '1' .* the option '5'"):
+        read(GRADES, [None, 1.0])
+    with pytest.raises(InvalidInputError, match=r"may mean the label '1' .* value 1 of the option '2'"):
+        read(STARS, [0.0, 1.0])
+    assert read(STARS, ["0", "1"]) == (0, 1)
+    with pytest.raises(InvalidInputError, match=r"cell 0 is 0\.5, which is no option"):
+        read(GRADES, [0.5, 2])  # half a value and half a label
+    with pytest.raises(InvalidInputError, match=r"cell 2 is 2, which is no option.*as_index=True"):
+        read(LEVELS, [0, 1, 2, 3])  # 0 and 1 are values, and 2 and 3 could only be places
+    assert read(SAFE, [1, "Safe", "unsafe", "n/a"]) == (0, 0, 1, 2)
+    same = Criterion(
+        name="same",
+        description="",
+        options=(Option(label="a", value=1), Option(label="b", value=1), Option(label="c", value=0)),
+    )
+    with pytest.raises(InvalidInputError, match=r"which \['a', 'b'\] share"):
+        read(same, [1])
+
+
+def test_a_number_is_the_value_and_a_truth_value_must_be_clear():
+    assert read(HARMFUL, [1, 0, "Yes"]) == (1, 0, 0)
+    for truth in (True, np.bool_(True), "true"):
+        with pytest.raises(InvalidInputError, match=r"the answer 'Yes' of 'harmful', or that it is met, which is 'No'"):
+            read(HARMFUL, [truth])
+    assert read(YES_FIRST, [True, False, "TRUE"]) == (0, 1, 0)
+    named = Criterion(
+        name="k", description="", options=tuple(Option(label=x) for x in ("True", "False", "?")), scale="nominal"
+    )
+    assert read(named, [False, True, "true"]) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_composed_and_decomposed_labels_are_one(form):
+    label = unicodedata.normalize(form, "Très élevé")
+    other = unicodedata.normalize("NFD" if form == "NFC" else "NFC", "  TRÈS  élevé")
+    assert fold_label(label) == fold_label(other)
+    criterion = Criterion(name="c", description="", options=(Option(label=label), Option(label="Bas")), scale="nominal")
+    assert read(criterion, [other]) == (0,)
+    assert criterion.index_of(other) == 0
+    with pytest.raises(InvalidInputError, match="twice"):
+        Criterion(name="c", description="", options=(Option(label=label), Option(label=other), Option(label="x")))
+    pool = example_pool([{"response": "r", "c": other}], criterion, ExampleFields("c"))
+    assert pool.cases[0].label == label
+    (pair,) = evenhand.agreement([{"a": label, "b": other}, {"a": "Bas", "b": "bas"}], "a", "b", resamples=9).pairs
+    assert pair.accuracy.estimate == 1
+
+
+def test_nothing_is_nothing_in_every_library():
+    nothing = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT]
+    assert all(map(is_missing, nothing))
+    assert read(LEVELS, [*nothing, "", "None"]) == (None,) * 7
+
+
+CELLS = ["", None, pd.NA, 1.0, "1", np.bool_(True), True, np.int64(0), "yes", "None"]
+EXPECTED = [None, None, None, "Yes", "Yes", "Yes", "Yes", "No", "Yes", None]
+
+
+def test_gold_votes_and_examples_are_read_alike():
+    rows = [{"response": f"r{place}", "gold": cell, "vote": "Yes"} for place, cell in enumerate(CELLS)]
+    engine = SimulatedEngine(name="judge")
+    judged = evenhand.judge(
+        rows,
+        YES_FIRST,
+        engine,
+        gold_fields={"correct": "gold"},
+        check_positional_bias=False,
+        progress=False,
+        journal=None,
+    )
+    assert [judgement.gold for judgement in judged.judgements] == EXPECTED
+    table = evenhand.aggregate_votes(rows, "vote", YES_FIRST, gold="gold")
+    assert list(table.references) == EXPECTED
+    assert [
+        verdict.selected_label for verdict in evenhand.aggregate_votes(rows, "gold", YES_FIRST).verdicts
+    ] == EXPECTED
+    pool = example_pool(rows, YES_FIRST, ExampleFields("gold"))
+    assert [case.label for case in pool.cases] == [label for label in EXPECTED if label is not None]
+    checked = evenhand.checklist(rows, ["Is it correct?"], engine, gold_fields="gold", progress=False, journal=None)
+    assert [each.gold[0] for each in checked.responses] == [label and label.lower() for label in EXPECTED]
+
+
+def test_labels_without_one_in_common_are_not_compared():
+    rows = [{"judge": "Yes", "human": 1}, {"judge": "No", "human": 0}]
+    with pytest.raises(InvalidInputError, match=r"no label in common: .* give criteria"):
+        evenhand.agreement(rows, "judge", "human")
+    with pytest.raises(InvalidInputError, match="no label in common"):
+        evenhand.agreement([{"a": True, "b": "1"}, {"a": False, "b": "0"}], "a", "b")
+    assert evenhand.agreement([{"a": "x", "b": "y"}, {"a": "x", "b": "y"}], "a", "b").pairs[0].accuracy.estimate == 0
+
+
+def test_the_shell_reads_as_the_functions_do(tmp_path, capsys):
+    data = tmp_path / "votes.jsonl"
+    data.write_text("\n".join(json.dumps({"a": vote, "gold": vote}) for vote in (1, 1, 0)))
+    criterion = tmp_path / "correct.json"
+    options = [{"label": "Yes", "value": 1}, {"label": "No", "value": 0}]
+    criterion.write_text(
+        json.dumps({"name": "correct", "description": "Is it?", "scale": "binary", "options": options})
+    )
+    given = [str(data), "--votes", "a", "--criteria", str(criterion), "--gold", "gold", "--resamples", "9"]
+    assert main(["aggregate", *given]) == 0
+    assert "1 = Yes, 0 = No" in capsys.readouterr().out
+    assert main(["agree", *given, "--as-index"]) == 0
+    assert "0 = Yes, 1 = No" in capsys.readouterr().out

@@ -1,0 +1,92 @@
+"""Which rows belong together: read from a column, or warned of where a column plainly repeats."""
+
+import warnings
+
+import pytest
+
+from evenhand.data.fields import RepeatedColumnWarning, read_clusters, repeated_column
+from evenhand.errors import InvalidInputError
+
+PASSAGE = "Passage {}: the rain in the north has filled every reservoir of the county, and the dams were opened."
+
+
+def rows(count=60, **columns):
+    return [{name: cell(number) for name, cell in columns.items()} for number in range(count)]
+
+
+def test_a_cluster_is_the_same_however_the_number_was_read():
+    given = [{"doc": 2}, {"doc": 2.0}, {"doc": "2"}, {"doc": "2.0"}, {"doc": "two"}]
+    assert read_clusters(given, "doc") == ("2", "2", "2", "2.0", "two")
+
+
+def test_a_column_inside_a_column_can_name_the_clusters():
+    assert read_clusters([{"meta": {"doc": "a"}}, {"meta": {"doc": "b"}}], "meta/doc") == ("a", "b")
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), "", "  "])
+def test_a_row_that_belongs_to_nothing_is_named(nothing):
+    with pytest.raises(InvalidInputError, match=r"row 1 has .* in 'doc', which cluster_field names"):
+        read_clusters([{"doc": "a"}, {"doc": nothing}], "doc")
+
+
+def test_a_column_that_is_not_there_is_named():
+    with pytest.raises(InvalidInputError, match="'dok', which cluster_field names"):
+        read_clusters([{"doc": "a"}], "dok")
+
+
+@pytest.mark.parametrize("field", [True, 3, ""])
+def test_what_is_no_column_is_refused(field):
+    with pytest.raises(InvalidInputError, match="cluster_field is"):
+        read_clusters([{"doc": "a"}], field)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("doc_id", lambda number: number // 5),
+        ("conversationId", lambda number: f"c{number % 12}"),
+        ("user", lambda number: f"user {number % 20}"),
+        ("context", lambda number: PASSAGE.format(number // 6)),  # long texts, whatever the column is called
+        ("url", lambda number: f"https://example.org/{number // 3}"),
+    ],
+)
+def test_a_column_that_plainly_repeats_is_warned_of_with_both_ways_out(column, cell):
+    given = rows(**{column: cell, "response": lambda number: f"answer {number}"})
+    with pytest.warns(RepeatedColumnWarning, match=rf"cluster_field='{column}' .*cluster_field=False"):
+        assert read_clusters(given, None) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_clusters(given, False) is None
+        assert len(set(read_clusters(given, column))) < len(given)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("id", lambda number: number),  # each its own
+        ("doc_id", lambda number: 7),  # constant
+        ("doc_id", lambda number: number % 3),  # a category
+        ("instruction", lambda number: PASSAGE),  # constant
+        ("label", lambda number: f"level {number % 8}"),
+        ("model_id", lambda number: f"m{number % 8}"),
+        ("rating", lambda number: number % 10),
+        ("length", lambda number: number % 10),
+        ("id", lambda number: number if number < 56 else 0),  # hardly repeats
+        ("doc_score", lambda number: float(number % 7)),
+        ("flag_id", lambda number: number % 2 == 0),
+        ("ids", lambda number: [number % 5]),
+    ],
+)
+def test_other_columns_are_not(column, cell):
+    assert repeated_column(rows(**{column: cell})) is None
+
+
+def test_columns_with_responses_and_labels_are_not_looked_at():
+    given = rows(answer_text=lambda number: PASSAGE.format(number // 6))
+    assert repeated_column(given) == "answer_text"
+    assert repeated_column(given, {"answer_text"}) is None
+
+
+def test_the_column_with_the_most_values_is_named():
+    given = rows(user_id=lambda number: number // 10, session_id=lambda number: number // 4)
+    assert repeated_column(given) == "session_id"

@@ -1,0 +1,286 @@
+"""A rubric as it is written: what it becomes, and what each mistake is told."""
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.criteria import Criterion, Option, Rubric, fold_label, yes_no_criterion
+from evenhand.data.documents import derived_name, read_criterion, read_rubric, rubric_document
+from evenhand.data.plain_data import parse_yaml
+from evenhand.errors import ArtifactError, InvalidCriterionError
+
+WRITTEN = """
+name: reply
+description: For replies to a question.
+na_strategy: partial
+na_partial: 0.25
+prediction_field: answer
+context_fields: [question]
+sections:
+  - name: content
+    criteria:
+      - Answers the question that was asked.
+      - name: sources
+        requirement: How well are the claims supported?
+        weight: 2
+        scale_type: ordinal
+        options:
+          - {label: yes, value: 1, description: Each claim names a source.}
+          - {label: 3, value: 0.5}
+          - {label: no, value: 0}
+          - {label: No claims, na: yes}
+  - name: faults
+    criteria:
+      - name: rude
+        description: Is the reply rude?
+        weight: -3
+        context_fields: []
+        options: [{label: Rude, value: 1}, {label: Polite, value: 0}]
+"""
+READ = Rubric(
+    name="reply",
+    description="For replies to a question.",
+    na_strategy="partial",
+    na_partial=0.25,
+    criteria=(
+        yes_no_criterion("answers_the_question_that_was_asked", "Answers the question that was asked.").model_copy(
+            update={
+                "section": "content",
+                "prediction_field": "answer",
+                "context_fields": {"question": "question"},
+            }
+        ),
+        Criterion(
+            name="sources",
+            description="How well are the claims supported?",
+            weight=2.0,
+            scale="ordinal",
+            section="content",
+            prediction_field="answer",
+            context_fields={"question": "question"},
+            options=(
+                Option(label="yes", value=1.0, description="Each claim names a source."),
+                Option(label="3", value=0.5),
+                Option(label="no", value=0.0),
+                Option(label="No claims", na=True),
+            ),
+        ),
+        Criterion(
+            name="rude",
+            description="Is the reply rude?",
+            weight=-3.0,
+            scale="binary",
+            section="faults",
+            prediction_field="answer",
+            options=(Option(label="Rude", value=1.0), Option(label="Polite", value=0.0)),
+        ),
+    ),
+)
+
+
+def test_a_rubric_is_what_was_written():
+    assert read_rubric(parse_yaml(WRITTEN, "the text"), "the text") == READ
+
+
+def test_a_plain_list_is_a_rubric_of_yes_no_requirements():
+    rubric = read_rubric(["Is polite.", "Names a date.", "Is  polite!"], "the list", name="mine")
+    assert rubric.name == "mine"
+    assert [criterion.name for criterion in rubric.criteria] == ["is_polite", "names_a_date", "is_polite_2"]
+    assert rubric.criteria[0] == yes_no_criterion("is_polite", "Is polite.")
+
+
+def test_a_derived_name_makes_way_for_a_written_one():
+    criteria = ["Is polite.", {"name": "is_polite", "requirement": "Says please."}]
+    assert [criterion.name for criterion in read_rubric(criteria, "the list").criteria] == ["is_polite_2", "is_polite"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "name"),
+    [
+        ("Doesn't blame the user", "doesnt_blame_the_user"),
+        ("Ist höflich?", "ist_höflich"),
+        ("一段文字", "一段文字"),
+        ("???", "criterion"),
+        ("a" * 90, "a" * 40),
+        # 34 characters fit with the last word that does; "mornings" would make 43
+        ("Says what the shop can do on weekday mornings", "says_what_the_shop_can_do_on_weekday"),
+    ],
+)
+def test_a_name_is_derived_from_the_first_words(requirement, name):
+    assert derived_name(requirement) == name
+
+
+def test_frozen_criteria_may_stand_in_a_list():
+    criteria = [*READ.criteria, "Is short."]
+    assert read_rubric(criteria, "the list").criteria[:3] == READ.criteria
+
+
+def test_what_is_null_is_left_out():
+    criterion = {
+        "name": None,
+        "requirement": "Is polite.",
+        "weight": None,
+        "scale": None,
+        "options": None,
+        "section": None,
+    }
+    rubric = read_rubric({"name": None, "criteria": [criterion], "sections": None, "na_partial": None}, "the rubric")
+    assert rubric == read_rubric(["Is polite."], "the list")
+
+
+@pytest.mark.parametrize(
+    ("options", "scale"),
+    [
+        ([("a", 1), ("b", 0)], "binary"),
+        ([("a", 0), ("b", 1), ("c", None, True)], "binary"),
+        ([("a", 1), ("b", 1)], "ordinal"),
+        ([("a", None), ("b", None)], "ordinal"),
+        ([("a", 1), ("b", 0.5), ("c", 0)], "ordinal"),
+    ],
+)
+def test_a_scale_that_is_not_written_follows_from_the_options(options, scale):
+    fields = ("label", "value", "na")
+    written = [{**dict(zip(fields, option, strict=False))} for option in options]
+    assert read_criterion({"requirement": "?", "options": written}, "it").scale == scale
+    assert read_criterion({"requirement": "?", "options": written, "scale_type": "nominal"}, "it").scale == "nominal"
+
+
+TWO = [{"label": "a", "value": 1}, {"label": "b", "value": 0}]
+
+
+def with_criterion(**fields):
+    return {"criteria": [{"name": "tone", "requirement": "Is polite.", **fields}]}
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (None, "the file holds None; a rubric is a list of criteria, or a mapping with criteria or sections"),
+        ("Is polite.", "the file holds 'Is polite.'; a rubric is a list"),
+        ({}, "the file must have either criteria or sections"),
+        ({"criteria": ["a"], "sections": []}, "the file must have either criteria or sections"),
+        ([], "the file has the criteria []; give a list of at least one"),
+        ({"criteria": "Is polite."}, "the file has the criteria 'Is polite.'; give a list"),
+        ({"criteria": ["a"], "na_stratgy": "zero"}, "has the field 'na_stratgy'. Did you mean 'na_strategy'?"),
+        (
+            {"criteria": ["a"], "na_strategy": "zeros"},
+            "na_strategy: Input should be 'skip', 'zero', 'partial' or 'fail'",
+        ),
+        ({"criteria": ["a"], "na_partial": 2}, "has the na_partial 2.0; it lies in [0, 1]"),
+        ({"criteria": ["a"], "name": 5}, 'the file has the name 5; it must be a text: write "5", in quotes'),
+        ([5], "criterion 1 of the file is 5; give a text, or a mapping with a requirement"),
+        ([" "], "criterion 1 of the file has the requirement ' '; it must be a text"),
+        ([{"name": "tone"}], "the criterion 'tone' of the file has the requirement None; it must be a text"),
+        (with_criterion(name=""), "has the name ''; it must be a text"),
+        (with_criterion(wieght=2), "the criterion 'tone' of the file has the field 'wieght'. Did you mean 'weight'?"),
+        (
+            with_criterion(__type__="evenhand_criterion"),
+            "the criterion 'tone' of the file has the field '__type__'. Accepted:",
+        ),
+        (
+            with_criterion(description="Is polite."),
+            "has one field under two names, ['description', 'requirement']: give one of them",
+        ),
+        (
+            with_criterion(weight="heavy"),
+            "the criterion 'tone' of the file cannot be read: weight: Input should be a va",
+        ),
+        (with_criterion(weight=1e999), "the criterion 'tone' has the weight inf; it must be finite"),
+        (with_criterion(scale_type="ordnal"), "has the scale 'ordnal'. Did you mean 'ordinal'?"),
+        (with_criterion(scale_type="pairwise"), "has the scale 'pairwise'. Accepted: 'binary', 'ordinal', 'nominal'."),
+        (with_criterion(scale_type="ordinal"), "is ordinal and has no options; give a list of mappings with a label"),
+        (with_criterion(options=[]), "has the options []; give a list of at least one"),
+        (
+            with_criterion(options=["a", "b"]),
+            "option 1 of the criterion 'tone' of the file is 'a'; give a mapping with a",
+        ),
+        (
+            with_criterion(options=[{"label": True, "value": 1}]),
+            "option 1 of the criterion 'tone' of the file has the label True; it must be a text: write",
+        ),
+        (with_criterion(options=[{"value": 1}]), "has the label None; it must be a text"),
+        (with_criterion(options=[{"label": "a", "worth": 1}]), "has the field 'worth'. Accepted:"),
+        (
+            with_criterion(options=[{"label": "a", "value": 5}, *TWO]),
+            "'tone' of the file: the option 'a' has the value 5.0",
+        ),
+        (with_criterion(options=[{"label": "a", "value": "much"}]), "value: Input should be a valid number"),
+        (with_criterion(options=[{"label": "a", "na": "perhaps"}]), "na: Input should be a valid boolean"),
+        (with_criterion(options=[{"label": "a", "value": 1, "na": True}]), "the NA option 'a' has the value 1.0"),
+        (with_criterion(options=TWO[:1]), "'tone' has 1 option(s) that are not NA; a choice needs at least two"),
+        (with_criterion(options=[*TWO, TWO[0]]), "the criterion 'tone' has the option label 'a' twice"),
+        (with_criterion(options=[*TWO, {"label": "c", "value": 0.5}], scale="binary"), "has 3 options that are not NA"),
+        (
+            with_criterion(context_fields=[1]),
+            "has the context_fields [1]; give a field name, a list of them, or a mapping",
+        ),
+        (with_criterion(context_fields={"a": 1}), "has the context_fields {'a': 1}"),
+        ({"criteria": [{"name": "a", "requirement": "?"}] * 2}, "has these names more than once: ['a']"),
+        ({"sections": ["content"]}, "section 1 of the file is 'content'; give a mapping with a name and criteria"),
+        ({"sections": [{"criteria": ["a"]}]}, "section 1 of the file has the name None; it must be a text"),
+        ({"sections": [{"name": "x"}]}, "the section 'x' of the file has the criteria None; give a list"),
+        ({"sections": [{"name": "x", "weight": 1}]}, "section 1 of the file has the field 'weight'"),
+        (
+            {"sections": [{"name": "x", "criteria": [{"requirement": "?", "section": "y"}]}]},
+            "a criterion in the section 'x' of the file has the section 'y': leave it out",
+        ),
+    ],
+)
+def test_a_mistake_is_told_by_name(written, message):
+    with pytest.raises(InvalidCriterionError) as caught:
+        read_rubric(written, "the file")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [[{"requirement": datetime.date(2024, 1, 31)}], {1, 2}, [object()]])
+def test_what_is_no_data_is_refused(data):
+    with pytest.raises(ArtifactError, match="the list holds what JSON cannot say"):
+        read_rubric(data, "the list")
+
+
+def test_a_message_shows_little_of_what_is_large():
+    with pytest.raises(InvalidCriterionError) as caught:
+        read_rubric({"criteria": ["a"], "name": [["x" * 1000] * 100] * 100}, "the file")
+    assert len(str(caught.value)) < 1000
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).map(str.strip).filter(bool)
+values = st.floats(0, 1)
+
+
+@st.composite
+def rubrics(draw):
+    names = draw(st.lists(texts, min_size=1, max_size=4, unique=True))
+    weights = [draw(st.floats(-9, 9)) for _ in names]
+    criteria = []
+    for name, weight in zip(names, [1.0, *weights[1:]], strict=True):
+        shared = {
+            "name": name,
+            "description": draw(texts),
+            "weight": weight,
+            "section": draw(st.just("") | texts),
+            "prediction_field": draw(st.none() | texts),
+            "context_fields": draw(st.dictionaries(texts, texts, max_size=2)),
+        }
+        labels = draw(st.lists(texts, min_size=3, max_size=5, unique_by=fold_label))
+        options = tuple(Option(label=label, value=draw(st.none() | values)) for label in labels[1:])
+        options += (Option(label=labels[0], na=True, description=draw(st.just("") | texts)),)
+        plain = yes_no_criterion(name, shared["description"])
+        choices = draw(st.sampled_from([{"options": plain.options, "scale": "binary"}, {"options": options}]))
+        criteria.append(Criterion(**shared, **choices))
+    return Rubric(
+        name=draw(texts),
+        criteria=tuple(criteria),
+        na_strategy=draw(st.sampled_from(["skip", "zero", "partial", "fail"])),
+        na_partial=draw(values),
+    )
+
+
+@given(rubrics())
+def test_a_rubric_comes_back_from_its_document_and_from_its_own_json(rubric):
+    assert read_rubric(rubric_document(rubric), "its document", name="other") == rubric
+    assert read_rubric(rubric.model_dump(mode="json"), "its dump") == rubric
+    assert read_rubric(rubric.model_dump(), "its dump") == rubric

@@ -1,0 +1,115 @@
+"""Reading what is judged out of a row of data."""
+
+import json
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.criteria import Criterion, Option
+from evenhand.data.fields import (
+    LeftOutContextWarning,
+    context_of,
+    field_of,
+    is_missing,
+    text_of,
+    texts_of,
+    warn_of_left_out_context,
+)
+from evenhand.errors import InvalidInputError
+
+CRITERION = Criterion(
+    name="good",
+    description="Is it?",
+    options=(Option(label="Yes", value=1), Option(label="No", value=0)),
+    context_fields={"question": "question"},
+)
+ROW = {"question": "Why?", "meta": {"source": {"name": "wiki"}}, "a/b": "slash", "count": 3, "nothing": None}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("question", "Why?"), ("meta/source/name", "wiki"), ("a/b", "slash"), ("count", 3), ("nothing", None)],
+)
+def test_a_field_is_found_by_its_name_or_its_path(field, value):
+    assert field_of(ROW, field, 4, "response_field") == value
+
+
+@pytest.mark.parametrize("field", ["qestion", "meta/source/nmae", "question/deeper", "", "nothing/more"])
+def test_a_field_that_is_not_there_is_named_with_its_row_and_setting(field):
+    with pytest.raises(InvalidInputError, match=f"instance 4 has no field {field!r}, which response_field names"):
+        field_of(ROW, field, 4, "response_field")
+
+
+def test_the_closest_field_is_proposed():
+    with pytest.raises(InvalidInputError, match=r"Did you mean 'question'\?"):
+        field_of(ROW, "qestion", 0, "context_fields")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("as it is\n ", "as it is\n "),
+        (3, "3"),
+        (True, "true"),
+        (["a", 1], '["a", 1]'),
+        ({"k": "é"}, '{"k": "é"}'),
+        (None, ""),
+        ("cut \ud83d", "cut \ufffd"),
+        (["\ud83d"], '["\ufffd"]'),
+    ],
+)
+def test_a_value_as_the_judge_reads_it(value, text):
+    assert text_of(value) == text
+
+
+def test_what_is_not_json_is_written_by_its_name():
+    assert text_of({"path": pytest}).startswith('{"path": "<module')
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
+def test_every_value_has_a_text_that_can_be_sent(value):
+    text_of(value).encode()
+    if isinstance(value, list):
+        json.loads(text_of(value))
+
+
+def test_the_context_is_shown_under_its_names():
+    assert context_of(ROW, {"the question": "question", "from": "meta/source/name"}, CRITERION, 0) == {
+        "the question": "Why?",
+        "from": "wiki",
+    }
+
+
+@pytest.mark.parametrize("field", ["reference", "references"])
+def test_a_missing_reference_field_is_filled_from_the_references(field):
+    fields = {"reference": field}
+    assert context_of(ROW, fields, CRITERION, 0, ["one", "two"]) == {"reference": "one\n\ntwo"}
+    assert context_of({field: "own"}, fields, CRITERION, 0, ["one"]) == {"reference": "own"}
+    assert context_of({field: ["own", "other"]}, fields, CRITERION, 0) == {"reference": "own\n\nother"}
+    with pytest.raises(InvalidInputError, match="context_fields"):
+        context_of(ROW, fields, CRITERION, 0)
+
+
+def test_the_criterion_says_what_is_shown_when_nobody_else_does():
+    assert context_of(ROW, None, CRITERION, 0) == {"question": "Why?"}
+    with pytest.raises(InvalidInputError, match=r"instance 3 has no field 'question', which the criterion 'good'"):
+        context_of({"ask": "Why?"}, None, CRITERION, 3)
+
+
+def test_leaving_out_what_the_criterion_is_judged_by_is_told():
+    with pytest.warns(LeftOutContextWarning, match=r"'good' is judged by \['question'\]"):
+        warn_of_left_out_context(CRITERION, {"source": "meta"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for fields in (None, {"question": "ask"}, {"task": "question"}):
+            warn_of_left_out_context(CRITERION, fields)
+
+
+@pytest.mark.parametrize("value", [None, float("nan")])
+def test_nothing_and_what_pandas_writes_for_it_are_missing(value):
+    assert is_missing(value)
+    assert text_of(value) == ""
+    assert texts_of(value) == ()
+    assert texts_of(["a", value, 2]) == ("a", "2")

@@ -1,0 +1,70 @@
+"""Predictions in every form in which they arrive."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.data.systems import common_systems, read_responses
+from evenhand.errors import InvalidInputError
+
+NAMES = st.text(min_size=1).filter(str.strip)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "expected"),
+    [
+        (["x", ""], {"1": "x", "2": ""}),
+        (("x", None), {"1": "x", "2": None}),
+        ({"tie": "x", "a b.c:d": math.nan}, {"tie": "x", "a b.c:d": None}),
+        ({"a": {"answer": 3}, "b": ["é"]}, {"a": '{"answer": 3}', "b": '["é"]'}),
+        ('["x", null]', {"1": "x", "2": None}),
+        ("  {'a': 'it''s', 'b': None}\n", {"a": "its", "b": None}),
+    ],
+)
+def test_forms(prediction, expected):
+    found = read_responses(prediction, 0)
+    assert found == expected
+    assert list(found) == list(expected)
+
+
+@given(st.dictionaries(NAMES, st.one_of(st.none(), st.text()), min_size=1))
+def test_a_dict_that_became_a_text_is_read_back(responses):
+    assert read_responses(str(responses), 0) == responses
+
+
+@pytest.mark.parametrize(
+    "prediction",
+    ["just text", "[broken", None, 3, "{1, 2}", "__import__('os')", "[open('x')]", "[" * 50_000, f"[{'9' * 5_000}]"],
+    ids=lambda text: str(text)[:9],
+)
+def test_anything_else_is_an_error_that_names_the_instance(prediction):
+    with pytest.raises(InvalidInputError, match="the predictions of instance 7 are a"):
+        read_responses(prediction, 7)
+
+
+@pytest.mark.parametrize("name", [1, "", "  ", None])
+def test_a_system_has_a_name(name):
+    with pytest.raises(InvalidInputError, match="instance 2 names a system"):
+        read_responses({name: "x", "b": "y"}, 2)
+
+
+def test_the_systems_stand_in_the_order_of_the_first_instance():
+    assert common_systems([{"b": "", "a": ""}, {"a": "", "b": ""}]) == ("b", "a")
+
+
+def test_the_first_instance_that_differs_is_named_with_the_difference():
+    rows = [{"a": "", "b": ""}, {"a": "", "b": ""}, {"a": "", "c": ""}, {"d": ""}]
+    with pytest.raises(InvalidInputError) as caught:
+        common_systems(rows)
+    assert "instance 2" in str(caught.value)
+    assert "lacks ['b'] and adds ['c']" in str(caught.value)
+    with pytest.raises(InvalidInputError, match=r"instance 1 .* it lacks \['3'\]"):
+        common_systems([read_responses(["x", "y", "z"], 0), read_responses(["x", "y"], 1)])
+
+
+@pytest.mark.parametrize(("rows", "message"), [([{"only": ""}], "1 system"), ([{}], "0 system"), ([], "no instances")])
+def test_a_comparison_needs_two(rows, message):
+    with pytest.raises(InvalidInputError, match=message):
+        common_systems(rows)

@@ -1,0 +1,161 @@
+"""Rows from wherever users hold them, and what bad data is told."""
+
+import json
+
+import datasets
+import pyarrow.parquet
+import pytest
+
+from evenhand.criteria import yes_no_criterion
+from evenhand.data.rows import read_rows
+from evenhand.errors import InvalidInputError
+from evenhand.tables import aggregate_votes, agreement, read_file
+
+ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
+
+
+@pytest.fixture
+def dataset():
+    return datasets.Dataset.from_list(ROWS)
+
+
+def test_a_list_and_a_data_set_are_the_same_rows(dataset):
+    assert read_rows(ROWS) == read_rows(tuple(ROWS)) == read_rows(dataset) == ROWS
+    assert read_rows(row for row in ROWS) == ROWS
+
+
+def test_a_streamed_data_set_is_read(dataset):
+    assert read_rows(dataset.to_iterable_dataset()) == ROWS
+
+
+def test_a_split_is_named_or_the_only_one(dataset):
+    assert read_rows(datasets.DatasetDict(test=dataset)) == ROWS
+    both = datasets.DatasetDict(train=dataset, test=dataset.select([1]))
+    assert read_rows(both, "test") == ROWS[1:]
+    with pytest.raises(InvalidInputError, match=r"has the splits \['train', 'test'\]; say which with split=…"):
+        read_rows(both)
+    with pytest.raises(InvalidInputError, match=r"no split 'tset'. Did you mean 'test'\?"):
+        read_rows(both, "tset")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "the data set is empty; there is nothing to judge"),
+        ("data.jsonl", "the data set is a str; give .*read_file reads a file"),
+        ({"q": ["one"]}, "the data set is a dict"),
+        (3, "the data set is 3; give a datasets.Dataset"),
+        ([ROWS[0], "two"], "row 1 of the data set is a str; a row is a mapping"),
+        ([None], "row 0 of the data set is a NoneType"),
+    ],
+)
+def test_what_is_no_data_set_is_refused(given, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read_rows(given)
+
+
+def test_a_split_of_what_has_none_is_refused():
+    with pytest.raises(InvalidInputError, match="split is 'test', but the data set has no splits"):
+        read_rows(ROWS, "test")
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_kinds_of_file(tmp_path, dataset):
+    jsonl = write(tmp_path / "rows.jsonl", "".join(json.dumps(row) + "\n\n" for row in ROWS))
+    csv = write(tmp_path / "rows.CSV", 'q,n\none,1\n"two\nlines, and a comma",2\n')
+    dataset.to_parquet(str(tmp_path / "rows.parquet"))
+    dataset.save_to_disk(str(tmp_path / "saved"))
+    datasets.DatasetDict(test=dataset).save_to_disk(str(tmp_path / "splits"))
+    assert read_file(jsonl) == ROWS
+    assert read_file(str(jsonl)) == ROWS
+    assert read_file(csv) == [{"q": "one", "n": "1"}, {"q": "two\nlines, and a comma", "n": "2"}]
+    assert read_file(tmp_path / "rows.parquet") == ROWS
+    assert read_file(tmp_path / "saved") == ROWS
+    assert read_file(tmp_path / "splits", "test") == ROWS
+
+
+def test_text_with_a_byte_order_mark_and_unusual_line_ends(tmp_path):
+    """U+2028 ends a line for Python's splitlines, and neither in JSONL nor in CSV."""
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + '{"q": "a\u2028b"}\r\n{"q": "c"}'.encode())
+    assert read_file(path) == [{"q": "a\u2028b"}, {"q": "c"}]
+    assert read_file(write(tmp_path / "rows.csv", "q,n\na\u2028b,1\n")) == [{"q": "a\u2028b", "n": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rows.jsonl", '{"q": 1}\n{"q": }\n', "is not JSONL at line 2: Expecting value"),
+        ("rows.jsonl", '{"q": 1}\n\n[1]\n', "is not JSONL at line 3: it holds a list"),
+        ("rows.jsonl", "\n \n", "is empty; there is nothing to judge"),
+        ("rows.csv", "q,n\n", "is empty"),
+        ("rows.csv", "q,n\none,1\ntwo\n", "another number of cells in line 3 than in its header"),
+        ("rows.csv", "q,n\none,1,extra\n", "another number of cells in line 2"),
+        ("rows.csv", 'q,n\n"one,1\n', "is not CSV at line 2"),
+        ("rows.parquet", "PAR1 no", "is not a Parquet file"),
+        ("rows.txt", "one", r"ends in '.txt'. Accepted: '.jsonl', '.csv', '.parquet'"),
+        ("rows", "one", "ends in ''. Accepted"),
+    ],
+)
+def test_a_file_that_is_not_what_it_says(tmp_path, name, text, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read_file(write(tmp_path / name, text))
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    (tmp_path / "rows.jsonl").write_bytes(b'{"q": "\xff"}')
+    with pytest.raises(InvalidInputError, match=r"is not UTF-8 text \(byte 7\)"):
+        read_file(tmp_path / "rows.jsonl")
+
+
+def test_a_path_that_is_not_there(tmp_path):
+    with pytest.raises(InvalidInputError, match="there is no file or folder"):
+        read_file(tmp_path / "none.jsonl")
+    with pytest.raises(InvalidInputError, match="is not a Hugging Face data set"):
+        read_file(tmp_path)
+
+
+def test_a_file_has_no_splits(tmp_path):
+    with pytest.raises(InvalidInputError, match="one file without splits"):
+        read_file(write(tmp_path / "rows.jsonl", '{"q": 1}'), "test")
+
+
+def test_a_saved_result_is_no_data_set(tmp_path):
+    aggregate_votes([{"a": True, "b": False}], ["a", "b"]).save(tmp_path / "votes.jsonl")
+    message = r"is a saved result, not a data set: it holds aggregated votes, which evenhand\.VoteTable\.load reads"
+    with pytest.raises(InvalidInputError, match=message):
+        read_file(tmp_path / "votes.jsonl")
+    mine = write(tmp_path / "mine.jsonl", '{"evenhand": "winrates", "rows": "many"}\n')
+    assert read_file(mine) == [{"evenhand": "winrates", "rows": "many"}]
+
+
+def test_a_column_or_key_that_is_there_twice_is_refused_by_name(tmp_path):
+    for name, text in (
+        ("twice.csv", "q,naïve,q\n1,2,3\n"),
+        ("twice.jsonl", '{"a": 1}\n{"q": 1, "q": 2}\n'),
+        ("nested.jsonl", '{"a": {"q": 1, "b": 2, "q": 1}}\n'),
+    ):
+        with pytest.raises(InvalidInputError, match=r"has 'q' twice, .*: rename or drop one"):
+            read_file(write(tmp_path / name, text))
+    table = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["q", "q"])
+    pyarrow.parquet.write_table(table, tmp_path / "twice.parquet")
+    with pytest.raises(InvalidInputError, match=r"the header of .* has 'q' twice"):
+        read_file(tmp_path / "twice.parquet")
+    for cell in ('{"ann": "yes", "ann": "no"}', "{'ann': 'yes', 'ann': 'no'}"):
+        with pytest.raises(InvalidInputError, match=r"instance 0 has 'ann' twice|row 0 has 'ann' twice"):
+            aggregate_votes([{"votes": cell}], "votes")
+
+
+def test_classes_of_a_data_set_are_read_by_their_names(tmp_path):
+    kinds = datasets.Features({"judge": datasets.Value("string"), "human": datasets.ClassLabel(names=["Yes", "No"])})
+    given = datasets.Dataset.from_dict({"judge": ["Yes", "No", "Yes"], "human": [0, 1, -1]}, features=kinds)
+    assert [row["human"] for row in read_rows(given)] == ["Yes", "No", None]
+    given.save_to_disk(tmp_path / "saved")
+    assert [row["human"] for row in read_file(tmp_path / "saved")] == ["Yes", "No", None]
+    # as values 0 and 1 would be No and Yes: agreement would be 0
+    (pair,) = agreement(given, "judge", "human", yes_no_criterion("ok", "Is it?"), resamples=9).pairs
+    assert pair.accuracy.estimate == 1

@@ -1,0 +1,200 @@
+"""The catalog: every entry loads, says what it is, comes back from its own JSON, and judges."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.parsing import match_closest_option
+from evenhand.unitxt.bases import fetch_artifact
+from evenhand.unitxt.catalogs import catalog_path, check_entry, register, register_catalog
+from evenhand.unitxt.loading import load, load_checklist, load_comparison, load_criterion, load_rubric
+
+ROOT = Path(__file__).resolve().parents[2] / "catalog"
+ENTRIES = sorted(ROOT.rglob("*.json"))
+DIRECT = sorted((ROOT / "criteria/evenhand/direct").glob("*.json"))
+PAIRWISE = sorted((ROOT / "criteria/evenhand/pairwise").glob("*.json"))
+RUBRICS = sorted((ROOT / "rubrics/evenhand").glob("*.json"))
+CHECKLISTS = sorted((ROOT / "checklists/evenhand").glob("*.json"))
+NUMBERS = {"Seven": 7, "Eight": 8, "Ten": 10, "Eleven": 11}
+
+
+def identifier(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    register()
+
+
+def test_the_catalog_is_found_and_registered_once():
+    assert catalog_path() == ROOT
+    assert register_catalog() == register_catalog() == ROOT
+
+
+def test_it_holds_what_is_promised():
+    assert len(DIRECT) >= 30
+    assert len(PAIRWISE) >= 12
+    assert len(CHECKLISTS) >= 10
+    promised = {"summarization", "rag_answer", "customer_support", "code_review", "translation", "essay_feedback"}
+    assert promised | {"agent_trajectory", "safety"} <= {path.stem for path in RUBRICS}
+    assert all("evenhand" in path.relative_to(ROOT).parts[1] for path in ENTRIES)
+
+
+# an engine that needs a model or a file cannot be built before it is named
+NEEDS_SETTINGS = {"engines.evenhand.litellm", "engines.evenhand.openai_compatible", "engines.evenhand.replay"}
+
+
+@pytest.mark.parametrize("path", [path for path in ENTRIES if identifier(path) not in NEEDS_SETTINGS], ids=identifier)
+def test_entry_is_sound(path):
+    assert check_entry(path) is None
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "engines.evenhand.litellm[model=openai/gpt-4.1-mini]",
+        "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=judge]",
+    ],
+)
+def test_engines_that_need_settings_build_with_them(reference):
+    assert fetch_artifact(reference)[0].to_judge().judge_id
+
+
+def test_a_faulty_entry_is_named(tmp_path):
+    path = tmp_path / "entry.json"
+    path.write_text(json.dumps({"__type__": "criteria", "name": "x", "description": "y"}), encoding="utf-8")
+    assert check_entry(path) == "has no __description__"
+    described = {"__description__": "d", "__tags__": {"mode": "direct"}}
+    path.write_text(json.dumps({"__type__": "no_such_type", **described}), encoding="utf-8")
+    assert "cannot be built" in check_entry(path)
+
+
+def expect_understood(criterion):
+    """A judge that repeats a label, or the label with its description, is understood."""
+    for index, option in enumerate(criterion.options):
+        assert match_closest_option(option.label, criterion.labels).index == index
+        assert match_closest_option(f"{option.label}: {option.description}", criterion.labels).index == index
+
+
+def says_and_needs(path, field):
+    entry = json.loads(path.read_text(encoding="utf-8"))
+    held = entry.get(field) or [criterion for section in entry["sections"] for criterion in section["criteria"]]
+    assert NUMBERS[entry["__description__"].split()[0]] == len(held)
+    return entry["__tags__"]["needs"].split(", ")
+
+
+@pytest.mark.parametrize("path", DIRECT, ids=identifier)
+def test_direct_criterion(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        criterion = load_criterion(identifier(path))
+    assert criterion.name == path.stem
+    assert criterion.has_values
+    assert {option.value for option in criterion.options if not option.na} >= {0.0, 1.0}
+    assert all(option.description for option in criterion.options)
+    expect_understood(criterion)
+
+
+@pytest.mark.parametrize("path", PAIRWISE, ids=identifier)
+def test_pairwise_criterion(path):
+    assert load_comparison(identifier(path)).name == path.stem
+    assert len(load_comparison(identifier(path), graded=True).options) == 5
+
+
+@pytest.mark.parametrize("path", RUBRICS, ids=identifier)
+def test_rubric(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rubric = load_rubric(identifier(path))
+    assert load(identifier(path)) == rubric
+    assert rubric.name == path.stem
+    assert 5 <= len(rubric.criteria) <= 8
+    needs = says_and_needs(path, "criteria")
+    assert {field for criterion in rubric.criteria for field in criterion.context_fields} == set(needs)
+    for criterion in rubric.criteria:
+        assert criterion.prediction_field == "response"
+        assert {option.value for option in criterion.options if not option.na} >= {0.0, 1.0}
+        assert all(option.description for option in criterion.options)
+        expect_understood(criterion)
+        if criterion.scale == "ordinal":
+            values = [option.value for option in criterion.options if not option.na]
+            # the best answer comes first, which for a fault is the one that counts nothing
+            assert values == sorted(values, reverse=criterion.weight > 0)
+            assert len(set(values)) == len(values)
+
+
+def test_rubrics_show_what_they_can_do():
+    criteria = [criterion for path in RUBRICS for criterion in load_rubric(identifier(path)).criteria]
+    assert {criterion.scale for criterion in criteria} == {"binary", "ordinal", "nominal"}
+    assert any(criterion.weight < 0 for criterion in criteria)
+    assert any(criterion.na_index is not None for criterion in criteria)
+    assert any(criterion.section for criterion in criteria)
+
+
+def test_a_rubrics_strategy_can_be_overridden_in_its_id():
+    reference = "rubrics.evenhand.summarization[na_strategy=partial,na_partial=0.25]"
+    for rubric in (load_rubric(reference), load_rubric(fetch_artifact(reference)[0])):
+        assert (rubric.na_strategy, rubric.na_partial) == ("partial", 0.25)
+        assert rubric.criteria == load_rubric("rubrics.evenhand.summarization").criteria
+
+
+@pytest.mark.parametrize("path", CHECKLISTS, ids=identifier)
+def test_checklist(path):
+    checklist = load_checklist(identifier(path))
+    assert load(identifier(path)) == checklist
+    assert checklist.name == path.stem
+    assert says_and_needs(path, "items") == list(checklist.context_fields)
+    assert checklist.prediction_field == "response"
+    assert len({item.weight for item in checklist.items}) > 1
+    assert all(item.category and item.question.endswith("?") for item in checklist.items)
+
+
+def test_checklists_show_what_they_can_do():
+    items = [item for path in CHECKLISTS for item in load_checklist(identifier(path)).items]
+    assert any(item.prerequisites for item in items)
+    assert any(item.na for item in items)
+
+
+def test_descriptions_are_all_different():
+    entries = [json.loads(path.read_text(encoding="utf-8")) for path in ENTRIES]
+    descriptions = [entry["__description__"] for entry in entries]
+    assert len(set(descriptions)) == len(descriptions)
+
+
+def test_unitxts_own_direct_criteria_are_read_as_they_are():
+    ids = [
+        "metrics.llm_as_judge.direct.criteria." + path.stem
+        for path in sorted((_unitxt_catalog() / "metrics/llm_as_judge/direct/criteria").glob("*.json"))
+    ]
+    assert len(ids) > 50
+    for reference in ids:
+        criterion = load_criterion(reference)
+        assert criterion.has_values
+
+
+def test_unitxts_own_pairwise_criteria_are_read_as_they_are():
+    for path in (_unitxt_catalog() / "metrics/llm_as_judge/pairwise/criteria").glob("*.json"):
+        assert load_comparison("metrics.llm_as_judge.pairwise.criteria." + path.stem).scale == "pairwise"
+
+
+def _unitxt_catalog():
+    import unitxt  # noqa: PLC0415 - only for its folder
+
+    return Path(unitxt.local_catalog_path)
+
+
+def test_the_command_checks_a_users_own_file(tmp_path, capsys):
+    path = tmp_path / "mine.yaml"
+    path.write_text("criteria:\n  - {requirement: Is polite., weight: 2}\n", encoding="utf-8")
+    assert main(["catalog", "check", str(path)]) == 0
+    assert "1 of 1 entry is sound" in capsys.readouterr().out
+    path.write_text("criteria:\n  - {requirement: Is polite., wieght: 2}\n", encoding="utf-8")
+    assert main(["catalog", "check", str(path)]) == 1
+    assert "Did you mean 'weight'?" in capsys.readouterr().err
+    path.write_text("criteria: [", encoding="utf-8")
+    assert main(["catalog", "check", str(path)]) == 2
+    assert "is not YAML as it is read here (line 1" in capsys.readouterr().err

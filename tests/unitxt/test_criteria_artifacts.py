@@ -1,0 +1,277 @@
+"""Criteria from ids, files, dicts, JSON texts and artifacts: what they become, and what is refused in one line."""
+
+import json
+import warnings
+
+import pytest
+
+from evenhand.criteria import Criterion, Option
+from evenhand.data.plain_data import context_mapping
+from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.question import comparison_criterion
+from evenhand.tables import judge
+from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, fetch_artifact
+from evenhand.unitxt.catalogs import register
+from evenhand.unitxt.loading import (
+    EvenhandCriterion,
+    UndefinedScoreWarning,
+    artifact_from_criterion,
+    criterion_from_artifact,
+    load,
+    load_any_criterion,
+    load_comparison,
+    load_criteria_artifact,
+    load_criterion,
+)
+
+TONE = Criterion(
+    name="tone",
+    description="Is it polite?",
+    options=(
+        Option(label="Polite", value=1.0, description="No sentence could offend."),
+        Option(label="Rude", value=0.0),
+        Option(label="No reply", na=True),
+    ),
+    scale="nominal",
+    weight=2.0,
+    section="manners",
+    prediction_field="reply",
+    context_fields={"request": "question"},
+)
+PLAIN = {
+    "name": "tone",
+    "description": "Is it polite?",
+    "options": [{"label": "Polite", "value": 1}, {"label": "Rude", "value": 0}],
+}
+TYPED = {
+    "__type__": "evenhand_criterion",
+    "name": "tone",
+    "description": "Is it polite?",
+    "options": [
+        {"__type__": "criteria_option", "name": "Polite", "description": ""},
+        {"__type__": "criteria_option", "name": "Rude", "description": ""},
+    ],
+    "option_map": {"Polite": 1.0, "Rude": 0.0},
+}
+UNVALUED = Criterion(name="tone", description="d", options=(Option(label="Warm"), Option(label="Cold")))
+
+
+def without(mapping, *names):
+    return {name: value for name, value in mapping.items() if name not in names}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    register()
+
+
+@pytest.mark.parametrize("form", ["dict", "python dict", "text", "path", "file name"])
+@pytest.mark.parametrize("criterion", [TONE, UNVALUED, comparison_criterion("better", "Which?", allow_ties=True)])
+@pytest.mark.filterwarnings("ignore::evenhand.unitxt.loading.UndefinedScoreWarning")
+def test_a_criterion_comes_back_from_its_own_json(form, criterion, tmp_path):
+    path = tmp_path / "own.json"
+    path.write_text(criterion.model_dump_json(), encoding="utf-8")
+    given = {
+        "dict": criterion.model_dump(mode="json"),
+        "python dict": criterion.model_dump(),
+        "text": criterion.model_dump_json(),
+        "path": path,
+        "file name": str(path),
+    }[form]
+    assert load(given) == criterion
+
+
+def test_the_json_may_leave_out_what_has_a_default():
+    assert load_criterion(PLAIN).options == (Option(label="Polite", value=1.0), Option(label="Rude", value=0.0))
+    assert load_comparison(PLAIN).scale == "pairwise"
+    assert isinstance(load_criteria_artifact(PLAIN), EvenhandCriterion)
+
+
+def test_unitxts_form_needs_no_types():
+    bare_options = [{"name": "Polite"}, {"name": "Rude", "description": "Could offend."}]
+    typed = load_criterion({**TYPED, "options": bare_options})
+    assert typed.options == (
+        Option(label="Polite", value=1.0),
+        Option(label="Rude", value=0.0, description="Could offend."),
+    )
+    assert typed.scale == "ordinal"
+    # without any type it is unitxt's own kind, whose scale two different values make binary
+    untyped = {**without(TYPED, "__type__"), "options": bare_options}
+    assert load_criterion(untyped).scale == "binary"
+    assert load_criterion({**untyped, "scale": "nominal"}).scale == "nominal"
+    assert load({"name": "tone", "description": "Which is more polite?"}).scale == "pairwise"
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ({**PLAIN, "sacle": "nominal"}, "there is no field 'sacle'. Did you mean 'scale'?"),
+        ({**PLAIN, "scale": "odd"}, "scale: Input should be 'binary', 'ordinal', 'nominal' or 'pairwise'"),
+        (without(PLAIN, "description"), "description: Field required"),
+        (
+            {**PLAIN, "options": [{"label": "Polite", "value": "much"}]},
+            "options.0.value: Input should be a valid number",
+        ),
+        ({**PLAIN, "options": [{"label": "Polite", "worth": 1}]}, "there is no field 'options.0.worth'"),
+        ({**PLAIN, "options": ["Polite", "Rude"]}, "options.0: Input should be a valid dictionary"),
+        ({**PLAIN, "options": PLAIN["options"][:1]}, "a choice needs at least two"),
+        ({**TYPED, "weigth": 2}, "has the field 'weigth', which evenhand_criterion does not. Did you mean 'weight'?"),
+        (without(TYPED, "description"), "has the description None"),
+        (without(TYPED, "name"), "has the name None"),
+        (without(TYPED, "options"), "has the options None"),
+        ({**TYPED, "options": ["Polite", "Rude"]}, "has the option 'Polite'"),
+        ({**TYPED, "option_map": 3}, "has the option_map 3"),
+        ({**TYPED, "option_map": {"Polte": 1.0}}, "names ['polte'], which are not among its options"),
+        ({**TYPED, "option_map": {"Polite": "much", "Rude": 0}}, "value: Input should be a valid number"),
+        ({**TYPED, "na_options": ["Absent"]}, "the na_options of the criterion 'tone' names ['absent']"),
+        ({**TYPED, "scale": "odd"}, "the scale of the criterion 'tone' is 'odd'"),
+        ({**TYPED, "weight": "heavy"}, "weight: Input should be a valid number"),
+        ({**TYPED, "weight": None}, "weight: Input should be a valid number"),
+        ("criteria.evenhand.direct.relevance[nam=x]", "has the field 'nam'"),
+        ("criteria.evenhand.direct.relevance[weight=heavy]", "weight: Input should be a valid number"),
+        ("criteria.evenhand.direct.relevance[options=[a,b]]", "has the option 'a'"),
+    ],
+)
+def test_a_faulty_criterion_is_refused_in_one_line(reference, message):
+    with pytest.raises(InvalidCriterionError) as caught:
+        load(reference)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "Unitxt" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("criteria.evenhand.direct.relevence", "Did you mean 'criteria.evenhand.direct.relevance'?"),
+        ("criteria.evenhand.direct.relevance[name=x", "is not of the form id[name=value,…]"),
+        ("criteria.evenhand.direct.relevance]", "is not of the form id[name=value,…]"),
+        ("criteria.evenhand.direct.relevance[name]", "is not of the form id[name=value,…]"),
+        ("", "no local catalog holds the entry ''"),
+        ("metrics.accuracy", "has the type 'accuracy_fast', which is not a criterion"),
+        ({"__type__": ["criteria"], "name": "a", "description": "b"}, "has the type ['criteria']"),
+        ({**TYPED, "description": {"__type__": "accuracy_fast"}}, "contains an artifact of the type 'accuracy_fast'"),
+        ({"name": {1, 2}}, "holds what JSON cannot say"),
+        ('{"name": ', "the JSON text is not JSON (line 1"),
+        (3, "is a int; give a catalog id"),
+    ],
+)
+def test_what_is_no_criterion_is_refused_in_one_line(reference, message):
+    with pytest.raises(ArtifactError) as caught:
+        load(reference)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"name": "\xff"}', "is not UTF-8 text (byte 10)"),
+        (b"[1, 2]", "is a list; a criterion is an object"),
+        (b'{\n"name": }', "is not JSON (line 2"),
+        (b"[" * 100_000, "is nested too deeply"),
+        (None, "cannot be read (Is a directory)"),
+    ],
+)
+def test_a_file_that_holds_no_criterion(content, message, tmp_path):
+    path = tmp_path / "own.json"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ArtifactError) as caught:
+        load_any_criterion(path)
+    assert str(caught.value).startswith(f"the criterion file {str(path)!r}") or "nested too deeply" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_path_need_not_end_in_json(tmp_path):
+    path = tmp_path / "tone.criterion"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    assert load(str(path)).name == "tone"
+    with pytest.raises(ArtifactError, match=r"the file '.*' cannot be read \(Is a directory\)"):
+        load(str(tmp_path))
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8-sig")
+    assert load(path).name == "tone"
+
+
+@pytest.mark.parametrize("criterion", [TONE, UNVALUED])
+@pytest.mark.filterwarnings("ignore::evenhand.unitxt.loading.UndefinedScoreWarning")
+def test_a_frozen_criterion_survives_as_an_artifact(criterion):
+    artifact = load_criteria_artifact(criterion)
+    assert isinstance(artifact, CriteriaWithOptions)
+    assert criterion_from_artifact(artifact) == criterion
+    assert load(artifact.to_json()) == criterion
+
+
+def test_a_pairwise_criterion_becomes_unitxts_kind_without_options():
+    artifact = artifact_from_criterion(comparison_criterion("better", "Which?", context_fields={"task": "question"}))
+    assert isinstance(artifact, Criteria)
+    assert not isinstance(artifact, CriteriaWithOptions)
+    assert (artifact.name, artifact.description, artifact.context_fields) == ("better", "Which?", {"task": "question"})
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        comparison_criterion("better", "Which?"),
+        comparison_criterion("better", "Which?").model_dump(mode="json"),
+        "criteria.evenhand.pairwise.overall_quality",
+        {"name": "better", "description": "Which?"},
+    ],
+)
+def test_direct_assessment_needs_options(reference):
+    with pytest.raises(ArtifactError, match=r"fits a comparison; direct assessment "):
+        load_criterion(reference)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        UNVALUED,
+        UNVALUED.model_dump_json(),
+        without({**PLAIN, "options": [{"label": "Polite", "value": 1}, {"label": "Rude"}]}),
+        without(TYPED, "option_map"),
+        {**without(TYPED, "__type__"), "option_map": {"Polite": 1.0}},
+    ],
+)
+def test_a_criterion_without_values_is_warned_about_once(reference):
+    for read in (load_criterion, load):
+        with pytest.warns(UndefinedScoreWarning, match="gives no value to") as caught:
+            assert not read(reference).has_values
+        assert len(caught) == 1
+
+
+def test_judging_by_a_frozen_criterion_without_values_warns():
+    rows = [{"response": "Thank you, that is very kind."}]
+    with pytest.warns(UndefinedScoreWarning, match=r"'tone' gives no value to \['Warm', 'Cold'\]"):
+        judge(rows, UNVALUED, "engines.evenhand.baseline", progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        judge(rows, PLAIN, "engines.evenhand.baseline", progress=False)
+
+
+def test_a_criterion_with_options_may_be_the_criterion_of_a_comparison():
+    compared = load_comparison(TONE, allow_ties=True)
+    assert (compared.name, compared.description, compared.scale) == (TONE.name, TONE.description, "pairwise")
+    assert (compared.prediction_field, compared.context_fields) == (TONE.prediction_field, TONE.context_fields)
+    own = comparison_criterion("better", "Which?")
+    assert load_comparison(own) is own
+
+
+def test_an_artifact_of_another_kind_is_no_criterion():
+    engine = fetch_artifact("engines.evenhand.baseline")[0]
+    with pytest.raises(ArtifactError, match=r"is a \w*Engine, not a criterion"):
+        load(engine)
+
+
+def test_context_fields_come_in_unitxts_forms():
+    assert context_mapping(None) == {}
+    assert context_mapping("question") == {"question": "question"}
+    assert context_mapping({"shown": "question"}) == {"shown": "question"}
+    with pytest.raises(InvalidInputError, match="context_fields is 3; give a field name"):
+        context_mapping(3)

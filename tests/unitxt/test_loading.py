@@ -1,0 +1,83 @@
+"""evenhand.load: what a reference turns out to be."""
+
+import pytest
+
+import evenhand
+from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
+from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.unitxt.catalogs import register
+from evenhand.unitxt.loading import artifact_from_criterion, checklist_artifact, rubric_artifact
+
+POLITE = yes_no_criterion("polite", "Is it polite?")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    register()
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind"),
+    [
+        ("criteria.evenhand.direct.relevance", Criterion),
+        ("criteria.evenhand.pairwise.overall_quality", Criterion),
+        ("rubrics.evenhand.safety", Rubric),
+        ("rubrics.evenhand.safety[name=mine]", Rubric),
+        ("checklists.evenhand.essay", Checklist),
+        (POLITE, Criterion),
+        (POLITE.model_dump(), Criterion),
+        (artifact_from_criterion(POLITE), Criterion),
+        ({"requirement": "Is polite."}, Criterion),
+        (Rubric(name="mine", criteria=(POLITE,)), Rubric),
+        (rubric_artifact([POLITE]), Rubric),
+        ({"criteria": ["Is polite."]}, Rubric),
+        ({"sections": [{"name": "x", "criteria": ["Is polite."]}]}, Rubric),
+        ([{"requirement": "Is polite."}], Rubric),
+        (["Is short.", {"name": "polite", "description": "Is polite."}], Rubric),
+        ([POLITE], Rubric),
+        ('[{"requirement": "Is polite."}]', Rubric),
+        (Checklist(name="mine", items=({"question": "Is it polite?"},)), Checklist),
+        (checklist_artifact(["Is it polite?"]), Checklist),
+        ({"items": ["Is it polite?"]}, Checklist),
+        (["Is it short?", {"question": "Is it polite?"}], Checklist),
+    ],
+)
+def test_a_reference_is_what_it_holds(reference, kind):
+    assert isinstance(evenhand.load(reference), kind)
+
+
+def test_a_criterion_may_be_written_as_in_a_rubric(tmp_path):
+    path = tmp_path / "tone.yaml"
+    path.write_text(
+        "name: tone\nrequirement: Which tone?\nscale_type: nominal\noptions:\n"
+        "  - {label: yes, value: 1}\n  - {label: no, value: 0}\n",
+        encoding="utf-8",
+    )
+    tone = evenhand.load(path)
+    assert (tone.name, tone.scale, tone.labels) == ("tone", "nominal", ("yes", "no"))
+
+
+def test_a_file_is_what_it_holds(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("items: [a, b]", encoding="utf-8")
+    assert evenhand.load(path) == evenhand.load({"name": "mine", "items": ["a", "b"]})
+    path.write_text("criteria: [a, b]", encoding="utf-8")
+    assert evenhand.load(str(path)) == evenhand.load({"name": "mine", "criteria": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("reference", "error", "message"),
+    [
+        (["Is polite."], ArtifactError, "is a list that may be a rubric or a checklist: give a mapping"),
+        ([], ArtifactError, "is a list that may be a rubric or a checklist"),
+        ("rubrics.evenhand.safty", ArtifactError, "Did you mean 'rubrics.evenhand.safety'?"),
+        ("metrics.accuracy", ArtifactError, "has the type 'accuracy_fast', which is not a criterion"),
+        ({"criteria": ["a"], "items": ["b"]}, InvalidCriterionError, "has the field 'items'"),
+        ({"requirement": "a", "wieght": 2}, InvalidCriterionError, "Did you mean 'weight'?"),
+        (b"rubrics", ArtifactError, "is a bytes; give a catalog id"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(reference, error, message):
+    with pytest.raises(error) as caught:
+        evenhand.load(reference)
+    assert message in str(caught.value)

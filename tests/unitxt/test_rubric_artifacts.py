@@ -1,0 +1,129 @@
+"""Rubrics as artifacts: what unitxt holds is what the frozen value says, and nothing else is ever built."""
+
+import copy
+import json
+
+import pytest
+
+from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.errors import ArtifactError, InvalidCriterionError
+from evenhand.unitxt.bases import Artifact, fetch_artifact
+from evenhand.unitxt.catalogs import catalog_path, register
+from evenhand.unitxt.loading import EvenhandRubric, UndefinedScoreWarning, load_rubric, rubric_artifact
+
+RUBRIC = Rubric(
+    name="reply",
+    na_strategy="fail",
+    criteria=(
+        yes_no_criterion("polite", "Is it polite?", weight=2),
+        Criterion(
+            name="kind",
+            description="Which kind is it?",
+            scale="nominal",
+            section="form",
+            weight=-1,
+            prediction_field="reply",
+            context_fields={"shown": "question"},
+            options=(Option(label="Letter", value=1), Option(label="Note", value=0), Option(label="None", na=True)),
+        ),
+    ),
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    register()
+
+
+@pytest.mark.parametrize("form", ["value", "dict", "text", "path", "artifact", "artifact's dict", "artifact's text"])
+def test_a_rubric_is_the_same_in_every_form(form, tmp_path):
+    path = tmp_path / "own.json"
+    path.write_text(RUBRIC.model_dump_json(), encoding="utf-8")
+    artifact = rubric_artifact(RUBRIC)
+    given = {
+        "value": RUBRIC,
+        "dict": RUBRIC.model_dump(),
+        "text": RUBRIC.model_dump_json(),
+        "path": path,
+        "artifact": artifact,
+        "artifact's dict": artifact.to_dict(),
+        "artifact's text": artifact.to_json(),
+    }[form]
+    assert load_rubric(given) == RUBRIC
+    assert isinstance(rubric_artifact(given), EvenhandRubric)
+    assert load_rubric(rubric_artifact(given)) == RUBRIC
+
+
+def test_unitxt_copies_and_writes_the_artifact():
+    artifact = rubric_artifact(RUBRIC)
+    for same in (copy.deepcopy(artifact), fetch_artifact(json.loads(artifact.to_json()))[0]):
+        assert load_rubric(same) == RUBRIC
+        assert same.to_json() == artifact.to_json()
+
+
+def test_a_rubric_takes_its_name_from_its_file(tmp_path):
+    path = tmp_path / "tone.yaml"
+    path.write_text("- Is polite.\n- Names no one.\n", encoding="utf-8")
+    assert load_rubric(str(path)).name == "tone"
+    path.write_text("name: own\ncriteria: [Is polite.]", encoding="utf-8")
+    assert load_rubric(path).name == "own"
+    assert load_rubric(["Is polite."]).name == "rubric"
+
+
+def test_an_artifact_is_checked_when_it_is_made_and_when_it_is_read():
+    with pytest.raises(InvalidCriterionError, match="the rubric 'x' has the criteria"):
+        EvenhandRubric(name="x", criteria=[])
+    artifact = EvenhandRubric(name="x", criteria=["Is polite."])
+    artifact.na_strategy = "never"
+    with pytest.raises(InvalidCriterionError, match="the rubric 'x' is not a rubric: na_strategy: Input should be"):
+        load_rubric(artifact)
+
+
+def test_a_criterion_without_values_is_warned_about():
+    options = [{"label": "Letter"}, {"label": "Note"}]
+    with pytest.warns(UndefinedScoreWarning, match="'kind' gives no value to"):
+        load_rubric([{"name": "kind", "requirement": "Which kind?", "scale": "nominal", "options": options}])
+
+
+@pytest.mark.parametrize(
+    ("reference", "error", "message"),
+    [
+        ("checklists.evenhand.essay", ArtifactError, "has the type 'evenhand_checklist', which is not a rubric"),
+        ("rubrics.evenhand.sumarization", ArtifactError, "Did you mean 'rubrics.evenhand.summarization'?"),
+        ("rubrics.evenhand.safety[na_stratgy=zero]", InvalidCriterionError, "Did you mean 'na_strategy'?"),
+        ("rubrics.evenhand.safety[na_partial=3]", InvalidCriterionError, "has the na_partial 3.0"),
+        ({"__type__": "accuracy_fast"}, ArtifactError, "has the type 'accuracy_fast', which is not a rubric"),
+        ({"criteria": [{"__type__": "accuracy_fast"}]}, InvalidCriterionError, "has the field '__type__'"),
+        ({"criteria": [{"requirement": {"__type__": "x"}}]}, InvalidCriterionError, "has the requirement {'__type__'"),
+    ],
+)
+def test_what_is_no_rubric_is_refused_in_one_line(reference, error, message):
+    for read in (load_rubric, rubric_artifact):
+        with pytest.raises(error) as caught:
+            read(reference)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_another_artifact_is_refused():
+    other = fetch_artifact("criteria.evenhand.direct.relevance")[0]
+    with pytest.raises(ArtifactError, match="is a EvenhandCriterion, not a rubric"):
+        load_rubric(other)
+
+
+def test_reading_a_rubric_builds_no_other_artifact(monkeypatch):
+    built = []
+    monkeypatch.setattr(Artifact, "__post_init__", lambda self: built.append(type(self).__name__), raising=False)
+    load_rubric("rubrics.evenhand.summarization")
+    load_rubric(json.loads((catalog_path() / "rubrics/evenhand/safety.json").read_text(encoding="utf-8")))
+    assert built == []
+    fetch_artifact("rubrics.evenhand.safety")
+    assert built == ["EvenhandRubric"]
+
+
+@pytest.mark.parametrize("given", [[{"requirement": "It is polite.", "weight": 0}], Rubric(name="r", criteria=())])
+def test_no_judge_is_asked_by_a_rubric_in_which_nothing_counts(given):
+    with pytest.raises(InvalidCriterionError, match=r"one must count|is empty"):
+        load_rubric(given)
+    with pytest.raises(InvalidCriterionError, match=r"one must count|is empty"):
+        rubric_artifact(given)
