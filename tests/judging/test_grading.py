@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from evenhand.errors import InvalidInputError
 from evenhand.judging.grade_scores import check_grade_settings, grade, unrelated_effect
 from evenhand.judging.settings import RunSettings
-from evenhand.statistics import grade_score, unrelated_option
+from evenhand.statistics import grade_score
+from evenhand.statistics.grade_score import unrelated_option
 from evenhand.votes import Vote
 
 

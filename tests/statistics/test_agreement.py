@@ -17,8 +17,6 @@ from evenhand.statistics import (
     accuracy,
     cohen_kappa,
     confusion_matrix,
-    fleiss_kappa,
-    gwet_ac,
     krippendorff_alpha,
     mean_intervals,
     percent_agreement,
@@ -99,30 +97,6 @@ def test_alpha_of_two_judges_by_hand():
     assert result.n_set_aside == 1
 
 
-def test_fleiss_kappa_by_hand_and_for_two_judges():
-    # Three judges: units 000, 111, 001. Pairs agreeing: 1, 1, 1/3; D_o = (0 + 0 + 2/3) / 3 = 2/9.
-    # Shares 5/9 and 4/9: D_e = 1 - 41/81 = 40/81. Kappa = 1 - (2/9) / (40/81) = 1 - 18/40.
-    result = fleiss_kappa([[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, NAN, 0]])
-    assert result.estimate == pytest.approx(1 - 18 / 40)
-    assert (result.n_units, result.n_set_aside) == (3, 1)
-    # For complete data, alpha differs by the small-sample factor alone: 1 - alpha = (1 - kappa) (N - 1) / N.
-    ratings = np.random.default_rng(0).integers(0, 3, (20, 4))
-    alpha, kappa = krippendorff_alpha(ratings, resamples=1).estimate, fleiss_kappa(ratings, resamples=1).estimate
-    assert 1 - alpha == pytest.approx((1 - kappa) * 79 / 80)
-
-
-def test_gwets_coefficients_by_hand():
-    # Nine of ten pairs agree on 1. Shares 0.95 and 0.05, chance 2 * 0.95 * 0.05 / (2 - 1) = 0.095.
-    pairs = [[1, 1]] * 9 + [[1, 0]]
-    assert gwet_ac(pairs).estimate == pytest.approx((0.9 - 0.095) / 0.905)
-    # A third category that nobody chose: chance 0.095 / 2.
-    assert gwet_ac(pairs, categories=[0, 1, 2]).estimate == pytest.approx((0.9 - 0.0475) / 0.9525)
-    # Linear weights on 0, 1, 2: similarities 1, ½, 0, sum 3 + 4 * ½ = 5. Pairs 00, 11, 12, 02: P_a = (1+1+½+0)/4.
-    # Shares (3, 3, 2)/8: sum of share (1 - share) = 1 - 22/64; chance = 5/6 * 42/64 = 0.546875.
-    weighted = gwet_ac([[0, 0], [1, 1], [1, 2], [0, 2]], weights="linear")
-    assert weighted.estimate == pytest.approx((0.625 - 0.546875) / (1 - 0.546875))
-
-
 def test_percent_agreement_by_hand():
     # Pairs that agree: 3 of 3, 1 of 3, 1 of 1; the unit with one rating has no pair.
     result = percent_agreement([[1, 1, 1], [1, 2, 2], [2, NAN, 2], [NAN, 1, NAN]])
@@ -130,9 +104,7 @@ def test_percent_agreement_by_hand():
     assert (result.n_units, result.n_set_aside, result.expected_disagreement) == (3, 1, 1.0)
 
 
-@pytest.mark.parametrize(
-    "statistic", [fleiss_kappa, krippendorff_alpha, gwet_ac, lambda r: cohen_kappa(*np.transpose(r))]
-)
+@pytest.mark.parametrize("statistic", [krippendorff_alpha, lambda r: cohen_kappa(*np.transpose(r))])
 def test_perfect_agreement_of_ten_units_is_not_certainty(statistic):
     result = statistic([[0, 0], [1, 1]] * 5)
     assert result.estimate == 1
@@ -142,15 +114,14 @@ def test_perfect_agreement_of_ten_units_is_not_certainty(statistic):
     assert 0.97 < longer.interval.low < 1
 
 
-@pytest.mark.parametrize("statistic", [fleiss_kappa, krippendorff_alpha, gwet_ac])
+@pytest.mark.parametrize("statistic", [krippendorff_alpha, lambda r: cohen_kappa(*np.transpose(r))])
 def test_one_category_throughout_is_undefined_and_says_what_to_report(statistic):
     with pytest.raises(EstimationError, match="one category"):
         statistic([[1, 1], [1, 1]])
 
 
-def test_one_category_throughout_has_a_percent_agreement_and_an_ac1():
+def test_one_category_throughout_has_a_percent_agreement():
     assert percent_agreement([[1, 1], [1, 1]]).estimate == 1
-    assert gwet_ac([[1, 1], [1, 1]], categories=[0, 1]).estimate == 1
 
 
 @pytest.mark.parametrize(
@@ -161,8 +132,8 @@ def test_one_category_throughout_has_a_percent_agreement_and_an_ac1():
         (lambda: cohen_kappa([1, 2], [1, 2], categories=[1, 1, 2]), "once, in order"),
         (lambda: krippendorff_alpha([[1, 7]], categories=[1, 2]), "rating 7.0 is not in the scale"),
         (lambda: krippendorff_alpha([[1, 2]], metric="ratio"), "metric is 'ratio'"),
-        (lambda: fleiss_kappa([1, 2]), "shape"),
-        (lambda: gwet_ac([[1, 2]], level=2), "level is 2"),
+        (lambda: krippendorff_alpha([1, 2]), "shape"),
+        (lambda: krippendorff_alpha([[1, 2]], level=2), "level is 2"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):

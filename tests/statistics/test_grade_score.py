@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import grade_score, grade_score_chance, uniformity, unrelated_option
+from evenhand.statistics import grade_score, grade_score_chance, uniformity
+from evenhand.statistics.grade_score import unrelated_option
 from evenhand.statistics.position import NOT_ASKED, UNSCORED
 
 FOUR = np.array([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])

@@ -12,18 +12,17 @@ from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import (
-    cluster_resamples,
     cohen_kappa,
     intervals,
     krippendorff_alpha,
     mean_intervals,
     percent_agreement,
-    proportion_interval,
     ratio_intervals,
     resampling,
 )
 from evenhand.statistics.correlation import effective_judges, item_rest_correlations
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, proportion_interval
+from evenhand.statistics.resampling import cluster_resamples
 
 DOCUMENTS = ["b", "b", "b", "a", "a", "c"]
 

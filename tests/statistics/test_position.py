@@ -9,15 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import (
-    NOT_ASKED,
-    UNSCORED,
-    cohen_kappa,
-    option_flips,
-    position_bias,
-    preference_fairness,
-    proportion_interval,
-)
+from evenhand.statistics import NOT_ASKED, UNSCORED, cohen_kappa, option_flips, preference_fairness
+from evenhand.statistics.intervals import proportion_interval
+from evenhand.statistics.position import position_bias
 from tests.support.shared import shared_path
 
 TIE = 2

@@ -9,75 +9,38 @@ from evenhand.statistics.agreement import (
     accuracy,
     cohen_kappa,
     confusion_matrix,
-    fleiss_kappa,
-    gwet_ac,
     krippendorff_alpha,
     percent_agreement,
     value_errors,
 )
-from evenhand.statistics.calibration import BrierScore, Calibration, ReliabilityBin, brier_score, calibration
-from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, win_rate_intervals, win_rates
+from evenhand.statistics.calibration import BrierScore, Calibration, brier_score, calibration
+from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
 from evenhand.statistics.grade_score import (
     GradeScore,
     GradeScoreChance,
-    GradeScoreOfSize,
     Uniformity,
-    UnrelatedOption,
     grade_score,
     grade_score_chance,
     uniformity,
-    unrelated_option,
 )
-from evenhand.statistics.intervals import (
-    Interval,
-    cluster_resamples,
-    mean_intervals,
-    proportion_interval,
-    ratio_intervals,
-)
-from evenhand.statistics.length import LengthControlled, VerbositySlope, length_controlled_win_rates, verbosity_slope
-from evenhand.statistics.paired_comparisons import (
-    PairedComparison,
-    Parameter,
-    Strength,
-    fit_bradley_terry,
-    fit_davidson,
-)
-from evenhand.statistics.paired_differences import SignFlipTest, holm, sign_flip_p_value
-from evenhand.statistics.pairwise import (
-    ContrastTest,
-    PairComparison,
-    compare_pairs,
-    indistinguishable_groups,
-)
+from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics.length import VerbositySlope, verbosity_slope
 from evenhand.statistics.position import (
     NOT_ASKED,
     UNSCORED,
     OptionFlips,
-    PositionBias,
     PreferenceFairness,
     option_flips,
-    position_bias,
     preference_fairness,
 )
-from evenhand.statistics.ranking import (
-    Rank,
-    Ranking,
-    Ranks,
-    SystemRanking,
-    mean_ranks,
-    rank_by_strength,
-    rank_by_win_rate,
-    rank_systems,
-)
+from evenhand.statistics.ranking import mean_ranks
 from evenhand.statistics.repetition import (
     RepetitionStability,
     draw_stability,
     greatest_unseen_share,
     repetition_stability,
 )
-from evenhand.statistics.strength_contrasts import StrengthContrasts, contrast_strengths
 
 __all__ = [
     "ALPHA_METRICS",
@@ -86,74 +49,36 @@ __all__ = [
     "Agreement",
     "BrierScore",
     "Calibration",
-    "Contests",
-    "ContrastTest",
-    "CycleRate",
     "EffectiveJudges",
     "GradeScore",
     "GradeScoreChance",
-    "GradeScoreOfSize",
     "Interval",
-    "LengthControlled",
     "OptionFlips",
-    "PairComparison",
-    "PairedComparison",
-    "Parameter",
-    "PositionBias",
     "PreferenceFairness",
-    "Rank",
-    "Ranking",
-    "Ranks",
-    "ReliabilityBin",
     "RepetitionStability",
-    "SignFlipTest",
-    "Strength",
-    "StrengthContrasts",
-    "SystemRanking",
     "Uniformity",
-    "UnrelatedOption",
     "ValueErrors",
     "VerbositySlope",
-    "WinRate",
     "accuracy",
     "brier_score",
     "calibration",
-    "cluster_resamples",
     "cohen_kappa",
-    "compare_pairs",
     "confusion_matrix",
-    "contrast_strengths",
-    "cycle_rate",
     "draw_stability",
     "effective_judges",
-    "fit_bradley_terry",
-    "fit_davidson",
-    "fleiss_kappa",
     "grade_score",
     "grade_score_chance",
     "greatest_unseen_share",
-    "gwet_ac",
-    "holm",
-    "indistinguishable_groups",
     "krippendorff_alpha",
-    "length_controlled_win_rates",
     "mean_intervals",
     "mean_ranks",
     "option_flips",
     "percent_agreement",
-    "position_bias",
     "preference_fairness",
-    "proportion_interval",
-    "rank_by_strength",
-    "rank_by_win_rate",
-    "rank_systems",
     "ratio_intervals",
     "repetition_stability",
-    "sign_flip_p_value",
     "uniformity",
-    "unrelated_option",
     "value_errors",
     "verbosity_slope",
     "win_rate_intervals",
-    "win_rates",
 ]

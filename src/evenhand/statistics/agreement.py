@@ -27,15 +27,12 @@ from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from numpy.typing import ArrayLike
 
 from evenhand.criteria import Scale
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, size_of_unseen
-from evenhand.statistics.resampling import check_level, dirichlet_weights
-
-FloatArray = NDArray[np.float64]
+from evenhand.statistics.intervals import Interval, IntervalLevel, bootstrap_interval, mean_intervals
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
 
 Parts = tuple[FloatArray, FloatArray]
 """Observed and expected disagreement, each (draws,)."""
@@ -59,7 +56,7 @@ class Units:
     rows: FloatArray
     agreeing: FloatArray
     disagreeing: FloatArray
-    kept: NDArray[np.bool_]
+    kept: BoolArray
     categories: tuple[float, ...]
 
 
@@ -68,7 +65,7 @@ class Agreement:
     """An agreement coefficient and what it was computed from.
 
     Attributes:
-        coefficient: ``percent_agreement``, ``cohen_kappa``, ``fleiss_kappa``, ``krippendorff_alpha`` or ``gwet_ac``.
+        coefficient: ``percent_agreement``, ``cohen_kappa`` or ``krippendorff_alpha``.
         weighting: How far apart two categories are: None or ``nominal``, ``ordinal``, ``interval``, ``linear``,
             ``quadratic``.
         estimate: 1 - observed_disagreement / expected_disagreement.
@@ -112,14 +109,23 @@ def agreement_from(
     if expected <= 1e-12:
         raise EstimationError(
             f"{coefficient} is undefined: only one category was used, so that chance alone gives perfect agreement; "
-            "report percent_agreement or gwet_ac instead"
+            "report percent_agreement instead"
         )
     estimate = 1 - observed / expected
-    labels = confidence.labels(len(units.rows))
-    n = int(labels.max()) + 1
-    low, high = _limits(units, labels, disagreement, level=level, resamples=resamples, seed=seed)
-    interval = Interval(
-        estimate, min(low, estimate), max(high, estimate), level, "dirichlet_bootstrap", n, resamples, seed
+
+    def coefficients(sums: FloatArray) -> FloatArray:
+        observed, expected = disagreement(sums)
+        return 1 - observed / expected
+
+    interval = bootstrap_interval(
+        units.rows,
+        coefficients,
+        units.disagreeing,
+        units.agreeing,
+        estimate=estimate,
+        level=confidence,
+        resamples=resamples,
+        seed=seed,
     )
     return Agreement(
         coefficient=coefficient,
@@ -132,36 +138,6 @@ def agreement_from(
         n_units=len(units.rows),
         n_set_aside=int((~units.kept).sum()),
     )
-
-
-def _limits(
-    units: Units, labels: NDArray[np.int64], disagreement: Disagreement, *, level: float, resamples: int, seed: int
-) -> tuple[float, float]:
-    rows, size = cluster_sums(units.rows, labels), size_of_unseen(labels)
-    n = len(rows)
-    worst = _most_influential(rows, units.disagreeing * size, disagreement, sign=-1)
-    best = _most_influential(rows, units.agreeing * size, disagreement, sign=1)
-    lows, highs = [], []
-    for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
-        scale = n / weights.sum(axis=1, keepdims=True)
-        sums, added = weights * scale @ rows, unseen[:, None] * scale
-        lows.append(_coefficient(disagreement, sums + added * worst))
-        highs.append(_coefficient(disagreement, sums + added * best))
-    tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, max(n - 1, 1))))
-    low = np.quantile(np.concatenate(lows), tail, method="lower")
-    return float(low), float(np.quantile(np.concatenate(highs), 1 - tail, method="higher"))
-
-
-def _most_influential(rows: FloatArray, unseen: FloatArray, disagreement: Disagreement, *, sign: int) -> FloatArray:
-    """The unseen unit that would move the coefficient most in the direction of the sign."""
-    total = rows.sum(axis=0)
-    moved = [sign * _coefficient(disagreement, (total + row)[None])[0] for row in unseen]
-    return np.asarray(unseen[int(np.argmax(moved))])
-
-
-def _coefficient(disagreement: Disagreement, sums: FloatArray) -> FloatArray:
-    observed, expected = disagreement(sums)
-    return 1 - observed / expected
 
 
 Weighting = Literal["linear", "quadratic"]
@@ -249,7 +225,7 @@ def cohen_kappa(
     count = len(scale)
     distance = _distances(weights, count)
 
-    def rows(pairs: NDArray[np.int64]) -> FloatArray:
+    def rows(pairs: IntArray) -> FloatArray:
         chosen = np.eye(count)[pairs]
         return np.column_stack([distance[pairs[:, 0], pairs[:, 1]], np.ones(len(pairs)), chosen[:, 0], chosen[:, 1]])
 
@@ -262,51 +238,6 @@ def cohen_kappa(
     units = Units(rows(indices[both]), rows(every[same]), rows(every[~same]), both, scale)
 
     return agreement_from("cohen_kappa", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
-
-
-def fleiss_kappa(
-    ratings: ArrayLike,
-    *,
-    categories: Sequence[float] | None = None,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Agreement:
-    r"""Fleiss' kappa of a panel in which every judge rated every unit.
-
-    :math:`D_o` is the share of disagreeing pairs of ratings of a unit, averaged over units;
-    :math:`D_e = 1 - \sum_k p_k^2` with p the shares of the categories over all ratings.
-
-    Args:
-        ratings: (n_units, n_judges). Units with a missing rating are set aside; `krippendorff_alpha` uses them.
-        categories: The scale; those that occur suffice.
-        level: Of the interval.
-        resamples: Draws for the interval.
-        seed: Of the draws.
-
-    Raises:
-        EstimationError: No complete unit, one judge only, or a single category throughout.
-
-    Source: Fleiss (1971).
-
-    >>> round(fleiss_kappa([[0, 0, 0], [1, 1, 1], [0, 0, 1]]).estimate, 4)
-    0.55
-    """
-    table = _table(ratings)
-    complete = np.asarray(~np.isnan(table).any(axis=1))
-    counts, scale, paired = _pairable(table[complete], categories, "Fleiss' kappa")
-    complete[complete] = paired
-
-    def rows(units: FloatArray) -> FloatArray:
-        return np.column_stack([_pair_disagreement(units), np.ones(len(units)), units / table.shape[1]])
-
-    def disagreement(sums: FloatArray) -> Parts:
-        shares = sums[:, 2:] / sums[:, 1:2]
-        return sums[:, 0] / sums[:, 1], 1 - (shares**2).sum(axis=1)
-
-    units = _with_unseen(rows, counts, complete, scale)
-
-    return agreement_from("fleiss_kappa", None, units, disagreement, level=level, resamples=resamples, seed=seed)
 
 
 def krippendorff_alpha(
@@ -369,60 +300,6 @@ def krippendorff_alpha(
     )
 
 
-def gwet_ac(
-    ratings: ArrayLike,
-    *,
-    weights: Weighting | None = None,
-    categories: Sequence[float] | None = None,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Agreement:
-    r"""Gwet's AC1 (without weights) or AC2 (with), which does not collapse when one category prevails.
-
-    With similarity weights :math:`s_{kl} = 1 - \delta_{kl} / \max\delta` and :math:`\pi_k` the share of category k in
-    the ratings of a unit, averaged over units: :math:`1 - D_e = \frac{\sum s_{kl}}{q(q-1)}\sum_k \pi_k(1 - \pi_k)`;
-    :math:`D_o` is the mean of :math:`1 - s` over the pairs of ratings of a unit, averaged over units.
-
-    Args:
-        ratings: (n_units, n_judges), NaN for missing. Units with fewer than two ratings are set aside.
-        weights: None (AC1), ``linear`` or ``quadratic`` (AC2) in the places in ``categories``.
-        categories: The scale. It counts: a category that nobody chose lowers chance. Those that occur if not given.
-        level: Of the interval.
-        resamples: Draws for the interval.
-        seed: Of the draws.
-
-    Raises:
-        EstimationError: No unit with two ratings, or a scale of one category.
-
-    Source: Gwet (2008); Gwet (2014), "Handbook of inter-rater reliability", chapter 4.
-
-    Nine of ten agree; shares .95 and .05: chance is 2 * .95 * .05 = .095, AC1 = (.9 - .095) / .905.
-
-    >>> round(gwet_ac([[1, 1]] * 9 + [[1, 0]]).estimate, 4)
-    0.8895
-    """
-    counts, scale, kept = _pairable(ratings, categories, "Gwet's coefficient")
-    count = len(scale)
-    if count < 2:
-        raise EstimationError("Gwet's coefficient is undefined on a scale of one category; pass categories=…")
-    distance = _distances(weights, count)
-    distance = distance / distance.max()
-    factor = (1 - distance).sum() / (count * (count - 1))
-
-    def rows(units: FloatArray) -> FloatArray:
-        size = units.sum(axis=1)
-        apart = ((units @ distance) * units).sum(axis=1) / (size * (size - 1))
-        return np.column_stack([apart, np.ones(len(units)), units / size[:, None]])
-
-    def disagreement(sums: FloatArray) -> Parts:
-        shares = sums[:, 2:] / sums[:, 1:2]
-        return sums[:, 0] / sums[:, 1], 1 - factor * (shares * (1 - shares)).sum(axis=1)
-
-    units = _with_unseen(rows, counts, kept, scale)
-    return agreement_from("gwet_ac", weights, units, disagreement, level=level, resamples=resamples, seed=seed)
-
-
 def _table(ratings: ArrayLike) -> FloatArray:
     table = np.asarray(ratings, dtype=float)
     if table.ndim != 2:
@@ -430,7 +307,7 @@ def _table(ratings: ArrayLike) -> FloatArray:
     return table
 
 
-def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[NDArray[np.int64], tuple[float, ...]]:
+def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[IntArray, tuple[float, ...]]:
     """Every rating's place in the scale, -1 for a missing one."""
     present = ~np.isnan(table)
     if categories is None:
@@ -451,7 +328,7 @@ def _indexed(table: FloatArray, categories: Sequence[float] | None) -> tuple[NDA
 
 def _pairable(
     ratings: ArrayLike, categories: Sequence[float] | None, name: str
-) -> tuple[FloatArray, tuple[float, ...], NDArray[np.bool_]]:
+) -> tuple[FloatArray, tuple[float, ...], BoolArray]:
     """How often each category occurs in each unit with two ratings or more, the scale, and which units these are."""
     indices, scale = _indexed(_table(ratings), categories)
     counts = np.stack([(indices == place).sum(axis=1) for place in range(len(scale))], axis=1) if scale else None
@@ -462,7 +339,7 @@ def _pairable(
 
 
 def _with_unseen(
-    rows: Callable[[FloatArray], FloatArray], counts: FloatArray, kept: NDArray[np.bool_], scale: tuple[float, ...]
+    rows: Callable[[FloatArray], FloatArray], counts: FloatArray, kept: BoolArray, scale: tuple[float, ...]
 ) -> Units:
     """The rows of the units, and of the unseen ones: all ratings in one category, or half of them in each of two."""
     count, size = len(scale), counts.sum(axis=1).mean()

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.statistics.intervals import Interval, cluster_labels, cluster_sums, ratio_intervals
-from evenhand.statistics.resampling import CELLS_AT_ONCE, check_level
+from evenhand.statistics.resampling import CELLS_AT_ONCE, FloatArray, IntArray, check_level
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Binning = Literal["equal_width", "equal_mass"]
 
 EDGE_ROUNDING = 1e-12
@@ -307,7 +305,7 @@ def _overconfidence(data: Forecasts, level: float) -> Interval:
 
 
 def _reliability_bins(
-    data: Forecasts, member: FloatArray, edges: FloatArray, filled: NDArray[np.int64], level: float
+    data: Forecasts, member: FloatArray, edges: FloatArray, filled: IntArray, level: float
 ) -> tuple[ReliabilityBin, ...]:
     size = member.sum(axis=0)
     means = data.confidences @ member / size

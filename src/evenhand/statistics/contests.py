@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import Interval, IntervalLevel, ratio_intervals
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +77,11 @@ class Contests:
         cls,
         systems: Sequence[str],
         *,
-        first: npt.ArrayLike,
-        second: npt.ArrayLike,
-        score: npt.ArrayLike,
-        cluster: npt.ArrayLike | None = None,
-        prompt: npt.ArrayLike | None = None,
+        first: ArrayLike,
+        second: ArrayLike,
+        score: ArrayLike,
+        cluster: ArrayLike | None = None,
+        prompt: ArrayLike | None = None,
     ) -> Contests:
         """Build contests from any sequences; without ``cluster`` every contest is one, and each a prompt of its own."""
         rows = np.asarray(first)
@@ -105,7 +103,7 @@ class Contests:
         """Only the contests that have a score."""
         return self.only(~np.isnan(self.score))
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> Contests:
+    def only(self, rows: BoolArray) -> Contests:
         """The contests for which ``rows``, shape (m,), is true; the systems stay as they are."""
         players, together = (self.first[rows], self.second[rows]), (self.cluster[rows], self.prompt[rows])
         return Contests(self.systems, *players, self.score[rows], *together)
@@ -154,7 +152,7 @@ def _check_systems(systems: tuple[str, ...]) -> None:
         raise InvalidInputError(f"The system {repeated[0]!r} is named twice: names must be unique.")
 
 
-def _frozen_integers(name: str, values: npt.ArrayLike, size: int) -> IntArray:
+def _frozen_integers(name: str, values: ArrayLike, size: int) -> IntArray:
     array = np.asarray(values)
     if array.shape != (size,):
         raise InvalidInputError(f"{name} has shape {array.shape}, first has ({size},): give one {name} a contest.")

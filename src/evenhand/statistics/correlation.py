@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from numpy.typing import ArrayLike
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, size_of_unseen
-from evenhand.statistics.resampling import check_level, dirichlet_weights
-
-FloatArray = NDArray[np.float64]
+from evenhand.statistics.intervals import Interval, IntervalLevel, bootstrap_interval, cluster_sums
+from evenhand.statistics.resampling import FloatArray, check_level
 
 _FEWEST_ROWS = 3
 _NO_SPREAD = 1e-12
@@ -80,45 +77,20 @@ def _correlation(
     item: FloatArray, rest: FloatArray, level: IntervalLevel, resamples: int, seed: int
 ) -> Interval | None:
     labels = level.labels(len(item))
-    n = int(labels.max(initial=-1)) + 1
-    if n < _FEWEST_ROWS or min(np.ptp(item), np.ptp(rest)) <= _NO_SPREAD:
+    if int(labels.max(initial=-1)) + 1 < _FEWEST_ROWS or min(np.ptp(item), np.ptp(rest)) <= _NO_SPREAD:
         return None
-    rows, size = cluster_sums(_columns(item, rest), labels), size_of_unseen(labels)
-    estimate = float(_weighted(rows.sum(axis=0, keepdims=True))[0])
-    against = _most_influential(rows, _DISCORDANT * size, sign=-1)
-    towards = _most_influential(rows, _CONCORDANT * size, sign=1)
-    lows, highs = [], []
-    for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
-        sums = weights @ rows
-        lows.append(_weighted(sums + unseen[:, None] * against))
-        highs.append(_weighted(sums + unseen[:, None] * towards))
-    tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, n - 1)))
-    low = float(np.quantile(np.concatenate(lows), tail))
-    high = float(np.quantile(np.concatenate(highs), 1 - tail))
-    return Interval(estimate, min(low, estimate), max(high, estimate), level, "dirichlet_bootstrap", n, resamples, seed)
-
-
-def _columns(item: FloatArray, rest: FloatArray) -> FloatArray:
-    return np.column_stack([np.ones(len(item)), item, rest, item**2, rest**2, item * rest])
-
-
-_DISCORDANT = _columns(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-_CONCORDANT = _columns(np.array([1.0, 0.0]), np.array([1.0, 0.0]))
-
-
-def _most_influential(rows: FloatArray, unseen: FloatArray, *, sign: int) -> FloatArray:
-    """The unseen row that would move the correlation most in the direction of the sign."""
-    moved = [sign * float(_weighted((rows.sum(axis=0) + row)[None])[0]) for row in unseen]
-    return np.asarray(unseen[int(np.argmax(moved))])
-
-
-def _weighted(sums: FloatArray) -> FloatArray:
-    """The correlation of each row of sums of weights, x, y, x², y² and xy."""
-    total, x, y, xx, yy, xy = sums.T
-    spread = np.sqrt(np.maximum(total * xx - x**2, 0) * np.maximum(total * yy - y**2, 0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(spread > 0, (total * xy - x * y) / spread, 0.0)
-    return np.asarray(np.clip(found, -1.0, 1.0))
+    rows = _moments(np.column_stack([item, rest]))
+    return bootstrap_interval(
+        rows,
+        _correlations,
+        _moments(np.array([[1.0, 0.0], [0.0, 1.0]])),
+        _moments(np.array([[1.0, 1.0], [0.0, 0.0]])),
+        estimate=float(_correlations(cluster_sums(rows, labels).sum(axis=0))),
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        quantiles=("linear", "linear"),
+    )
 
 
 SHARED_INSTANCES = 3
@@ -217,21 +189,22 @@ def effective_judges(
     table = table - np.nanmean(table)  # keeps the differences of large sums exact
     rows = np.stack([_moments(table[:, pair]) for pair in pairs], axis=1)
     counted = rows[:, :, 0].any(axis=1)
-    rows = rows[counted]
-    labels = confidence.only(counted).labels(len(rows))
-    rows, size = cluster_sums(rows, labels), size_of_unseen(labels)
-    (rho,) = _mean_correlation(rows.sum(axis=0)[None])
-    low, high = _correlation_limits(rows, table, size, level=level, resamples=resamples, seed=seed)
-
-    def interval(estimate: float, lower: float, upper: float) -> Interval:
-        bounds = min(lower, estimate), max(upper, estimate)
-        return Interval(estimate, *bounds, level, "dirichlet_bootstrap", len(rows), resamples, seed)
-
+    least, greatest = float(np.nanmin(table)), float(np.nanmax(table))
+    found = bootstrap_interval(
+        rows[counted],
+        lambda sums: _correlations(sums).mean(axis=1),
+        _moments(np.array([[least, greatest]]))[:, None],
+        _moments(np.array([[least, least], [greatest, greatest]]))[:, None],
+        estimate=float(_correlations(rows[counted].sum(axis=0)).mean()),
+        level=confidence.only(counted),
+        resamples=resamples,
+        seed=seed,
+    )
     k = len({judge for pair in pairs for judge in pair})
-    worth = [k / (1 + (k - 1) * max(each, 0.0)) for each in (float(rho), high, low)]
+    worth, low, high = (k / (1 + (k - 1) * max(rho, 0.0)) for rho in (found.estimate, found.high, found.low))
     return EffectiveJudges(
-        effective=interval(*worth),
-        mean_correlation=interval(float(rho), low, high),
+        effective=replace(found, estimate=worth, low=low, high=high),
+        mean_correlation=found,
         n_judges=n_judges,
         n_used=k,
         n_pairs=len(pairs),
@@ -265,27 +238,10 @@ def _moments(pair: FloatArray) -> FloatArray:
     return np.stack([shared.astype(float), first, second, first**2, second**2, first * second], axis=-1)
 
 
-def _mean_correlation(sums: FloatArray) -> FloatArray:
-    """Of sums of moments (draws, n_pairs, 6) the mean correlation of the pairs, (draws,)."""
+def _correlations(sums: FloatArray) -> FloatArray:
+    """Of sums of moments (…, 6) the correlations, (…); 0 where a value has no spread."""
     n, first, second, first_squared, second_squared, product = np.moveaxis(sums, -1, 0)
-    variances = (n * first_squared - first**2) * (n * second_squared - second**2)
-    return np.asarray(np.clip((n * product - first * second) / np.sqrt(variances), -1, 1).mean(axis=1))
-
-
-def _correlation_limits(
-    rows: FloatArray, table: FloatArray, size: float, *, level: float, resamples: int, seed: int
-) -> tuple[float, float]:
-    least, greatest = float(np.nanmin(table)), float(np.nanmax(table))
-    total = rows.sum(axis=0)
-    (apart,) = size * _moments(np.array([[least, greatest]]))
-    alike = size * _moments(np.array([[least, least], [greatest, greatest]]))
-    best = alike[int(np.argmax([_mean_correlation((total + unit)[None])[0] for unit in alike]))]
-    n = len(rows)
-    lows, highs = [], []
-    for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
-        sums = np.tensordot(weights, rows, axes=1)
-        lows.append(_mean_correlation(sums + unseen[:, None, None] * apart))
-        highs.append(_mean_correlation(sums + unseen[:, None, None] * best))
-    tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, max(n - 1, 1))))
-    low = np.quantile(np.concatenate(lows), tail, method="lower")
-    return float(low), float(np.quantile(np.concatenate(highs), 1 - tail, method="higher"))
+    variances = np.maximum(n * first_squared - first**2, 0) * np.maximum(n * second_squared - second**2, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(variances > 0, (n * product - first * second) / np.sqrt(variances), 0.0)
+    return np.asarray(np.clip(found, -1.0, 1.0))

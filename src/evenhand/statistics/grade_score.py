@@ -12,7 +12,7 @@ from math import comb
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import xlogy
 
@@ -20,8 +20,7 @@ from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals, ratio_intervals
 from evenhand.statistics.position import NOT_ASKED, as_orders, as_selections, shown_positions
-
-IntArray = NDArray[np.int64]
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +132,6 @@ def _shifted_sums_of_squares(table: IntArray, draws: int, generator: np.random.G
             totals += generator.multinomial(multiplicity, shifts, size=draws) @ row[places]
     return np.asarray((totals**2).sum(axis=1))
 
-
-FloatArray = NDArray[np.float64]
 
 MOST_ENUMERATED = 300_000
 """Up to so many patterns of answers are listed; beyond, they are drawn."""
@@ -249,7 +246,7 @@ def _counts(chosen: IntArray, n_options: int) -> IntArray:
 
 
 Incomplete = Literal["answered", "skip"]
-Rows = Sequence[ArrayLike] | NDArray[np.int64]
+Rows = Sequence[ArrayLike] | IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,7 +522,7 @@ def _corrected_interval(values: FloatArray, chances: Sequence[GradeScoreChance],
     return _mean_interval(values, level, min(-chance.expected / (1 - chance.expected) for chance in chances))
 
 
-def _scored(block: _Block, used: NDArray[np.bool_], draws: int, seed: int) -> tuple[list[GradeScoreChance], FloatArray]:
+def _scored(block: _Block, used: BoolArray, draws: int, seed: int) -> tuple[list[GradeScoreChance], FloatArray]:
     """What chance brings for the numbers of answers that occur, and the columns G, L, C and G corrected."""
     answers = block.answered[used]
     chances = {m: grade_score_chance(block.n_options, m, draws=draws, seed=seed) for m in np.unique(answers).tolist()}
@@ -659,7 +656,7 @@ def unrelated_option(
     )
 
 
-def _check(with_option: Rows, without_option: Rows, unrelated: NDArray[np.int64]) -> None:
+def _check(with_option: Rows, without_option: Rows, unrelated: IntArray) -> None:
     n_questions = len(with_option)
     if len(without_option) != n_questions or unrelated.shape != (n_questions,):
         raise InvalidInputError(

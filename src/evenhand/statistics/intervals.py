@@ -10,7 +10,7 @@ sampling", section 5.4), so that intervals over rows are too narrow. Over the su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -25,13 +25,14 @@ from evenhand.statistics.resampling import (
     CELLS_AT_ONCE,
     FAR_ENDPOINT,
     NEAR_ENDPOINT,
-    block_sizes,
+    FloatArray,
+    IntArray,
+    Quantile,
+    bootstrap_limits,
     check_level,
-    check_resampling,
+    cluster_resamples,
     dirichlet_quantile,
 )
-
-FloatArray = NDArray[np.float64]
 
 
 class IntervalLevel(float):
@@ -76,7 +77,7 @@ class IntervalLevel(float):
         """How many clusters the rows are of; None if every row stands for itself."""
         return None if self.clusters is None else len(set(self.clusters))
 
-    def labels(self, n_rows: int) -> NDArray[np.int64]:
+    def labels(self, n_rows: int) -> IntArray:
         """The clusters of the rows, numbered from 0.
 
         Raises:
@@ -103,7 +104,7 @@ class IntervalLevel(float):
         return type(self)(float(self), None, self.method)
 
 
-def cluster_labels(clusters: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
+def cluster_labels(clusters: ArrayLike | None, n_rows: int) -> IntArray:
     """The clusters of the rows, numbered from 0; every row is a cluster of its own if none are given.
 
     Args:
@@ -121,7 +122,7 @@ def cluster_labels(clusters: ArrayLike | None, n_rows: int) -> NDArray[np.int64]
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
-def size_of_unseen(labels: NDArray[np.int64]) -> float:
+def size_of_unseen(labels: IntArray) -> float:
     """The rows of a cluster that nobody saw: the size-biased mean of those seen, sum(m²) / sum(m).
 
     >>> size_of_unseen(np.array([0, 0, 0, 1]))  # (9 + 1) / 4
@@ -131,7 +132,7 @@ def size_of_unseen(labels: NDArray[np.int64]) -> float:
     return float((sizes**2).sum() / sizes.sum())
 
 
-def cluster_sums(values: ArrayLike, labels: NDArray[np.int64]) -> FloatArray:
+def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
     """The sum over each cluster's rows, (n_clusters,) or (n_clusters, n_columns).
 
     >>> cluster_sums([1.0, 2.0, 4.0], np.array([1, 0, 1])).tolist()
@@ -342,31 +343,36 @@ def proportion_interval(
     return Interval(successes / trials, float(limits.low), float(limits.high), level, method, trials)
 
 
-def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) -> Iterator[NDArray[np.int64]]:
-    """How often every cluster is drawn when as many are drawn with replacement, ``resamples`` times.
+def bootstrap_interval(
+    rows: FloatArray,
+    statistic: Callable[[FloatArray], FloatArray],
+    against: FloatArray,
+    towards: FloatArray,
+    *,
+    estimate: float,
+    level: IntervalLevel,
+    resamples: int,
+    seed: int,
+    quantiles: tuple[Quantile, Quantile] = ("lower", "higher"),
+) -> Interval:
+    """An estimate from sums over rows, with the limits of `bootstrap_limits` over the rows' clusters.
 
-    A statistic that is a function of sums over clusters is resampled by one matrix product a block:
-    ``weights @ sums_of_clusters``. The draws depend on the sizes and the seed only, not on the blocks.
-
-    Args:
-        n_clusters: At least 1.
-        resamples: How many draws in all, at least 1.
-        seed: The same seed gives the same draws.
-
-    Yields:
-        Blocks of shape (rows, n_clusters); every row sums to n_clusters; the rows of all blocks number
-        ``resamples``. A block has about two million cells at most (or one row), whatever the number of clusters.
-
-    >>> blocks = list(cluster_resamples(4, resamples=3, seed=1))
-    >>> [block.shape for block in blocks], blocks[0].sum(axis=1).tolist()
-    ([(3, 4)], [4, 4, 4])
+    The unseen cluster has the size-biased mean size of those seen; other arguments are as in that function.
     """
-    check_resampling(n_clusters, resamples)
-    generator = np.random.default_rng(seed)
-    for rows in block_sizes(n_clusters, resamples):
-        drawn = generator.integers(n_clusters, size=(rows, n_clusters))
-        drawn += np.arange(rows)[:, None] * n_clusters
-        yield np.bincount(drawn.ravel(), minlength=rows * n_clusters).reshape(rows, n_clusters)
+    labels = level.labels(len(rows))
+    sums, size = cluster_sums(rows, labels), size_of_unseen(labels)
+    low, high = bootstrap_limits(
+        sums,
+        statistic,
+        against * size,
+        towards * size,
+        level=float(level),
+        resamples=resamples,
+        seed=seed,
+        quantiles=quantiles,
+    )
+    limits = min(low, estimate), max(high, estimate)
+    return Interval(estimate, *limits, level, "dirichlet_bootstrap", len(sums), resamples, seed)
 
 
 def _columns(name: str, values: ArrayLike) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -23,8 +23,7 @@ from evenhand.statistics.paired_logit import (
     wald_interval,
     why_not_finite,
 )
-
-FloatArray = npt.NDArray[np.float64]
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class LengthControlled:
 
 
 def length_controlled_win_rates(
-    contests: Contests, length_difference: npt.ArrayLike, *, level: float = 0.95
+    contests: Contests, length_difference: ArrayLike, *, level: float = 0.95
 ) -> LengthControlled:
     """Win rates as they would be if both responses of every contest had the same length.
 
@@ -155,9 +154,7 @@ def _last(fit: LogitFit) -> FloatArray:
     return direction
 
 
-def _win_rates(
-    used: Contests, placed: npt.NDArray[np.intp], fit: LogitFit, level: float
-) -> tuple[Interval | None, ...]:
+def _win_rates(used: Contests, placed: IntArray, fit: LogitFit, level: float) -> tuple[Interval | None, ...]:
     basis = strength_basis(len(placed))
     strengths = basis @ fit.parameters[:-1]
     meetings = used.meetings.sum(axis=0)[np.ix_(placed, placed)]
@@ -203,13 +200,13 @@ class VerbositySlope:
 
 
 def verbosity_slope(
-    score: npt.ArrayLike,
-    lengths: npt.ArrayLike,
+    score: ArrayLike,
+    lengths: ArrayLike,
     *,
-    systems: npt.ArrayLike | None = None,
-    quality_difference: npt.ArrayLike | None = None,
-    shown_first: npt.ArrayLike | None = None,
-    clusters: npt.ArrayLike | None = None,
+    systems: ArrayLike | None = None,
+    quality_difference: ArrayLike | None = None,
+    shown_first: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     ties: Literal["half", "davidson"] = "half",
     level: float = 0.95,
 ) -> VerbositySlope:
@@ -312,12 +309,10 @@ def verbosity_slope(
     )
 
 
-def _strengths(
-    systems: npt.ArrayLike, won: FloatArray, usable: npt.NDArray[np.bool_]
-) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[FloatArray, BoolArray]:
     """The columns of the systems' strengths, and the contests between systems whose strengths are finite."""
     names, index = np.unique(np.asarray(systems), return_inverse=True)
-    pairs: npt.NDArray[np.int64] = index.reshape(np.shape(systems))
+    pairs: IntArray = index.reshape(np.shape(systems))
     if np.shape(systems) != (len(won), 2):
         raise InvalidInputError(f"systems has the shape {pairs.shape!r}; give {(len(won), 2)!r}: a's and b's system")
     apart = pairs[:, 0] != pairs[:, 1]
@@ -335,7 +330,7 @@ def _strengths(
     return columns, usable & (inside | ~apart)
 
 
-def _column(name: str, values: npt.ArrayLike, size: int | None = None) -> FloatArray:
+def _column(name: str, values: ArrayLike, size: int | None = None) -> FloatArray:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or (size is not None and len(column) != size):
         raise InvalidInputError(f"{name} has the shape {column.shape!r}; give one number a contest, as in score")
@@ -344,7 +339,7 @@ def _column(name: str, values: npt.ArrayLike, size: int | None = None) -> FloatA
     return column
 
 
-def _log_ratio(lengths: npt.ArrayLike, size: int) -> FloatArray:
+def _log_ratio(lengths: ArrayLike, size: int) -> FloatArray:
     table = np.asarray(lengths, dtype=np.float64)
     if table.shape != (size, 2):
         raise InvalidInputError(f"lengths has the shape {table.shape!r}; give {(size, 2)!r}: a's and b's length")

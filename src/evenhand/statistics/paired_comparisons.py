@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from evenhand.statistics.contests import Contests
@@ -23,8 +22,7 @@ from evenhand.statistics.paired_logit import (
     wald_interval,
     why_not_finite,
 )
-
-FloatArray = npt.NDArray[np.float64]
+from evenhand.statistics.resampling import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def _fit(
 
 
 def field_outcomes(
-    core: Contests, placed: npt.NDArray[np.intp], *, order_effect: bool, ties: bool, added: bool = False
+    core: Contests, placed: IntArray, *, order_effect: bool, ties: bool, added: bool = False
 ) -> tuple[Outcomes, str | None]:
     """What to fit, with the order effect where that is identified, and the reason where it is not.
 
@@ -228,7 +226,7 @@ def field_outcomes(
 
 def _strengths(
     systems: tuple[str, ...],
-    placed: npt.NDArray[np.intp],
+    placed: IntArray,
     reasons: dict[int, str],
     fit: LogitFit | None,
     level: float,

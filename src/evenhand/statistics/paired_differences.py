@@ -8,15 +8,14 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from evenhand.errors import InvalidInputError
 from evenhand.run_options import FOR_INDEPENDENT_ROWS
 from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals
+from evenhand.statistics.resampling import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
 SignFlipMethod = Literal["exact", "bound", "normal"]
 
 MOST_ENUMERATED = 12
@@ -49,7 +48,7 @@ class SignFlipTest:
     clusters: int
 
 
-def sign_flip_p_value(differences: npt.ArrayLike) -> tuple[float, SignFlipMethod, int]:
+def sign_flip_p_value(differences: ArrayLike) -> tuple[float, SignFlipMethod, int]:
     """Test that the sum of independent differences is zero by flipping their signs.
 
     If the two systems are exchangeable within a prompt, a prompt's difference is as likely to have the one sign as
@@ -133,7 +132,7 @@ def _common_divisor(larger: float, smaller: float, tolerance: float) -> float:
     return larger
 
 
-def _tail(multiples: npt.NDArray[np.int64], observed: float) -> float:
+def _tail(multiples: IntArray, observed: float) -> float:
     """The probability that the sum of the multiples under random signs is at least as far from zero as observed."""
     total = int(multiples.sum())
     positive = np.zeros(total + 1)  # the distribution of the sum of those that keep a positive sign
@@ -148,7 +147,7 @@ def _tail(multiples: npt.NDArray[np.int64], observed: float) -> float:
     return min(1.0, float(positive[sums >= observed - 1e-6 * max(1.0, abs(observed))].sum()))
 
 
-def holm(p_values: npt.ArrayLike) -> FloatArray:
+def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's step-down correction: adjusted p-values that control the family-wise error rate under any dependence.
 
     With the p-values ascending, ``adjusted_(i) = max over j <= i of min(1, (n - j + 1) p_(j))``.

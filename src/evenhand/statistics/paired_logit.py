@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 from scipy.linalg import helmert
 from scipy.optimize import linprog, minimize
@@ -25,9 +24,7 @@ from scipy.special import logsumexp
 from evenhand.errors import EstimationError
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
-from evenhand.statistics.resampling import check_level
-
-FloatArray = npt.NDArray[np.float64]
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
 
 GRADIENT_TOLERANCE = 1e-8
 """The largest gradient component of the mean log-likelihood that counts as converged."""
@@ -54,19 +51,19 @@ class Outcomes:
     win: FloatArray
     tie: FloatArray
     loss: FloatArray
-    cluster: npt.NDArray[np.intp]
+    cluster: IntArray
     ties: bool
-    pattern: npt.NDArray[np.intp] | None = None
+    pattern: IntArray | None = None
 
     @classmethod
     def of(
         cls,
         design: FloatArray,
         score: FloatArray,
-        cluster: npt.NDArray[np.int64],
+        cluster: IntArray,
         *,
         ties: bool,
-        pattern: npt.NDArray[np.intp] | None = None,
+        pattern: IntArray | None = None,
     ) -> Outcomes:
         """Split scores in [0, 1] into outcome weights of sum 1 that keep the score.
 
@@ -382,7 +379,7 @@ def _sandwich(outcomes: Outcomes, parameters: FloatArray) -> FloatArray | None:
     return covariance
 
 
-def placeable(scored: Contests) -> tuple[npt.NDArray[np.intp], dict[int, str]]:
+def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
     """The systems that have finite strengths relative to one another, and for every other system the reason why not.
 
     They are the largest strongly connected component of the graph with an edge from each system to those that it took
@@ -433,7 +430,7 @@ def _why_not_placed(taken: float, given: float, chain: str) -> str:
     return chain
 
 
-def strength_design(core: Contests, placed: npt.NDArray[np.intp]) -> FloatArray:
+def strength_design(core: Contests, placed: IntArray) -> FloatArray:
     """Shape (m, len(placed) - 1): ``e_first - e_second`` in an orthonormal basis of the strengths that sum to zero."""
     basis = strength_basis(len(placed))
     where = np.full(len(core.systems), -1)
@@ -442,7 +439,7 @@ def strength_design(core: Contests, placed: npt.NDArray[np.intp]) -> FloatArray:
     return difference
 
 
-def met_in_order(core: Contests) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+def met_in_order(core: Contests) -> tuple[BoolArray, IntArray]:
     """One contest of every two systems in every order that was shown, and which of these each contest is like.
 
     >>> kept, pattern = met_in_order(Contests.of("ab", first=[0, 1, 0], second=[1, 0, 1], score=[1, 1, 0]))

@@ -8,15 +8,13 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
 from evenhand.statistics.contests import Contests, win_rate_intervals
 from evenhand.statistics.intervals import Interval, ratio_intervals
 from evenhand.statistics.paired_differences import SignFlipTest, holm, sign_flip_p_value
+from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.strength_contrasts import StrengthContrasts
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

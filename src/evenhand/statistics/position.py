@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
@@ -18,9 +18,7 @@ from evenhand.statistics.intervals import (
     ratio_intervals,
 )
 from evenhand.statistics.paired_differences import SignFlipMethod, sign_flip_p_value
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 UNSCORED = -1
 NOT_ASKED = -2
@@ -136,13 +134,13 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
     )
 
 
-def _preference(first: NDArray[np.bool_], stuck: NDArray[np.bool_], level: float) -> Interval | None:
+def _preference(first: BoolArray, stuck: BoolArray, level: float) -> Interval | None:
     if IntervalLevel.of(level).clusters is None:
         return proportion_interval(int(first.sum()), int(stuck.sum()), level=level, method="exact")
     return ratio_intervals(first, stuck, level=level)[0]
 
 
-def _p_value(first: NDArray[np.bool_], stuck: NDArray[np.bool_], n_options: int, level: float) -> float | None:
+def _p_value(first: BoolArray, stuck: BoolArray, n_options: int, level: float) -> float | None:
     confidence = IntervalLevel.of(level)
     if confidence.clusters is None:
         return float(stats.binomtest(int(first.sum()), int(stuck.sum()), 1 / n_options).pvalue)
@@ -202,7 +200,7 @@ def normalized_entropy(counts: ArrayLike) -> FloatArray:
     return np.asarray(stats.entropy(table, axis=1) / np.log(table.shape[1]))
 
 
-def _all_same(table: IntArray, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _all_same(table: IntArray, asked: BoolArray) -> BoolArray:
     high = np.where(asked, table, np.iinfo(np.int64).min).max(axis=1)
     low = np.where(asked, table, np.iinfo(np.int64).max).min(axis=1)
     return np.asarray(high == low)

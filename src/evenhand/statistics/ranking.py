@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, win_rates
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_resamples, mean_intervals
+from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
 from evenhand.statistics.paired_comparisons import PairedComparison, Strength, fit_davidson
 from evenhand.statistics.pairwise import PairComparison, compare_pairs, indistinguishable_groups
+from evenhand.statistics.resampling import BoolArray, FloatArray, cluster_resamples
 from evenhand.statistics.strength_contrasts import NO_CONTEST, StrengthContrasts, contrast_strengths, swiss_inflation
-
-FloatArray = npt.NDArray[np.float64]
 
 STRENGTH_TOLERANCE = 1e-6
 """Strengths nearer to each other are equal: what the optimiser leaves of a difference is below it."""
@@ -212,7 +211,7 @@ def steps(values: FloatArray, tolerance: float = 1e-9) -> FloatArray:
 
 
 def mean_ranks(
-    wins: npt.ArrayLike, meetings: npt.ArrayLike, *, balanced: npt.ArrayLike | None = None, level: float = 0.95
+    wins: ArrayLike, meetings: ArrayLike, *, balanced: ArrayLike | None = None, level: float = 0.95
 ) -> tuple[Interval | None, ...]:
     """The mean over prompts of every system's rank within the prompt, 1 the best.
 
@@ -285,7 +284,7 @@ def _mean_ranks_of(contests: Contests, level: float) -> tuple[Interval | None, .
     return mean_ranks(wins, meetings.sum(axis=2), balanced=balanced, level=contests.prompt_level(level))
 
 
-def balanced_prompts(meetings: FloatArray) -> npt.NDArray[np.bool_]:
+def balanced_prompts(meetings: FloatArray) -> BoolArray:
     """Whether on a prompt every two of the systems that met anybody there met equally often.
 
     Args:
@@ -297,7 +296,7 @@ def balanced_prompts(meetings: FloatArray) -> npt.NDArray[np.bool_]:
     present = meetings.sum(axis=-1) > 0
     expected = meetings.max(axis=(-2, -1), keepdims=True) * (present[..., :, None] & present[..., None, :])
     among = ~np.eye(meetings.shape[-1], dtype=np.bool_)
-    equal: npt.NDArray[np.bool_] = ((meetings == expected) | ~among).all(axis=(-2, -1))
+    equal: BoolArray = ((meetings == expected) | ~among).all(axis=(-2, -1))
     return equal
 
 
@@ -387,8 +386,8 @@ def rank_systems(
     contests: Contests,
     *,
     presented: Contests | None = None,
-    rounds: npt.ArrayLike | None = None,
-    length_difference: npt.ArrayLike | None = None,
+    rounds: ArrayLike | None = None,
+    length_difference: ArrayLike | None = None,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -464,7 +463,7 @@ def rank_systems(
 
 
 def _strengths(
-    contests: Contests, presented: Contests | None, rounds: npt.ArrayLike | None, level: float, seed: int
+    contests: Contests, presented: Contests | None, rounds: ArrayLike | None, level: float, seed: int
 ) -> StrengthContrasts:
     """Of the systems with a scored contest: the votes of others, whom the rules set aside, take no part."""
     inflation = 1.0 if rounds is None else swiss_inflation(contests, rounds, level=level, seed=seed)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Quantile = Literal["linear", "lower", "higher"]
 
 NEAR_ENDPOINT, FAR_ENDPOINT = 0.75, 0.25
 CELLS_AT_ONCE = 1 << 21
@@ -126,6 +131,49 @@ def dirichlet_weights(
         yield generator.standard_exponential((rows, n_clusters)), generator.standard_gamma(NEAR_ENDPOINT, rows)
 
 
+def bootstrap_limits(
+    rows: FloatArray,
+    statistic: Callable[[FloatArray], FloatArray],
+    against: FloatArray,
+    towards: FloatArray,
+    *,
+    level: float,
+    resamples: int,
+    seed: int,
+    quantiles: tuple[Quantile, Quantile] = ("lower", "higher"),
+) -> tuple[float, float]:
+    """The limits of a statistic of sums over clusters, by the Bayesian bootstrap with an unseen cluster.
+
+    They are the quantiles of the statistic under `dirichlet_weights`, at the tail probability of Student's t for one
+    degree of freedom less than clusters. To the lower limit the unseen cluster is added that lowers the statistic of
+    the sample most, to the upper one that which raises it most.
+
+    Args:
+        rows: (n_clusters, …), the terms of the sums.
+        statistic: Of sums (draws, …) the statistic of each, (draws,).
+        against: (n_candidates, …), the terms of clusters that nobody saw and that would lower the statistic.
+        towards: The same for those that would raise it.
+        level: In [0.5, 1).
+        resamples: How many draws.
+        seed: Of the draws.
+        quantiles: How `numpy.quantile` takes the lower and the upper one; by default a draw, the one further out.
+    """
+    n, total = len(rows), rows.sum(axis=0)
+    least = against[int(np.argmin(statistic(total + against)))]
+    most = towards[int(np.argmax(statistic(total + towards)))]
+    lows, highs = [], []
+    for weights, unseen in dirichlet_weights(n, resamples=resamples, seed=seed):
+        scale = n / weights.sum(axis=1)
+        sums = np.tensordot(weights * scale[:, None], rows, axes=1)
+        added = (unseen * scale).reshape(-1, *(1,) * total.ndim)
+        lows.append(statistic(sums + added * least))
+        highs.append(statistic(sums + added * most))
+    tail = float(stats.norm.sf(stats.t.ppf((1 + level) / 2, max(n - 1, 1))))
+    below, above = quantiles
+    low = np.quantile(np.concatenate(lows), tail, method=below)
+    return float(low), float(np.quantile(np.concatenate(highs), 1 - tail, method=above))
+
+
 def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:
     """The rows of each block of draws, so that a block stays small.
 
@@ -135,6 +183,33 @@ def block_sizes(n_clusters: int, resamples: int) -> Iterator[int]:
     rows = max(1, CELLS_AT_ONCE // n_clusters)
     for start in range(0, resamples, rows):
         yield min(rows, resamples - start)
+
+
+def cluster_resamples(n_clusters: int, *, resamples: int = 1000, seed: int = 0) -> Iterator[IntArray]:
+    """How often every cluster is drawn when as many are drawn with replacement, ``resamples`` times.
+
+    A statistic that is a function of sums over clusters is resampled by one matrix product a block:
+    ``weights @ sums_of_clusters``. The draws depend on the sizes and the seed only, not on the blocks.
+
+    Args:
+        n_clusters: At least 1.
+        resamples: How many draws in all, at least 1.
+        seed: The same seed gives the same draws.
+
+    Yields:
+        Blocks of shape (rows, n_clusters); every row sums to n_clusters; the rows of all blocks number
+        ``resamples``. A block has about two million cells at most (or one row), whatever the number of clusters.
+
+    >>> blocks = list(cluster_resamples(4, resamples=3, seed=1))
+    >>> [block.shape for block in blocks], blocks[0].sum(axis=1).tolist()
+    ([(3, 4)], [4, 4, 4])
+    """
+    check_resampling(n_clusters, resamples)
+    generator = np.random.default_rng(seed)
+    for rows in block_sizes(n_clusters, resamples):
+        drawn = generator.integers(n_clusters, size=(rows, n_clusters))
+        drawn += np.arange(rows)[:, None] * n_clusters
+        yield np.bincount(drawn.ravel(), minlength=rows * n_clusters).reshape(rows, n_clusters)
 
 
 def check_level(level: float) -> None:

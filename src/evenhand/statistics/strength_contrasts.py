@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -25,9 +25,7 @@ from evenhand.statistics.paired_logit import (
     wald_interval,
     why_not_finite,
 )
-from evenhand.statistics.resampling import CELLS_AT_ONCE
-
-FloatArray = npt.NDArray[np.float64]
+from evenhand.statistics.resampling import CELLS_AT_ONCE, FloatArray, IntArray
 
 DRAWS = 5_000
 """Draws for the largest of all contrasts: the error of an adjusted p-value of 0.05 is 0.003."""
@@ -69,7 +67,7 @@ class StrengthContrasts:
     """
 
     systems: tuple[str, ...]
-    placed: npt.NDArray[np.intp]
+    placed: IntArray
     reasons: dict[int, str]
     added: bool
     strengths: FloatArray
@@ -189,7 +187,7 @@ NO_CONTEST = "no scored contest"
 _APART = "the systems fall into groups that never met in a scored contest: nobody can be ranked among all"
 
 
-def _connected(scored: Contests) -> tuple[npt.NDArray[np.intp], dict[int, str]]:
+def _connected(scored: Contests) -> tuple[IntArray, dict[int, str]]:
     """The systems with a scored contest, if a chain of contests connects them all, and why the others have no place."""
     size = len(scored.systems)
     met = np.unique(np.concatenate([scored.first, scored.second]))
@@ -286,7 +284,7 @@ def strengths_of_wins(wins: FloatArray) -> tuple[float | None, ...]:
     return tuple(found)
 
 
-def swiss_inflation(contests: Contests, rounds: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> float:
+def swiss_inflation(contests: Contests, rounds: ArrayLike, *, level: float = 0.95, seed: int = 0) -> float:
     """How much larger the largest ratio of a difference to its error is because results decided who met.
 
     In a Swiss design neighbours of the ranking so far meet. Who leads by luck then meets others who do, never those at
@@ -330,7 +328,7 @@ def swiss_inflation(contests: Contests, rounds: npt.ArrayLike, *, level: float =
     return max(1.0, float(ratio))
 
 
-def _totals(contests: Contests, placed: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+def _totals(contests: Contests, placed: IntArray) -> tuple[FloatArray, FloatArray]:
     """Wins and meetings of the placed, shape (p, p)."""
     won = np.zeros((len(contests.systems), len(contests.systems)))
     np.add.at(won, (contests.first, contests.second), contests.score)
