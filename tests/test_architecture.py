@@ -75,8 +75,6 @@ def test_every_module_is_told_whether_it_may_know_unitxt():
         "evenhand.judging.settings",
         "evenhand.contests",
         "evenhand.checklists",
-        "evenhand.panel",
-        "evenhand.recorded",
         "evenhand.judge_reliability",
         "evenhand.engines.openai_compatible",
         "evenhand.engines.baseline",

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from evenhand.cli import main
-from tests.recorded.criteria import LEVELS
+from tests.judge_reliability.criteria import LEVELS
 
 ROWS = [
     {"gpt": "Excellent", "llama": "Good", "qwen": "", "human": "Excellent", "second": "Good"},

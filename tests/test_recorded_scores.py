@@ -14,7 +14,7 @@ from scipy import stats
 from evenhand.aggregation import aggregate
 from evenhand.aggregation.collapse import Scoring, expected_value
 from evenhand.criteria import Criterion, Option
-from evenhand.panel.measure import panel_report
+from evenhand.judge_reliability.panel_report import panel_report
 from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.support.shared import shared_path
 

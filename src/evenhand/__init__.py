@@ -62,7 +62,7 @@ _HOMES = {
     "Vote": "evenhand.votes",
     "VoteTable": "evenhand.tables",
     "WinrateTable": "evenhand.tables",
-    "aggregate": "evenhand.recorded",
+    "aggregate": "evenhand.judge_reliability",
     "aggregate_votes": "evenhand.tables",
     "agreement": "evenhand.tables",
     "catalog_path": "evenhand.unitxt.catalogs",
@@ -81,9 +81,9 @@ if TYPE_CHECKING:
     from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric
     from evenhand.errors import EvenhandError
     from evenhand.evaluate import evaluation_module
+    from evenhand.judge_reliability import aggregate
     from evenhand.parsing import match_closest_option
     from evenhand.question import Question
-    from evenhand.recorded import aggregate
     from evenhand.tables import (
         AgreementTable,
         ChecklistTable,

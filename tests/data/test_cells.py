@@ -17,7 +17,7 @@ from evenhand.judging.examples import ExampleFields, example_pool
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.votes import is_missing
-from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 
 YES_FIRST = yes_no_criterion("correct", "Is it correct?")
 HARMFUL = Criterion(

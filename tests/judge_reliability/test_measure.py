@@ -11,8 +11,8 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from evenhand.aggregation import aggregate
 from evenhand.judge_reliability import Asked
 from evenhand.judge_reliability.asked import FIRST, NEITHER, NOT_APPLICABLE, SECOND
+from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.recorded import Undefined
 from evenhand.votes import Usage
 from tests.judge_reliability.builders import (
     BETTER,
@@ -94,7 +94,7 @@ def test_twice_the_length_by_hand():
     assert found.verbosity.win_probability_at_double.interval.estimate == pytest.approx(0.75, abs=1e-6)
     assert found.verbosity.slope.interval.estimate == pytest.approx(np.log(3) / np.log(2), abs=1e-5)
     assert found.verbosity.position_effect.interval.estimate == pytest.approx(0, abs=1e-6)
-    assert found.verbosity_given_people == Undefined("no preferences of people were given")
+    assert found.verbosity_given_people == Missing("no preferences of people were given")
 
 
 def test_the_place_is_held_fixed_where_only_one_order_was_shown():
@@ -209,7 +209,7 @@ def test_what_was_spent_is_added_up():
 def test_what_was_not_asked_has_a_reason():
     nothing = report([])
     for name in ("position", "repetition", "spread", "flips", "verbosity", "people", "confidences", "grade_score"):
-        assert isinstance(getattr(nothing, name), Undefined), name
+        assert isinstance(getattr(nothing, name), Missing), name
     one_order = report([asked(CITES, [("Yes",)])], CITES)
     assert "check_positional_bias" in one_order.position.reason
     assert "samples" in one_order.repetition.reason
@@ -248,13 +248,13 @@ def test_naming_the_responses_otherwise_changes_nothing(drawn):
     assert other.position == one.position
     assert other.repetition == one.repetition
     assert other.replies == one.replies
-    if not isinstance(one.people, Undefined):
+    if not isinstance(one.people, Missing):
         for name in ("vote_accuracy", "verdict_accuracy", "all_orders_right"):
             assert getattr(other.people, name) == getattr(one.people, name)
     for name in ("verbosity", "verbosity_given_people"):
         first, second = getattr(one, name), getattr(other, name)
-        assert isinstance(first, Undefined) == isinstance(second, Undefined)
-        if not isinstance(first, Undefined):
+        assert isinstance(first, Missing) == isinstance(second, Missing)
+        if not isinstance(first, Missing):
             assert second.slope.interval.estimate == pytest.approx(first.slope.interval.estimate, abs=1e-5)
 
 
@@ -265,7 +265,7 @@ def test_the_order_of_the_questions_changes_nothing(drawn, random):
     shuffled = random.sample(questions, len(questions))
     one, other = report(questions), report(shuffled)
     assert (other.position, other.replies) == (one.position, one.replies)
-    if not isinstance(one.people, Undefined):
+    if not isinstance(one.people, Missing):
         assert other.people.confusion_matrix == one.people.confusion_matrix
 
 

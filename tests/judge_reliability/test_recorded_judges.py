@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from evenhand.recorded import Undefined
+from evenhand.numbers import Missing
 from tests.judge_reliability.builders import PLAIN, comparison, report
 from tests.support.shared import shared_path
 
@@ -88,7 +88,7 @@ def test_agreement_of_llmbar_judges_with_people_is_the_published_one():
         found = report(questions, PLAIN, resamples=20)
         people, position, n = found.people, found.position, expected["n"]
         assert people.num_labels == found.num_instances == n
-        if isinstance(position, Undefined):
+        if isinstance(position, Missing):
             assert all(None in (row["w0"], row["w1"]) for row in rows)
             continue
         # They count what was not read as wrong and divide by all; ours are over what was read.

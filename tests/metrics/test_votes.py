@@ -16,12 +16,12 @@ from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation import RULES
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
+from evenhand.judge_reliability import aggregate
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
-from evenhand.recorded import aggregate
 from evenhand.statistics import krippendorff_alpha, mean_intervals
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
 from evenhand.unitxt.catalogs import catalog_entries, register
-from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
 pytestmark = [

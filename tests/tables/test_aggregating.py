@@ -9,7 +9,7 @@ from evenhand import aggregate, aggregate_votes, agreement
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
 from evenhand.question import comparison_criterion
 from evenhand.tables import AgreementTable, VoteTable
-from tests.recorded.criteria import KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 ROWS = [
     {"gpt": "Excellent", "llama": "Good", "qwen": None, "human": "Excellent"},

@@ -13,9 +13,9 @@ import evenhand
 from evenhand import agreement
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.recorded import Undefined
+from evenhand.numbers import Missing
 from evenhand.tables import AgreementTable
-from tests.recorded.criteria import KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
 ROWS = [
@@ -159,12 +159,12 @@ def test_na_is_an_answer_between_two_and_missing_in_a_panel():
 def test_what_the_data_do_not_define_says_why():
     table = agreement([{"a": True, "b": True}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
     (pair,) = table.pairs
-    assert isinstance(pair.cohen_kappa, Undefined)
+    assert isinstance(pair.cohen_kappa, Missing)
     assert "only one category" in pair.cohen_kappa.reason
     assert "No kappa for a – b" in str(table)
-    assert not issubclass(Undefined, EstimationError)
+    assert not issubclass(Missing, EstimationError)
     never = agreement([{"a": True, "b": None}, {"a": None, "b": False}], ["a", "b"], criteria=SAFE)
-    assert isinstance(never.pairs[0].accuracy, Undefined)
+    assert isinstance(never.pairs[0].accuracy, Missing)
     assert "–" in never.to_markdown()
 
 
@@ -225,7 +225,7 @@ def test_a_saved_table_comes_back_whole(tmp_path):
         assert loaded == table
         assert str(loaded) == str(table)
         assert loaded.to_pandas().equals(table.to_pandas())
-    assert isinstance(loaded.pairs[0].cohen_kappa, Undefined)
+    assert isinstance(loaded.pairs[0].cohen_kappa, Missing)
 
 
 def test_a_nominal_criterion_has_no_levels():

@@ -10,8 +10,8 @@ from evenhand import ReliabilityReport, judge, reliability, winrates
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.recorded import Undefined
 from tests.support.judges import ScriptedJudge, chooses, http_judge
 from tests.support.server import JudgeServer
 
@@ -194,7 +194,7 @@ def test_all_prompts_with_an_unrelated_option():
             assert choice.unrelated_chosen.estimate == pytest.approx(1 / 3)
             assert choice.unrelated_difference.estimate == 0.0
         else:
-            assert isinstance(choice.unrelated_chosen, Undefined)
+            assert isinstance(choice.unrelated_chosen, Missing)
     named = report(engine, criteria=[BETTER], response_field=None, prompts=["grade", "select"])
     assert [choice.prompt for choice in named.choices] == ["grade", "select"]
 
@@ -223,7 +223,7 @@ def test_a_judge_that_refuses_has_reasons_and_no_numbers():
     result = found.of("better")
     assert [(each.reason, each.count) for each in result.replies.unscored] == [("refusal", 12)]
     assert (result.replies.num_reasks, result.replies.parse_rate.estimate) == (12, 0.0)
-    assert isinstance(result.position, Undefined)
+    assert isinstance(result.position, Missing)
     for text in (str(found), found.to_markdown(), found.to_html(), found.to_json()):
         assert "nan" not in text.lower()
 
@@ -317,7 +317,7 @@ def test_options_without_values_have_flips_and_no_spread():
     found = report(criteria=[BETTER, UNVALUED], samples=3).of("topic")
     assert [each.flips.flip_rate.estimate for each in found.flips] == [1.0, 1.0]
     assert found.repetition.pair_agreement.estimate == 1.0
-    assert isinstance(found.spread, Undefined)
+    assert isinstance(found.spread, Missing)
     with pytest.raises(InvalidInputError, match=r"\['topic'\] have options without one"):
         report(criteria=[BETTER, UNVALUED], confidences=True)
 

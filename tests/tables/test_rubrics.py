@@ -9,8 +9,8 @@ import pytest
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedEngine
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import format_interval
-from evenhand.panel.measure import spread_caution
 from evenhand.tables import JudgementTable, judge
 from tests.support.judges import ScriptedJudge, chooses
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.aggregation import ItemResult, VoteRules
 from evenhand.aggregation.checklist_score import UNGROUPED
 from evenhand.checklists.asking import ChecklistResult
-from evenhand.panel import PanelReport, report_of_run
+from evenhand.judge_reliability import PanelReport, report_of_run
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations

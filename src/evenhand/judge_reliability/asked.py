@@ -1,18 +1,19 @@
-"""Questions with one judge's votes, as the arrays that statistics take."""
+"""Questions with the votes on them, as the arrays that statistics take."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
+from evenhand.judge_reliability.raters import Scale
 from evenhand.question import response_label
-from evenhand.recorded import Scale
 from evenhand.statistics import NOT_ASKED, UNSCORED
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict, Vote
@@ -29,11 +30,11 @@ _RESPONSE = re.compile("|".join(rf"\b{response_label(place)}\b" for place in (FI
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question, what one judge's votes on it come to, and what is known besides.
+    """One question, what the votes on it come to, and what is known besides.
 
     Attributes:
         instance: The row of the data; all questions of a row are of one cluster.
-        verdict: What the judge's votes come to by themselves, the votes inside.
+        verdict: With the votes: those of all judges, or of the one that is reported; none where a response is missing.
         label: The category (`Categories`) that people chose; None where it is not known.
         lengths: In characters: of both responses of a comparison, of the one that was assessed.
         systems: Which wrote them, as many as there are lengths; None where that is not known.
@@ -67,6 +68,37 @@ class Asked:
         for vote in sorted(self.verdict.votes, key=lambda vote: vote.sample):
             found.setdefault(vote.order, []).append(vote)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """All questions on one criterion, with the votes of all judges.
+
+    Attributes:
+        criterion: Whose options were voted on.
+        rules: How a judge's own votes become its verdict.
+        asked: The questions.
+        sides: What the two systems are called, where there are only two.
+    """
+
+    criterion: Criterion
+    rules: VoteRules
+    asked: tuple[Asked, ...]
+    sides: tuple[str, str] = SIDES
+
+    def of_judge(self, judge_id: str) -> list[Asked]:
+        """The questions with the votes of one judge, and what these come to alone."""
+        found = []
+        for question in self.asked:
+            votes = [vote for vote in question.verdict.votes if vote.judge_id == judge_id]
+            if votes:
+                found.append(replace(question, verdict=self.rules.aggregate(votes, self.criterion)))
+        return found
+
+    @property
+    def num_missing(self) -> int:
+        """Questions that were not put for want of a response."""
+        return sum(not question.verdict.votes for question in self.asked)
 
 
 @dataclass(frozen=True)

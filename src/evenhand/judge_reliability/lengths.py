@@ -9,13 +9,12 @@ from itertools import combinations
 import numpy as np
 
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Asked, Categories
-from evenhand.numbers import format_count
-from evenhand.recorded import Undefined
+from evenhand.numbers import Missing, format_count
 from evenhand.statistics import VerbositySlope, verbosity_slope
 
 SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
-NO_PEOPLE = Undefined("no preferences of people were given")
+NO_PEOPLE = Missing("no preferences of people were given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Meeting:
 
 def verbosity(
     asked: Sequence[Asked], categories: Categories, level: float, *, given_people: bool = False
-) -> VerbositySlope | Undefined:
+) -> VerbositySlope | Missing:
     """The slope of winning on the logarithm of the ratio of lengths, the systems' own strengths held fixed.
 
     In comparisons every vote is a meeting, and the place is held fixed. In assessments two responses to an instance
@@ -55,11 +54,11 @@ def verbosity(
     """
     meetings = list(_votes(asked, categories) if categories.compares else _scores(asked, categories))
     if not meetings and not categories.compares:
-        return Undefined("no two responses to one instance were assessed, so there is no ratio of lengths")
+        return Missing("no two responses to one instance were assessed, so there is no ratio of lengths")
     if given_people and all(meeting.preference is None for meeting in meetings):
         return NO_PEOPLE
     if (why := _without_contrast(meetings, given_people=given_people)) is not None:
-        return Undefined(why)
+        return Missing(why)
     places = [meeting.shown_first for meeting in meetings]
     named = [meeting.systems for meeting in meetings if meeting.systems is not None]
     found = verbosity_slope(
@@ -74,7 +73,7 @@ def verbosity(
     )
     if found.reason is None:
         return found
-    return Undefined(found.reason if given_people else found.reason + _decided_by_length(meetings))
+    return Missing(found.reason if given_people else found.reason + _decided_by_length(meetings))
 
 
 def _without_contrast(meetings: Sequence[Meeting], *, given_people: bool) -> str | None:

@@ -4,40 +4,244 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Unpack
 
 from evenhand.criteria import Criterion
+from evenhand.criteria import Scale as ScaleName
 from evenhand.judge_reliability.asked import (
     SECOND,
     SIDES,
     Asked,
     Categories,
+    Questions,
     draws_of_prompts,
     level_over,
     orders_of_draws,
     reversed_pairs,
 )
 from evenhand.judge_reliability.lengths import verbosity
-from evenhand.judge_reliability.people import agreement_with_people, confidences_of, share_of
-from evenhand.judge_reliability.report import CriterionReliability, OptionFlipRate, Replies, UnscoredShare
+from evenhand.judge_reliability.people import (
+    AgreementWithPeople,
+    Confidences,
+    JudgesAgreement,
+    agreement_of_judges,
+    agreement_with_people,
+    confidences_of,
+    share_of,
+)
+from evenhand.judge_reliability.raters import Drawing, defined
 from evenhand.judging.grade_scores import Grading, UnrelatedEffect
-from evenhand.numbers import format_count
-from evenhand.recorded import Drawing, Undefined, defined
+from evenhand.numbers import Missing, format_count
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import (
     NOT_ASKED,
     UNSCORED,
     GradeScore,
     Interval,
+    OptionFlips,
     PreferenceFairness,
     RepetitionStability,
+    VerbositySlope,
     grade_score,
     option_flips,
     preference_fairness,
     repetition_stability,
 )
-from evenhand.votes import Vote, total_usage
+from evenhand.votes import MatchKind, Vote, total_usage
+
+Mode = Literal["assess", "compare"]
+
+NO_SCORE = Missing("no instance has an answer in two rotations of a draw")
+NOT_SHOWN = Missing("no unrelated option was shown")
+NOT_PAIRED = Missing("no instance has a score both with and without the unrelated option")
+
+
+@dataclass(frozen=True, slots=True)
+class UnscoredShare:
+    """Votes that selected nothing for one reason.
+
+    Attributes:
+        reason: As in `evenhand.votes.UnscoredReason`.
+        count: How many.
+        share: Of all votes asked for.
+    """
+
+    reason: str
+    count: int
+    share: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """What became of the votes that were asked for, and what they consumed.
+
+    Attributes:
+        num_votes: Votes asked for.
+        num_scored: Those that selected an option, NA included.
+        num_na: Those that selected NA.
+        num_reasks: How many times the judge was asked again.
+        parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
+        unscored: Votes without a selection, a reason each, in the order of their names.
+        calls: Calls sent.
+        cached: Replies from the journal.
+        prompt_tokens: Journaled replies included.
+        completion_tokens: Journaled replies included.
+        cost: US dollars spent; None where the price is not known.
+        readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
+    """
+
+    num_votes: int
+    num_scored: int
+    num_na: int
+    num_reasks: int
+    parse_rate: Interval | Missing
+    unscored: tuple[UnscoredShare, ...]
+    calls: int
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    readings: Mapping[MatchKind, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFlipRate:
+    """How often one option is abandoned in another order."""
+
+    label: str
+    flips: OptionFlips
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionReliability:
+    """One judge on one criterion.
+
+    Every interval takes instances as the sampling unit, with all their questions, orders and draws inside; only those
+    of kappa and alpha take questions.
+
+    Attributes:
+        judge_id: Which judge.
+        criterion: The criterion's name.
+        scale: Its scale.
+        mode: ``assess`` or ``compare``.
+        num_instances: Instances with a question.
+        num_questions: Questions put: instances × systems, or × pairs of systems.
+        num_missing: Questions not put for want of a response.
+        num_samples: The most draws of one prompt.
+        replies: What became of the votes.
+        position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
+            options, primacy is a move towards what is shown earlier.
+        repetition: Agreement of the draws of a prompt.
+        spread: Mean standard deviation of the values of a prompt's draws, in [0, 0.5].
+        flips: Per option of the criterion.
+        grade_score: Of exactly two systems, whose two rotations are the two orders; the first draw counts.
+        verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
+            of two that were assessed.
+        verbosity_given_people: The same with people's preference held fixed too.
+        people: Against labels or preferences.
+        confidences: Where log-probabilities and labels exist.
+        level: Of the intervals.
+        resamples: Draws for the intervals of kappa and alpha.
+        seed: Of these draws.
+        num_clusters: Clusters that the instances are of; None where instances do not depend on each other.
+    """
+
+    judge_id: str
+    criterion: str
+    scale: ScaleName
+    mode: Mode
+    num_instances: int
+    num_questions: int
+    num_missing: int
+    num_samples: int
+    replies: Replies
+    position: PreferenceFairness | Missing
+    repetition: RepetitionStability | Missing
+    spread: Interval | Missing
+    flips: tuple[OptionFlipRate, ...] | Missing
+    grade_score: GradeScore | Missing
+    verbosity: VerbositySlope | Missing
+    verbosity_given_people: VerbositySlope | Missing
+    people: AgreementWithPeople | Missing
+    confidences: Confidences | Missing
+    level: float
+    resamples: int
+    seed: int
+    num_clusters: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesChosen:
+    """Which places were chosen where so many candidates were shown.
+
+    Attributes:
+        n_options: Candidates shown.
+        counts: First place first.
+        p_value: Of all places being chosen equally often; instances are kept whole.
+    """
+
+    n_options: int
+    counts: tuple[int, ...]
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceReliability:
+    """One judge, asked in one way for the best of the candidates in all their rotations.
+
+    Attributes:
+        judge_id: Which judge.
+        criterion: What makes a candidate the best.
+        prompt: The prompt's name.
+        with_unrelated: Whether a candidate of another instance was among the candidates.
+        grade_score: Mean over instances; 1 chooses the same candidate wherever it stands, 0 the same place.
+        chance_corrected: The same less what a random judge reaches: 0 is chance.
+        llm_score: Evenness of the places chosen.
+        choice_score: Share of the favourite candidate.
+        chance: What a random judge reaches; None without a score.
+        answered: Share of the votes that named a candidate.
+        unanswered: The other votes by reason.
+        unrelated_chosen: Share of the answers that chose the unrelated candidate.
+        unrelated_difference: Grade Score with it less without it.
+        unrelated_corrected_difference: The same of the scores corrected for chance.
+        num_instances: Instances in the data.
+        num_scored: Those with a score.
+        num_missing: Those with fewer than two candidates, which were not asked.
+        places: One for each number of candidates shown.
+        calls: Calls sent.
+        cached: Replies from the journal.
+        prompt_tokens: Journaled replies included.
+        completion_tokens: Journaled replies included.
+        cost: US dollars spent; None where the price is not known.
+        level: Of the intervals.
+    """
+
+    judge_id: str
+    criterion: str
+    prompt: str
+    with_unrelated: bool
+    grade_score: Interval | Missing
+    chance_corrected: Interval | Missing
+    llm_score: Interval | Missing
+    choice_score: Interval | Missing
+    chance: float | None
+    answered: Interval | Missing
+    unanswered: tuple[UnscoredShare, ...]
+    unrelated_chosen: Interval | Missing
+    unrelated_difference: Interval | Missing
+    unrelated_corrected_difference: Interval | Missing
+    num_instances: int
+    num_scored: int
+    num_missing: int
+    places: tuple[PlacesChosen, ...]
+    calls: int
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    level: float
 
 
 def criterion_reliability(
@@ -109,6 +313,31 @@ def criterion_reliability(
     )
 
 
+def reliability_of_judges(
+    questions: Sequence[Questions], judges: Sequence[str], **drawing: Unpack[Drawing]
+) -> tuple[tuple[CriterionReliability, ...], tuple[JudgesAgreement, ...]]:
+    """The results of every judge on every criterion, and how far the judges agree where there are several."""
+    results: list[CriterionReliability] = []
+    agreements: list[JudgesAgreement] = []
+    for each in questions:
+        asked = {judge: each.of_judge(judge) for judge in judges}
+        results += [
+            criterion_reliability(
+                judge, found, each.criterion, num_missing=each.num_missing, sides=each.sides, **drawing
+            )
+            for judge, found in asked.items()
+        ]
+        if len(judges) > 1:
+            verdicts = {judge: [question.verdict for question in found] for judge, found in asked.items()}
+            over = Drawing(
+                level=level_over(asked[judges[0]], drawing["level"]),
+                resamples=drawing["resamples"],
+                seed=drawing["seed"],
+            )
+            agreements.append(agreement_of_judges(verdicts, Categories(each.criterion, each.sides), **over))
+    return tuple(results), tuple(agreements)
+
+
 def _clusters(asked: Sequence[Asked]) -> int | None:
     known = {question.cluster for question in asked} - {None}
     return len(known) or None
@@ -128,7 +357,7 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
         num_scored=sum(vote.selected_index is not None for vote in votes),
         num_na=sum(vote.na for vote in votes),
         num_reasks=sum(vote.reasks for vote in votes),
-        parse_rate=parse_rate or Undefined(f"no vote came to its last reply: {listed or 'there is none'}"),
+        parse_rate=parse_rate or Missing(f"no vote came to its last reply: {listed or 'there is none'}"),
         unscored=tuple(
             UnscoredShare(reason, count, share)
             for reason, count in sorted(reasons.items())
@@ -154,23 +383,23 @@ def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Inter
     )
 
 
-def _position(asked: Sequence[Asked], categories: Categories, level: float) -> PreferenceFairness | Undefined:
+def _position(asked: Sequence[Asked], categories: Categories, level: float) -> PreferenceFairness | Missing:
     pairs = reversed_pairs(asked, categories)
     if not len(pairs.selections):
-        return Undefined("no question was shown in an order and in its reverse: leave check_positional_bias on")
+        return Missing("no question was shown in an order and in its reverse: leave check_positional_bias on")
     found = preference_fairness(pairs.selections, clusters=pairs.clusters, level=level)
-    return found if found.n_checked else Undefined("no question has a selection in both orders")
+    return found if found.n_checked else Missing("no question has a selection in both orders")
 
 
-def _repetition(asked: Sequence[Asked], categories: Categories, level: float) -> RepetitionStability | Undefined:
+def _repetition(asked: Sequence[Asked], categories: Categories, level: float) -> RepetitionStability | Missing:
     rows = draws_of_prompts(asked, categories)
     if rows.selections.shape[1] < 2:
-        return Undefined("no prompt was drawn twice: set samples to 3 or more")
+        return Missing("no prompt was drawn twice: set samples to 3 or more")
     found = repetition_stability(rows.selections, clusters=rows.clusters, level=level)
-    return found if found.n_repeated else Undefined("no prompt has a selection in two draws")
+    return found if found.n_repeated else Missing("no prompt has a selection in two draws")
 
 
-def _spread(asked: Sequence[Asked], level: float) -> Interval | Undefined:
+def _spread(asked: Sequence[Asked], level: float) -> Interval | Missing:
     drawn = [
         (question.together, [vote.value for vote in votes if vote.value is not None])
         for question in asked
@@ -184,13 +413,13 @@ def _spread(asked: Sequence[Asked], level: float) -> Interval | Undefined:
         level,
         bounds=(0.0, 0.5),
     )
-    return found or Undefined("no prompt was drawn twice with a value: set samples to 3 or more")
+    return found or Missing("no prompt was drawn twice with a value: set samples to 3 or more")
 
 
-def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tuple[OptionFlipRate, ...] | Undefined:
+def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tuple[OptionFlipRate, ...] | Missing:
     rows = orders_of_draws(asked)
     if ((rows.selections >= 0).sum(axis=1) < 2).all():
-        return Undefined("no question has a selection in two orders")
+        return Missing("no question has a selection in two orders")
     labels = categories.option_labels
     found = option_flips(rows.selections, len(labels), clusters=rows.clusters, level=level)
     return tuple(OptionFlipRate(label, flips) for label, flips in zip(labels, found, strict=True))
@@ -198,14 +427,14 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tupl
 
 def _grade_score_of_two(
     asked: Sequence[Asked], categories: Categories, level: float, seed: int
-) -> GradeScore | Undefined:
+) -> GradeScore | Missing:
     if not categories.compares:
-        return Undefined("an assessment chooses among options, not among candidates")
+        return Missing("an assessment chooses among options, not among candidates")
     if len({question.instance for question in asked}) < len(asked):
-        return Undefined("there are more than two systems: the best of all of them is asked for to score these")
+        return Missing("there are more than two systems: the best of all of them is asked for to score these")
     shown = [_first_draw(question, categories) for question in asked]
     if not shown or any(NOT_ASKED in row for row in shown):
-        return Undefined("not every question was shown in both orders: leave check_positional_bias on")
+        return Missing("not every question was shown in both orders: leave check_positional_bias on")
     return defined(lambda: grade_score(shown, level=level_over(asked, level), seed=seed))
 
 
@@ -214,83 +443,6 @@ def _first_draw(question: Asked, categories: Categories) -> list[int]:
     votes = question.draws.get(0, {})
     chosen = [categories.of_vote(votes[order]) if order in votes else NOT_ASKED for order in ((0, 1), (1, 0))]
     return [UNSCORED if category > SECOND else category for category in chosen]
-
-
-NO_SCORE = Undefined("no instance has an answer in two rotations of a draw")
-NOT_SHOWN = Undefined("no unrelated option was shown")
-NOT_PAIRED = Undefined("no instance has a score both with and without the unrelated option")
-
-
-@dataclass(frozen=True, slots=True)
-class PlacesChosen:
-    """Which places were chosen where so many candidates were shown.
-
-    Attributes:
-        n_options: Candidates shown.
-        counts: First place first.
-        p_value: Of all places being chosen equally often; instances are kept whole.
-    """
-
-    n_options: int
-    counts: tuple[int, ...]
-    p_value: float
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceReliability:
-    """One judge, asked in one way for the best of the candidates in all their rotations.
-
-    Attributes:
-        judge_id: Which judge.
-        criterion: What makes a candidate the best.
-        prompt: The prompt's name.
-        with_unrelated: Whether a candidate of another instance was among the candidates.
-        grade_score: Mean over instances; 1 chooses the same candidate wherever it stands, 0 the same place.
-        chance_corrected: The same less what a random judge reaches: 0 is chance.
-        llm_score: Evenness of the places chosen.
-        choice_score: Share of the favourite candidate.
-        chance: What a random judge reaches; None without a score.
-        answered: Share of the votes that named a candidate.
-        unanswered: The other votes by reason.
-        unrelated_chosen: Share of the answers that chose the unrelated candidate.
-        unrelated_difference: Grade Score with it less without it.
-        unrelated_corrected_difference: The same of the scores corrected for chance.
-        num_instances: Instances in the data.
-        num_scored: Those with a score.
-        num_missing: Those with fewer than two candidates, which were not asked.
-        places: One for each number of candidates shown.
-        calls: Calls sent.
-        cached: Replies from the journal.
-        prompt_tokens: Journaled replies included.
-        completion_tokens: Journaled replies included.
-        cost: US dollars spent; None where the price is not known.
-        level: Of the intervals.
-    """
-
-    judge_id: str
-    criterion: str
-    prompt: str
-    with_unrelated: bool
-    grade_score: Interval | Undefined
-    chance_corrected: Interval | Undefined
-    llm_score: Interval | Undefined
-    choice_score: Interval | Undefined
-    chance: float | None
-    answered: Interval | Undefined
-    unanswered: tuple[UnscoredShare, ...]
-    unrelated_chosen: Interval | Undefined
-    unrelated_difference: Interval | Undefined
-    unrelated_corrected_difference: Interval | Undefined
-    num_instances: int
-    num_scored: int
-    num_missing: int
-    places: tuple[PlacesChosen, ...]
-    calls: int
-    cached: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    level: float
 
 
 def choice_reliability(
@@ -315,7 +467,7 @@ def choice_reliability(
         llm_score=grading.llm_score or NO_SCORE,
         choice_score=grading.choice_score or NO_SCORE,
         chance=grading.chance,
-        answered=grading.answered or Undefined("nothing was asked"),
+        answered=grading.answered or Missing("nothing was asked"),
         unanswered=tuple(
             UnscoredShare(reason, round(share.estimate * asked), share) for reason, share in grading.unanswered.items()
         ),

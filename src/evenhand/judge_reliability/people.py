@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 
 from evenhand.judge_reliability.asked import Asked, Categories, level_over
-from evenhand.judge_reliability.report import AgreementWithPeople, Confidences, JudgesAgreement
-from evenhand.recorded import Drawing, Rater, Scale, Undefined, all_pairs, panels
-from evenhand.statistics import Interval, brier_score, calibration, confusion_matrix, ratio_intervals
+from evenhand.judge_reliability.raters import Drawing, PanelAgreement, Rater, RaterPair, Scale, all_pairs, panels
+from evenhand.numbers import Missing
+from evenhand.statistics import (
+    Agreement,
+    BrierScore,
+    Calibration,
+    Interval,
+    brier_score,
+    calibration,
+    confusion_matrix,
+    ratio_intervals,
+)
 from evenhand.statistics.intervals import IntervalLevel, cluster_labels, cluster_sums
 from evenhand.votes import Verdict, Vote
 
@@ -29,14 +39,73 @@ def share_of(
     return interval
 
 
-MISSING = "unscored"
-NO_LABELS = Undefined("no labels of people were given")
+UNREAD = "unscored"
+NO_LABELS = Missing("no labels of people were given")
 BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementWithPeople:
+    """A judge against the labels or preferences that people gave. A person's tie is a label.
+
+    Attributes:
+        num_labels: Questions with a label.
+        num_compared: Those of them that have a verdict too; kappas, alpha and ``verdict_accuracy`` are over these.
+        vote_accuracy: Share of the single votes that are the label, over the votes that selected something.
+        all_orders_right: Share of the draws, scored in all orders, that are the label in every order.
+        verdict_accuracy: Share of the verdicts (draws and orders collapsed) that are the label.
+        cohen_kappa: Of verdicts and labels, over all options.
+        quadratic_weighted_kappa: The same where the options have an order (first, tie, second have one); None if not.
+        krippendorff_alpha: At the level of measurement of the options.
+        labels: Of rows and columns of the matrix; the last stands for what is missing.
+        confusion_matrix: Rows are labels, columns verdicts; the cells add up to all questions.
+    """
+
+    num_labels: int
+    num_compared: int
+    vote_accuracy: Interval | Missing
+    all_orders_right: Interval | Missing
+    verdict_accuracy: Interval | Missing
+    cohen_kappa: Agreement | Missing
+    quadratic_weighted_kappa: Agreement | Missing | None
+    krippendorff_alpha: Agreement | Missing
+    labels: tuple[str, ...]
+    confusion_matrix: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """The probabilities of the options that were selected, against whether people selected the same.
+
+    Attributes:
+        num_votes: Votes with log-probabilities, a selection and a label.
+        brier: The mean squared error.
+        calibration: The expected calibration error, over- or underconfidence, and the diagram.
+    """
+
+    num_votes: int
+    brier: BrierScore
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesAgreement:
+    """How far several judges agree on one criterion, each by its own verdicts.
+
+    Attributes:
+        criterion: The criterion's name.
+        pairs: Every two judges.
+        all_judges: Krippendorff's alpha of all.
+    """
+
+    criterion: str
+    pairs: tuple[RaterPair, ...]
+    all_judges: PanelAgreement
 
 
 def agreement_with_people(
     asked: Sequence[Asked], categories: Categories, **drawing: Unpack[Drawing]
-) -> AgreementWithPeople | Undefined:
+) -> AgreementWithPeople | Missing:
     """The votes and verdicts on the questions that people labelled."""
     labelled = [question for question in asked if question.label is not None]
     if not labelled:
@@ -61,7 +130,7 @@ def agreement_with_people(
         cohen_kappa=pair.cohen_kappa,
         quadratic_weighted_kappa=pair.quadratic_weighted_kappa,
         krippendorff_alpha=both.krippendorff_alpha,
-        labels=(*scale.labels, MISSING),
+        labels=(*scale.labels, UNREAD),
         confusion_matrix=confusion_matrix(
             scale.as_places([question.label for question in asked]),
             scale.as_places([categories.of_verdict(question.verdict) for question in asked]),
@@ -89,19 +158,17 @@ def _draws_right(question: Asked, categories: Categories) -> list[float]:
 
 def _accuracy(
     labelled: Sequence[Asked], outcomes: Sequence[Sequence[float]], level: IntervalLevel
-) -> Interval | Undefined:
+) -> Interval | Missing:
     found = share_of(
         [sum(trials) for trials in outcomes],
         [len(trials) for trials in outcomes],
         [question.together for question in labelled],
         level.of_clusters(),
     )
-    return found or Undefined("nothing that people labelled has a selection of the judge")
+    return found or Missing("nothing that people labelled has a selection of the judge")
 
 
-def confidences_of(
-    asked: Sequence[Asked], categories: Categories, *, level: float, seed: int
-) -> Confidences | Undefined:
+def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: float, seed: int) -> Confidences | Missing:
     """The probability of the option selected, and whether people chose it, for every vote that has both."""
     votes = [
         (question, vote)
@@ -110,7 +177,7 @@ def confidences_of(
         if vote.selected_index is not None and sum(vote.probabilities or ()) > 0
     ]
     if not votes:
-        return Undefined("the votes have no log-probabilities: ask for them with confidences=True")
+        return Missing("the votes have no log-probabilities: ask for them with confidences=True")
     known = [(question, vote) for question, vote in votes if question.label is not None]
     if not known:
         return NO_LABELS
@@ -138,7 +205,7 @@ def agreement_of_judges(
     """How far judges agree that were asked the same questions.
 
     Two judges of a comparison agree if they prefer the same side; the alpha of all of them is that of what they
-    selected, grades and all, as in the report of a panel (`evenhand.panel.panel_report`).
+    selected, grades and all, as in the report of a panel (`evenhand.judge_reliability.panel_report`).
 
     Args:
         verdicts: Judge -> verdict a question, by its own votes alone; two judges or more.

@@ -14,17 +14,18 @@ from typing import TypeVar
 
 from scipy.stats import binomtest
 
-from evenhand.judge_reliability.one_judge import ChoiceReliability, PlacesChosen
-from evenhand.judge_reliability.report import (
-    AgreementWithPeople,
-    Confidences,
+from evenhand.judge_reliability.one_judge import (
+    ChoiceReliability,
     CriterionReliability,
-    JudgesAgreement,
     Mode,
     OptionFlipRate,
+    PlacesChosen,
     Replies,
 )
+from evenhand.judge_reliability.people import AgreementWithPeople, Confidences, JudgesAgreement
+from evenhand.judge_reliability.raters import RaterPair
 from evenhand.numbers import (
+    Missing,
     format_cost,
     format_count,
     format_interval,
@@ -34,7 +35,6 @@ from evenhand.numbers import (
     format_share,
     state_p_value,
 )
-from evenhand.recorded import RaterPair, Undefined
 from evenhand.statistics import Agreement, GradeScore, Interval, PreferenceFairness, RepetitionStability, VerbositySlope
 
 Measured = TypeVar("Measured")
@@ -98,7 +98,7 @@ def finding_on_choices(found: ChoiceReliability) -> Finding:
 
 def choices_in_words(found: ChoiceReliability) -> str:
     """The Grade Score beside what a random judge reaches, and what an unrelated candidate does."""
-    if isinstance(found.grade_score, Undefined) or isinstance(found.chance_corrected, Undefined):
+    if isinstance(found.grade_score, Missing) or isinstance(found.chance_corrected, Missing):
         return _or_why(found.grade_score, format_interval)
     text = (
         f"{format_interval(found.grade_score)}, where a random judge reaches {format_number(found.chance or 0.0)}; "
@@ -143,7 +143,7 @@ def replies_in_words(replies: Replies) -> str:
     >>> replies_in_words(Replies(2, 2, 0, 0, Interval(1.0, 0.4, 1.0, 0.95, "exact", 2), (), 2, 0, 0, 0, None))
     '100 % [40, 100] of the replies name an option; all 2 votes select one; too few to tell (n = 2)'
     """
-    if isinstance(replies.parse_rate, Undefined):
+    if isinstance(replies.parse_rate, Missing):
         return f"{NO_NUMBER}{replies.parse_rate.reason}"
     text = f"{format_share(replies.parse_rate)} of the replies name an option"
     if replies.unscored:
@@ -304,7 +304,7 @@ def fixed_verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") 
 def people_in_words(people: AgreementWithPeople) -> str:
     """How often the verdicts are what people chose, and how much of that is beyond chance."""
     accuracy = people.verdict_accuracy
-    if isinstance(accuracy, Undefined):
+    if isinstance(accuracy, Missing):
         return f"{NO_NUMBER}{accuracy.reason}"
     text = f"the verdict is what people chose in {format_share(accuracy)} of "
     text += format_count(people.num_compared, "question")
@@ -349,7 +349,7 @@ def calls_in_words(replies: Replies) -> str:
 
 def pair_in_words(pair: RaterPair) -> str:
     """How often two judges select the same, and how much of that is beyond chance."""
-    if isinstance(pair.accuracy, Undefined):
+    if isinstance(pair.accuracy, Missing):
         return f"{NO_NUMBER}{pair.accuracy.reason}"
     text = f"the same selection in {format_share(pair.accuracy)} of {format_count(pair.num_compared, 'question')}"
     text += f"; Cohen's kappa is {_coefficient(pair.cohen_kappa)}"
@@ -365,12 +365,12 @@ def _finding(measure: str, text: str) -> Finding:
     return Finding(measure, text, measured=not text.startswith(NO_NUMBER))
 
 
-def _or_why(found: Measured | Undefined, in_words: Callable[[Measured], str]) -> str:
-    return f"{NO_NUMBER}{found.reason}" if isinstance(found, Undefined) else in_words(found)
+def _or_why(found: Measured | Missing, in_words: Callable[[Measured], str]) -> str:
+    return f"{NO_NUMBER}{found.reason}" if isinstance(found, Missing) else in_words(found)
 
 
-def _coefficient(found: Agreement | Undefined) -> str:
-    return f"undefined ({found.reason})" if isinstance(found, Undefined) else format_interval(found.interval)
+def _coefficient(found: Agreement | Missing) -> str:
+    return f"undefined ({found.reason})" if isinstance(found, Missing) else format_interval(found.interval)
 
 
 def _beyond_chance(corrected: Interval) -> str:

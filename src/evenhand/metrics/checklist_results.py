@@ -5,6 +5,7 @@ from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
+from evenhand.judge_reliability import PanelReport
 from evenhand.metrics.scores import (
     all_interval_scores,
     cluster_scores,
@@ -13,7 +14,6 @@ from evenhand.metrics.scores import (
     reading_scores,
     usage_scores,
 )
-from evenhand.panel import PanelReport
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
 _OF_ALL = (

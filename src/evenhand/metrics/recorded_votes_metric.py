@@ -4,27 +4,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union, cast
 
-from evenhand.aggregation import RULES, aggregate, check_rule, check_weights
+from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.cells import is_abstention, is_written_nothing
+from evenhand.data.cells import is_written_nothing
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.judge_reliability import (
+    YES_OR_NO,
+    Column,
+    Comparison,
+    VoteReader,
+    columns_within,
+    recorded_verdicts,
+    summarize_votes,
+)
 from evenhand.metrics.judge_metric import EvenhandMetric
 from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of, warn_of_unread
 from evenhand.numbers import Missing
-from evenhand.recorded import (
-    NO_VERDICT,
-    YES_OR_NO,
-    Comparison,
-    Undefined,
-    VoteReader,
-    judge_weights,
-    named_votes,
-    summarize_votes,
-)
 from evenhand.statistics import Agreement, Interval
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
 from evenhand.unitxt.loading import load_criterion
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import Verdict
 
 SCALES = ("binary", "ordinal", "nominal")
 
@@ -121,17 +120,19 @@ class VoteAggregation(EvenhandMetric):
         clusters = self.clusters_of(inputs)
         reader = VoteReader.of(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
-        votes = _votes([prediction for prediction, _, _ in inputs], reader)
+        given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
+        judges = columns_within(Column("judge", given))
+        verdicts = recorded_verdicts(judges, len(inputs), reader, self.rule, self.judge_weights)
         right = _right([references or () for _, references, _ in inputs], reader)
         return [
             AggregatedVotes(
                 score_name=name,
                 criterion=criterion,
-                verdict=self._verdict(cast, criterion, f"instance {row}"),
+                verdict=verdict,
                 reference=reference,
-                cluster=clusters[row],
+                cluster=cluster,
             )
-            for row, (cast, reference) in enumerate(zip(votes, right, strict=True))
+            for verdict, reference, cluster in zip(verdicts, right, clusters, strict=True)
         ]
 
     def reduce_one(self, intermidate: AggregatedVotes) -> Dict[str, Any]:  # unitxt spells its parameter so
@@ -179,11 +180,6 @@ class VoteAggregation(EvenhandMetric):
             scores |= self._comparison_scores(main, summary.comparison)
         return {**scores, "score_name": main}
 
-    def _verdict(self, votes: Sequence[Vote], criterion: Criterion, where: str) -> Verdict:
-        if not votes:
-            return NO_VERDICT
-        return aggregate(votes, criterion, self.rule, weights=judge_weights(self.judge_weights, votes, where))
-
     def _comparison_scores(self, main: str, comparison: Comparison) -> Dict[str, Any]:
         """What is known from the references."""
         scores: Dict[str, Any] = {}
@@ -194,7 +190,7 @@ class VoteAggregation(EvenhandMetric):
                 scores |= self._shown(f"{main}_{name}", getattr(comparison, name))
         errors = comparison.errors
         for short, name in (("rmse", "root_mean_square"), ("mae", "mean_absolute"), ("bias", "bias")):
-            scores |= self._shown(f"{main}_{short}", errors if isinstance(errors, Undefined) else getattr(errors, name))
+            scores |= self._shown(f"{main}_{short}", errors if isinstance(errors, Missing) else getattr(errors, name))
         rows = zip(comparison.labels, comparison.confusion_matrix, strict=True)
         return {
             **scores,
@@ -203,7 +199,7 @@ class VoteAggregation(EvenhandMetric):
             },
         }
 
-    def _shown(self, name: str, found: Union[Interval, Agreement, Undefined, Missing, None]) -> Dict[str, float]:
+    def _shown(self, name: str, found: Union[Interval, Agreement, Missing, None]) -> Dict[str, float]:
         """A score with its interval; NaN where it is undefined."""
         interval = found.interval if isinstance(found, Agreement) else found
         return interval_scores(
@@ -211,33 +207,18 @@ class VoteAggregation(EvenhandMetric):
         )
 
 
-def _votes(predictions: Sequence[Any], reader: VoteReader) -> List[List[Vote]]:
-    """The votes on each instance; the numbers of a judge are read together.
+def _votes_of(prediction: Any, row: int) -> object:
+    """The recorded votes on an instance; None where the prediction is the text that is written for nothing.
 
     Raises:
-        InvalidInputError: If there are no votes, or one cannot be read.
+        InvalidInputError: If there is no prediction.
     """
-    named = [_named(prediction, f"instance {row}") for row, prediction in enumerate(predictions)]
-    read: List[Dict[str, Vote]] = [{} for _ in named]
-    for judge in dict.fromkeys(judge for votes in named for judge in votes):
-        rows = [row for row, votes in enumerate(named) if judge in votes]
-        cells = [named[row][judge] for row in rows]
-
-        def who(place: int, judge: str = judge, rows: Sequence[int] = rows) -> str:
-            return f"instance {rows[place]}: the judge {judge!r} voted"
-
-        for row, index in zip(rows, reader.read(cells, who), strict=True):
-            read[row][judge] = reader.vote(judge, index)
-    return [[found[judge] for judge in votes] for found, votes in zip(read, named, strict=True)]
-
-
-def _named(prediction: Any, where: str) -> Dict[str, object]:
     if isinstance(prediction, EmptyPrediction) or prediction == str(EmptyPrediction()):
         raise InvalidInputError(
-            f"{where} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
+            f"instance {row} has no prediction: give the recorded votes to evaluate() as predictions, or name the task "
             "data field that holds them: prediction_field=…"
         )
-    return {} if is_abstention(prediction) or is_written_nothing(prediction) else named_votes(prediction, where)
+    return None if is_written_nothing(prediction) else prediction
 
 
 def _right(references: Sequence[Sequence[Any]], reader: VoteReader) -> List[Union[int, None]]:

@@ -7,13 +7,13 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Rubric, Scale
 from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import PanelReport, report_of_run
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
 from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of, warn_of_mentions, warn_of_unread
-from evenhand.panel import PanelReport, report_of_run
 from evenhand.question import Question
 from evenhand.rubric_scoring import (
     RubricResult,

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Union
 
+from evenhand.judge_reliability import PanelReport
 from evenhand.numbers import Missing, format_number, format_percent
-from evenhand.panel import PanelReport
 from evenhand.scoring import mention_caution
 from evenhand.statistics import Interval
 from evenhand.statistics.unread import UnreadBounds

@@ -1,8 +1,6 @@
 """Judging Hugging Face data sets without a recipe, and votes already recorded: frozen result tables."""
 
 from evenhand.data.rows import read_file
-from evenhand.tables.aggregating import VoteTable, aggregate_votes
-from evenhand.tables.agreeing import AgreementTable, agreement
 from evenhand.tables.assessing import judge
 from evenhand.tables.checking import checklist
 from evenhand.tables.checklist_table import ChecklistTable
@@ -10,6 +8,7 @@ from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from evenhand.tables.reliability_of_judges import reliability
 from evenhand.tables.reliability_report import ReliabilityReport
 from evenhand.tables.winrate_table import WinrateTable

@@ -12,8 +12,8 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import PanelReport, panel_tables, report_of_run
 from evenhand.numbers import format_level, format_range, format_share
-from evenhand.panel import PanelReport, report_of_run
 from evenhand.results.measures import Column, measures_table, plain, score_cell
 from evenhand.results.render import TextTable
 from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_criterion, summarize_rubric
@@ -27,7 +27,6 @@ from evenhand.tables.notes import (
     unread_note,
     unscored_votes_note,
 )
-from evenhand.tables.panel_texts import panel_tables
 from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rubric_texts import rubric_tables
 from evenhand.tables.saved import (
@@ -316,7 +315,7 @@ class JudgementTable(PrintedTables):
         :class:`~evenhand.tables.differences.SystemDifference` for each two systems; for a rubric also
         ``rubric``, ``penalties`` and ``rubric_summaries`` (a system each, with the fields of
         :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws ``panels`` (a cell each, with
-        those of :class:`~evenhand.panel.PanelReport`). The others have ``instance``, ``system``,
+        those of :class:`~evenhand.judge_reliability.PanelReport`). The others have ``instance``, ``system``,
         ``criterion``, ``gold``, ``cluster`` and ``verdict``, those of :class:`~evenhand.votes.Verdict`, votes and all.
         """
         header = {
@@ -339,7 +338,7 @@ class JudgementTable(PrintedTables):
                 {"system": system, **plain(summary)} for system, summary in self.rubric_scores.items()
             ],
             "panels": [
-                {"system": system, **plain(report)}
+                {"system": system, **report.as_json()}
                 for (system, _), report in self._panels.items()
                 if report is not None
             ],

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, overload
 
+import evenhand
+from evenhand.aggregation import VoteRules
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
-from evenhand.data.rows import read_rows
+from evenhand.data.fields import field_of, text_of
+from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import (
+    FIRST,
+    NEITHER,
+    SECOND,
+    SIDES,
+    Asked,
+    ChoiceReliability,
+    Questions,
+    choice_reliability,
+    reliability_of_judges,
+)
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.run_options import RunOptions
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.arguments import check_gold_criteria, check_resamples, judges_of, listed, names_of
-from evenhand.tables.reliability_plan import OF_PANELS, ReliabilityPlan
+from evenhand.tables.assessing import judge
+from evenhand.tables.comparing import winrates
+from evenhand.tables.grade_table import GradeTable
+from evenhand.tables.grading import grade_scores
+from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.reliability_report import ReliabilityReport
+from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
+from evenhand.votes import Vote, is_missing
+
+OF_PANELS = ("aggregation", "judge_weights")
+"""Options that judges by themselves do not take."""
+
+NOT_OF_CHOICES = (
+    "check_positional_bias",
+    "orders",
+    "shuffles",
+    "flow",
+    "prompt",
+    "scoring",
+    "min_mass",
+    "on_position_bias",
+    *OF_PANELS,
+)
+"""Options that a Grade Score has of its own, or not at all."""
 
 
 @overload
@@ -104,27 +143,50 @@ def reliability(
         )
     settings = _checked_settings(options, (*assessed, *compared), confidences=confidences)
     gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
-    plan = ReliabilityPlan(
+    asked = _choice_prompts(prompts, systems, unrelated_option=unrelated_option)
+    shared = {"context_fields": context_fields, "reference_field": reference_field}
+    offered = {"allow_ties": allow_ties, "scale": scale}
+    runs: list[Callable[..., Any]] = []
+    if assessed:
+        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
+        columns = {**shared, "response_field": response_field, "gold_fields": own, "as_index": as_index}
+        runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
+    for criterion in compared:
+        comparing = {**shared, **offered, "gold_field": gold.get(criterion.name)}
+        runs.append(partial(winrates, rows, systems, criterion, list(judges), **comparing))
+        if asked:
+            choosing = {**shared, "prompts": asked, "unrelated_option": unrelated_option}
+            runs.append(partial(_choose, rows, systems, criterion, list(judges), **choosing))
+    plan = _Plan(
         rows=rows,
-        judges=judges,
-        assessed=assessed,
-        compared=compared,
-        response_field=response_field,
-        systems=systems,
-        shared={"context_fields": context_fields, "reference_field": reference_field},
-        offered={"allow_ties": allow_ties, "scale": scale},
-        gold=gold,
-        as_index=as_index,
+        judges=tuple(each.judge_id for each in judges),
+        runs=tuple(runs),
         options={**options, **({"scoring": "expected"} if confidences else {})},
         settings=settings,
-        prompts=_choice_prompts(prompts, systems, unrelated_option=unrelated_option),
-        unrelated_option=unrelated_option,
         resamples=resamples,
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [each.judge_id for each in judges],
+            "n": len(rows),
+            "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
+            "response_field": list(response_field) if isinstance(response_field, tuple) else response_field,
+            "systems": list(systems) if isinstance(systems, tuple) else systems,
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in shared.items()},
+            "gold_fields": gold,
+            "as_index": as_index,
+            **offered,
+            "confidences": confidences,
+            "prompts": list(asked),
+            "unrelated_option": unrelated_option,
+            "resamples": resamples,
+            **settings.parameters(),
+        },
     )
     if dry_run:
         return plan.estimate()
-    plan.check()
-    return plan.report(confidences=confidences)
+    if len(runs) > 1:  # what a later run cannot use is an error before the first one; a single run checks by itself
+        plan.estimate()
+    return plan.report()
 
 
 def _sorted_criteria(
@@ -213,3 +275,108 @@ def _gold_columns(
         return {names[0]: gold_field}
     check_gold_criteria(gold_fields, names)
     return dict(gold_fields or {})
+
+
+def _choose(*given: Any, **options: Any) -> Any:
+    run: Callable[..., Any] = grade_scores
+    return run(*given, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What :func:`reliability` asks.
+
+    Attributes:
+        rows: The data.
+        judges: The names of those who are asked, each for itself.
+        runs: Of `judge`, `winrates` and `grade_scores`, which take the options.
+        options: As they were given; with ``scoring`` where log-probabilities are wanted.
+        settings: The options, checked.
+        resamples: Draws for the intervals of kappa and alpha.
+        parameters: What the report repeats.
+    """
+
+    rows: Sequence[Row]
+    judges: tuple[str, ...]
+    runs: tuple[Callable[..., Any], ...]
+    options: Mapping[str, Any]
+    settings: RunSettings
+    resamples: int
+    parameters: Mapping[str, Any]
+
+    def estimate(self) -> RunEstimate:
+        """Calls, tokens and cost of all runs; what cannot be used is an error."""
+        return RunEstimate.total([run(**self.options, dry_run=True) for run in self.runs])
+
+    def report(self) -> ReliabilityReport:
+        """Ask, one run after the other within one budget, and report."""
+        rules = self.settings.rules
+        questions: list[Questions] = []
+        choices: list[ChoiceReliability] = []
+        votes: list[Vote] = []
+        for run in self.runs:
+            left = self.settings.limits.after(votes)
+            table = run(**{**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost})
+            if isinstance(table, GradeTable):
+                choices += _choices(table)
+                votes += [vote for instance in table.instances for vote in instance.votes]
+                continue
+            assessed = isinstance(table, JudgementTable)
+            found = _assessments(table, rules, self.rows) if assessed else [_comparisons(table, rules)]
+            questions += found
+            votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
+        results, agreements = reliability_of_judges(
+            questions,
+            self.judges,
+            level=IntervalLevel(self.settings.level, None, self.settings.interval),
+            resamples=self.resamples,
+            seed=self.settings.seed,
+        )
+        return ReliabilityReport(results, tuple(choices), agreements, self.parameters)
+
+
+def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
+    """The assessments of a table, a criterion each."""
+    found = []
+    for criterion in table.criteria:
+        judgements = [judgement for judgement in table.judgements if judgement.criterion == criterion.name]
+        clusters = _numbered([judgement.cluster for judgement in judgements])
+        asked = []
+        for judgement, cluster in zip(judgements, clusters, strict=True):
+            label = None if judgement.gold is None else criterion.index_of(judgement.gold)
+            response = field_of(rows[judgement.instance], judgement.system, judgement.instance, "response_field")
+            lengths = None if is_missing(response) else (len(text_of(response)),)
+            asked.append(Asked(judgement.instance, judgement.verdict, label, lengths, (judgement.system,), cluster))
+        found.append(Questions(criterion, rules, tuple(asked)))
+    return found
+
+
+def _comparisons(table: WinrateTable, rules: VoteRules) -> Questions:
+    """The contests of a table."""
+    named = table.systems if len(table.systems) == 2 and TIE not in table.systems else SIDES
+    clusters = _numbered([entry.contest.cluster for entry in table.contests])
+    asked = []
+    for entry, cluster in zip(table.contests, clusters, strict=True):
+        contest, (first, second) = entry.contest, entry.lengths
+        sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
+        label = None if entry.gold is None else sides[entry.gold]
+        lengths = None if first is None or second is None else (first, second)
+        systems = contest.first, contest.second
+        asked.append(Asked(contest.instance, contest.verdict, label, lengths, systems, cluster))
+    return Questions(table.criterion, rules, tuple(asked), (named[0], named[1]))
+
+
+def _numbered(clusters: Sequence[str | None]) -> list[int | None]:
+    """A number for each cluster, in the order in which they occur."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return [None if name is None else numbers[name] for name in clusters]
+
+
+def _choices(table: GradeTable) -> list[ChoiceReliability]:
+    """The Grade Score of every judge and prompt of a table."""
+    return [
+        choice_reliability(
+            grading, table.criterion.name, prompt, table.unrelated_effects[judge_id, prompt] if unrelated else None
+        )
+        for (judge_id, prompt, unrelated), grading in table.gradings.items()
+    ]

@@ -17,11 +17,13 @@ from evenhand.judge_reliability import (
     CriterionReliability,
     Finding,
     JudgesAgreement,
+    choices_table,
+    criterion_tables,
     finding_on_choices,
     findings,
     findings_on_judges,
+    judges_table,
 )
-from evenhand.reports import choices_table, criterion_tables, judges_table
 from evenhand.results.render import TextTable
 from evenhand.tables.notes import baseline_note
 from evenhand.tables.read_only import read_only

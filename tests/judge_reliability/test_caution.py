@@ -1,7 +1,7 @@
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.panel.measure import spread_caution
+from evenhand.judge_reliability.panel_report import spread_caution
 
 
 @pytest.mark.parametrize(("samples", "share"), [(2, "78 %"), (3, "63 %"), (4, "53 %")])

@@ -1,12 +1,17 @@
-"""Columns of votes: what each judge or person said about every instance."""
+"""Votes as people record them: columns of what each judge or person said about every instance.
+
+Read :func:`aggregate` first; :mod:`evenhand.data.cells` says what may stand for a vote.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias, cast
 
+from evenhand.aggregation import aggregate as aggregate_votes
+from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Option, fold_label
 from evenhand.data.cells import (
     NOT_ASKED,
@@ -18,7 +23,7 @@ from evenhand.data.cells import (
     plain_cell,
 )
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import Vote
+from evenhand.votes import Verdict, Vote
 
 RecordedVote: TypeAlias = str | bool | float | SupportsIndex | None
 """A label, the value of an option, whether it is so, or None for an abstention."""
@@ -33,6 +38,9 @@ YES_OR_NO = Criterion(
     scale="binary",
 )
 """What binary votes are about when nothing else is said."""
+
+NO_VERDICT = Verdict(unscored_reason="not_asked")
+"""The verdict on an instance for which no vote and no abstention is recorded."""
 
 
 class VoteReader(LabelReader):
@@ -169,8 +177,22 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
             raise InvalidInputError(f"{what} names the column {name!r}, which no row has. {did_you_mean(name, known)}")
     columns = [Column(name, tuple(plain_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
     if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
-        return _spread(columns[0])
+        return columns_within(columns[0])
     return tuple(columns)
+
+
+def columns_within(column: Column) -> tuple[Column, ...]:
+    """A column of lists or mappings as one column an entry, named ``votes_0`` or as in the mapping.
+
+    Raises:
+        InvalidInputError: If a cell is something else, and not empty either.
+    """
+    rows = [
+        {} if cell is NOT_ASKED or is_abstention(cell) else named_votes(cell, f"instance {row}", prefix=column.name)
+        for row, cell in enumerate(column.cells)
+    ]
+    judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
+    return tuple(Column(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
 
 
 def categories_of(columns: Sequence[Column]) -> Criterion:
@@ -204,6 +226,34 @@ def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | No
         InvalidInputError: If a vote cannot be read.
     """
     return reader.read(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
+
+
+def recorded_verdicts(
+    judges: Sequence[Column],
+    n_rows: int,
+    reader: VoteReader,
+    rule: str | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdict on each instance, by the votes of the judges who were asked; `NO_VERDICT` where nobody was.
+
+    Args:
+        judges: Their columns.
+        n_rows: Instances.
+        reader: Of the criterion's votes.
+        rule: The panel rule; None for the scale's default.
+        weights: As in :func:`judge_weights`.
+
+    Raises:
+        InvalidInputError: If a vote cannot be read, or a judge has no weight.
+    """
+    cast = [[reader.vote(judge.name, index) for index in read_column(judge, reader, "judge")] for judge in judges]
+    verdicts = []
+    for row in range(n_rows):
+        votes = [given[row] for judge, given in zip(judges, cast, strict=True) if judge.cells[row] is not NOT_ASKED]
+        weight = judge_weights(weights, votes, f"instance {row}")
+        verdicts.append(aggregate_votes(votes, reader.criterion, rule, weights=weight) if votes else NO_VERDICT)
+    return tuple(verdicts)
 
 
 def _occurring(column: Column) -> dict[str, str]:
@@ -247,16 +297,6 @@ def _holds_several(cell: object) -> bool:
     return isinstance(cell, Mapping) or (isinstance(cell, Sequence) and not isinstance(cell, bytes))
 
 
-def _spread(column: Column) -> tuple[Column, ...]:
-    """One column an entry of the lists or mappings that the cells hold, named ``votes_0`` or as in the mapping."""
-    rows = [
-        {} if cell is NOT_ASKED or is_abstention(cell) else named_votes(cell, f"instance {row}", prefix=column.name)
-        for row, cell in enumerate(column.cells)
-    ]
-    judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
-    return tuple(Column(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
-
-
 def recorded_columns(*given: str | Sequence[str] | None) -> set[str]:
     """The columns that hold votes and labels, as they were named.
 
@@ -265,3 +305,59 @@ def recorded_columns(*given: str | Sequence[str] | None) -> set[str]:
     """
     named = [[each] if isinstance(each, str) else each or [] for each in given]
     return {column for columns in named for column in columns}
+
+
+@takes()
+def aggregate(
+    votes: Sequence[Vote] | RecordedVotes,
+    criterion: Criterion,
+    rule: str | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    on_position_bias: str | None = None,
+    as_index: bool = False,
+) -> Verdict:
+    """Collapse all votes on one question to one verdict: :func:`evenhand.aggregation.aggregate`, for plain votes too.
+
+    Args:
+        votes: Votes that judges of evenhand cast; or recorded ones, a list with one a judge or a mapping judge -> vote,
+            each a label, the value of an option, True or False, or None for an abstention (how they are read:
+            :mod:`evenhand.data.cells`).
+        criterion: Whose options were voted on.
+        rule: The panel rule; None for the scale's default.
+        weights: Judge -> weight, or for recorded votes in a list one weight a vote; None for equal weights (and for the
+            votes of evenhand's judges, their own).
+        on_position_bias: What to do when the orders of one judge disagree, which recorded votes have not.
+        as_index: Recorded votes that are numbers are places of options, 0 for the first.
+
+    Raises:
+        InvalidInputError: If there are no votes, a vote or a weight cannot be used, or votes are of both kinds.
+        UnknownRuleError: If ``rule`` does not exist or does not fit the criterion.
+
+    >>> from evenhand.criteria import Option
+    >>> levels = tuple(Option(label=name, value=value) for name, value in [("Bad", 0), ("Fair", 0.5), ("Good", 1)])
+    >>> criterion = Criterion(name="clear", description="", options=levels)
+    >>> aggregate(["Good", "Bad", None, "Good"], criterion, "median").selected_label
+    'Good'
+    >>> aggregate({"ann": 1, "bob": 0}, criterion, "weighted_mean", {"ann": 3, "bob": 1}).aggregated_value
+    0.75
+    """
+    if _are_cast(votes):
+        if weights is not None and not isinstance(weights, Mapping):
+            raise InvalidInputError(f"the weights are {weights!r}; name the judges: a mapping judge_id -> weight")
+        return aggregate_votes(
+            cast("Sequence[Vote]", votes), criterion, rule, weights=weights, on_position_bias=on_position_bias
+        )
+    read = VoteReader.of(criterion, as_index=as_index).votes(votes, "the votes")
+    by_judge = judge_weights(weights, read, "the votes")
+    return aggregate_votes(read, criterion, rule, weights=by_judge, on_position_bias=on_position_bias)
+
+
+def _are_cast(votes: object) -> bool:
+    """Whether all votes are :class:`~evenhand.votes.Vote` values, of which there is at least one."""
+    if isinstance(votes, Mapping) or not isinstance(votes, Sequence) or isinstance(votes, str):
+        return False
+    kinds = {isinstance(vote, Vote) for vote in votes}
+    if len(kinds) > 1:
+        raise InvalidInputError("some of the votes are Vote values and others plain labels; give one kind")
+    return kinds == {True}

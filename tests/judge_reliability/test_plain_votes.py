@@ -11,7 +11,7 @@ from evenhand import aggregation
 from evenhand.aggregation import RULES, AggregationWarning
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Vote
-from tests.recorded.criteria import KINDS, LEVELS, SAFE
+from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 
 CASES = [(criterion, rule) for criterion in (LEVELS, SAFE, KINDS) for rule in RULES[criterion.scale]]
 BY_RULE = pytest.mark.parametrize(("criterion", "rule"), CASES, ids=lambda case: getattr(case, "scale", case))

@@ -16,10 +16,10 @@ from evenhand.aggregation import VoteRules, aggregate
 from evenhand.aggregation.collapse import Scoring
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import Categories, agreement_of_judges
-from evenhand.panel.measure import panel_report
+from evenhand.judge_reliability import Categories, agreement_of_judges, summarize_votes
+from evenhand.judge_reliability.panel_report import panel_report
+from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.recorded import Scale, vote_scores
 from evenhand.votes import MISSING_RESPONSE, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel, vote
 
@@ -170,8 +170,9 @@ class TestDrawsAndOrders:
 class TestWhatIsUndefined:
     def test_one_judge_has_no_panel(self):
         report = report_of(LEVELS, panel(0), panel(1), panel(2))
-        assert (report.alpha, report.effective, report.percent_agreement, report.pairs) == (None, None, None, ())
-        assert report.judges[0].change_without is None
+        alone = Missing("the panel has one judge")
+        assert (report.alpha, report.effective, report.percent_agreement, report.pairs) == (alone, alone, alone, ())
+        assert report.judges[0].change_without == alone
         assert report.judges[0].num_lost == 3
         for name in ("krippendorff_alpha", "effective_judges", "change_without_j0", "score_without_j0"):
             assert report.undefined[name] == "the panel has one judge"
@@ -181,7 +182,8 @@ class TestWhatIsUndefined:
         instances = (panel("na", 1, 1), panel("na", "na", "na"), panel(None, 0, 0), panel("na", 2, 2))
         report = report_of(LEVELS, *instances)
         first = report.judges[0]
-        assert (first.num_votes, first.num_unscored, first.num_na, first.mean) == (4, 1, 3, None)
+        assert (first.num_votes, first.num_unscored, first.num_na) == (4, 1, 3)
+        assert isinstance(first.mean, Missing)
         assert first.change_without.estimate == 0
         assert report.undefined["judge_mean_j0"] == "no instance has a score of this judge"
         assert "no unit has a rating of both" in report.undefined["cohen_kappa_j0_vs_j1"]
@@ -189,7 +191,7 @@ class TestWhatIsUndefined:
 
     def test_a_panel_that_always_says_the_same_has_no_chance_to_beat(self):
         report = report_of(LEVELS, *[panel(2, 2)] * 5)
-        assert report.alpha is None
+        assert isinstance(report.alpha, Missing)
         assert "only one category" in report.undefined["krippendorff_alpha"]
         assert "no two judges vary" in report.undefined["effective_judges"]
         assert report.percent_agreement.estimate == 1
@@ -234,7 +236,7 @@ class TestRules:
 
     def test_judges_of_weight_0_are_no_panel_of_their_own(self):
         report = report_of(LEVELS, panel(0, 2), rule="weighted_mean", weights={"j0": 1.0, "j1": 0.0})
-        assert report.judges[0].score_without is None
+        assert isinstance(report.judges[0].score_without, Missing)
         assert report.undefined["score_without_j0"] == "no instance has a score without this judge"
 
     def test_verdicts_of_another_rule_are_refused(self):
@@ -291,9 +293,9 @@ class TestRules:
         found = (
             panel_report(together, criterion, resamples=20).alpha,
             agreement_of_judges(single, Categories(criterion), **drawn).all_judges.krippendorff_alpha,
-            vote_scores.panel_alpha(
-                verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), Scale.of(criterion), **drawn
-            ),
+            summarize_votes(
+                verdicts_of(criterion, *(panel(*map(int, row)) for row in chosen)), criterion, **drawn
+            ).krippendorff_alpha,
         )
         assert [alpha.estimate for alpha in found] == pytest.approx([expected] * 3, abs=1e-12)
         assert {alpha.interval for alpha in found} == {found[0].interval}

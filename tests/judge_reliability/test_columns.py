@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from evenhand.errors import InvalidInputError
-from evenhand.recorded import YES_OR_NO, VoteReader, judge_weights, named_votes
-from tests.recorded.criteria import GRADES, KINDS, LEVELS, SAFE
+from evenhand.judge_reliability.columns import YES_OR_NO, VoteReader, judge_weights, named_votes
+from tests.judge_reliability.criteria import GRADES, KINDS, LEVELS, SAFE
 
 
 def read(criterion, vote):

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from evenhand.judge_reliability import FIRST
-from evenhand.reports import criterion_tables
+from evenhand.judge_reliability import FIRST, criterion_tables
 from tests.judge_reliability.builders import CITES, asked, comparison, report
 
 

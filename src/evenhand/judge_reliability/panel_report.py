@@ -1,0 +1,583 @@
+"""What a panel of judges and repeated draws say about themselves, from verdicts with all their votes.
+
+Read :func:`panel_report` first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.aggregation import REDRAW, VoteRules, check_rule, stopped_early
+from evenhand.aggregation.rules import WEIGHTED_RULES
+from evenhand.criteria import Criterion
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.raters import Drawing, Scale, defined
+from evenhand.numbers import Missing, format_level, format_percent
+from evenhand.results.measures import plain
+from evenhand.run_options import NEEDS_ALL_DRAWS
+from evenhand.statistics import (
+    Agreement,
+    EffectiveJudges,
+    Interval,
+    draw_stability,
+    effective_judges,
+    greatest_unseen_share,
+    mean_intervals,
+    percent_agreement,
+)
+from evenhand.votes import Verdict, Vote, unselected_draws
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Found = TypeVar("Found")
+
+NAN = float("nan")
+SAME = 1e-9
+NOT_DRAWN = -2
+ENOUGH_DRAWS = 5
+"""From so many draws on, no caution is given."""
+
+NO_VALUES = Missing("the options have no values")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeStability:
+    """What one judge's repeated draws and orders say about it.
+
+    Attributes:
+        same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
+            an option; see `evenhand.statistics.draw_stability`.
+        first_two: Only the first two draws were compared, because draws could stop early, or not every question had the
+            same number of draws.
+        spread: The mean over instances of the standard deviation of the values drawn.
+        flip_rate: The share of the instances answered in several orders whose selections disagree.
+    """
+
+    same_option: Interval | Missing
+    first_two: bool
+    spread: Interval | Missing
+    flip_rate: Interval | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReport:
+    """One judge of the panel.
+
+    Attributes:
+        judge_id: Which judge.
+        num_votes: Draws made of this judge.
+        num_unscored: Those of them that named no option.
+        num_na: Those of them that said that the criterion does not apply.
+        mean: The mean over instances of the judge's own score.
+        stability: Of its draws and orders.
+        score_without: The panel's score without this judge, over the instances that have one.
+        change_without: The mean of (score without the judge - score of the whole panel) over the instances that have
+            both, with a paired interval.
+        num_lost: Instances that have a score only with this judge.
+    """
+
+    judge_id: str
+    num_votes: int
+    num_unscored: int
+    num_na: int
+    mean: Interval | Missing
+    stability: JudgeStability
+    score_without: Interval | Missing
+    change_without: Interval | Missing
+    num_lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairReport:
+    """Two judges: Cohen's kappa of their selections, quadratic-weighted over the full scale where it has an order."""
+
+    first: str
+    second: str
+    kappa: Agreement | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class PanelReport:
+    """What the votes on many instances of one criterion say about the judges.
+
+    Attributes:
+        criterion: The criterion's name.
+        scale: Its scale.
+        rule: The panel rule, by which the scores without a judge were made too.
+        num_instances: Verdicts in the input.
+        num_judged: Those of them that have votes.
+        num_votes: Draws made: votes recorded, except those that the budget kept from being asked for.
+        num_planned: Draws of the full grid, where it was told.
+        num_left_out: num_planned - num_votes: what stopping early, and the budget, saved.
+        agreement: The mean share of an instance's votes that equal its verdict, over the instances with several votes.
+        percent_agreement: The share of agreeing pairs of judges.
+        alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
+        effective: Of errors, how many independent judges the panel is worth; of scores, how many votes do not repeat
+            each other, for a shared truth or a shared error. See `evenhand.statistics.effective_judges`.
+        correlated: Whether its correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
+        judges: In the order of their names.
+        pairs: Every two judges.
+        notes: What a reader of the numbers must know, in sentences.
+        level: Of the intervals.
+        resamples: Of the intervals that are drawn.
+        seed: Of the draws.
+    """
+
+    criterion: str
+    scale: str
+    rule: str
+    num_instances: int
+    num_judged: int
+    num_votes: int
+    num_planned: int | None
+    num_left_out: int | None
+    agreement: Interval | Missing
+    percent_agreement: Agreement | Missing
+    alpha: Agreement | Missing
+    effective: EffectiveJudges | Missing
+    correlated: Literal["scores", "errors"]
+    judges: tuple[JudgeReport, ...]
+    pairs: tuple[PairReport, ...]
+    notes: tuple[str, ...]
+    level: float
+    resamples: int
+    seed: int
+
+    @property
+    def undefined(self) -> Mapping[str, str]:
+        """Score name -> why there is none."""
+        return MappingProxyType({name: found.reason for name, found in self._measures() if isinstance(found, Missing)})
+
+    def scores(self, *, with_intervals: bool = True) -> dict[str, float]:
+        """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``.
+
+        ``krippendorff_alpha``, ``percent_agreement``, ``agreement``, ``effective_judges``, ``judge_correlation``,
+        ``num_votes``, ``num_votes_planned``, ``num_votes_left_out``; of each judge ``judge_mean_<judge>``,
+        ``judge_stability_<judge>``, ``judge_spread_<judge>``, ``judge_flip_rate_<judge>``, ``score_without_<judge>``,
+        ``change_without_<judge>``; of each pair ``cohen_kappa_<judge>_vs_<judge>``.
+        """
+        found: dict[str, float] = {"num_votes": self.num_votes}
+        if self.num_planned is not None and self.num_left_out is not None:
+            found |= {"num_votes_planned": self.num_planned, "num_votes_left_out": self.num_left_out}
+        for name, measure in self._measures():
+            if not isinstance(measure, Missing):
+                interval = measure.interval if isinstance(measure, Agreement) else measure
+                found[name] = interval.estimate
+                if with_intervals:
+                    found |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
+        return {**plain(self), "undefined": dict(self.undefined)}
+
+    def _measures(self) -> Iterator[tuple[str, Interval | Agreement | Missing]]:
+        yield "agreement", self.agreement
+        yield "percent_agreement", self.percent_agreement
+        yield "krippendorff_alpha", self.alpha
+        effective = self.effective
+        yield "effective_judges", effective if isinstance(effective, Missing) else effective.effective
+        yield "judge_correlation", effective if isinstance(effective, Missing) else effective.mean_correlation
+        for judge in self.judges:
+            name = judge.judge_id
+            yield f"judge_mean_{name}", judge.mean
+            yield f"judge_stability_{name}", judge.stability.same_option
+            yield f"judge_spread_{name}", judge.stability.spread
+            yield f"judge_flip_rate_{name}", judge.stability.flip_rate
+            yield f"score_without_{name}", judge.score_without
+            yield f"change_without_{name}", judge.change_without
+        for pair in self.pairs:
+            yield f"cohen_kappa_{pair.first}_vs_{pair.second}", pair.kappa
+
+
+def panel_report(
+    verdicts: Sequence[Verdict],
+    criterion: Criterion,
+    rules: VoteRules | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    planned_votes: int | None = None,
+    reference: Sequence[float | None] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> PanelReport:
+    """What the votes on many instances of one criterion say about the judges; no call is made.
+
+    Every judge's votes are collapsed alone (samples, then orders), which gives its score and its selection for each
+    instance. Agreement is that of the selections, correlation that of the scores. A judge that is NA or unscored on an
+    instance is missing there. The panel without a judge is aggregated anew, by the same rule, on every instance;
+    intervals are over instances.
+
+    Alpha and kappa are nominal for binary and nominal scales; on ordinal scales alpha is ordinal and kappa is
+    quadratic-weighted over the full scale, categories being the options' values (without values: their levels). In
+    comparisons alpha is by interval, and a tie is on the scale whether it was offered or not.
+
+    The stability of draws compares all pairs, unless draws could stop early, or the questions put to the judge had
+    different numbers of draws: then only the first two of each, since how many draws there are depends on what they
+    said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.early_stop`).
+
+    Args:
+        verdicts: One an instance, each with all its votes.
+        criterion: Whose options were voted on.
+        rules: The rules that made the verdicts; None for the defaults.
+        weights: As they were given to `evenhand.aggregation.aggregate`.
+        planned_votes: Draws that the full grid has over all instances; None where nothing was left out on purpose.
+        reference: Per instance the value that is right, where it is known. With it the effective number of judges is
+            that of their errors; without it, of their scores, which good judges have in common.
+        level: Of the intervals.
+        resamples: For the intervals that are drawn.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: If the votes do not collapse to the verdicts that they came with, or more draws were made
+            than planned.
+        UnknownRuleError: As `evenhand.aggregation.aggregate`.
+
+    Example:
+        >>> from evenhand.aggregation import aggregate
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> from evenhand.votes import Vote
+        >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
+        >>> def ask(*answers):
+        ...     votes = [Vote(judge_id=name, order=(0, 1), selected_index=index) for name, index in zip("abc", answers)]
+        ...     return aggregate(votes, cites)
+        >>> report = panel_report([ask(0, 0, 0), ask(1, 1, 1), ask(0, 0, 1), ask(1, 1, 1)], cites)
+        >>> round(report.alpha.estimate, 4)  # 1 - (2 / 12) / (2 * 5 * 7 / (12 * 11))
+        0.6857
+        >>> report.judges[2].change_without.estimate, report.undefined["judge_spread_a"]
+        (0.0, 'no question was drawn twice')
+    """
+    drawn = Drawing(level=level, resamples=resamples, seed=seed)
+    scale = Scale.of(criterion)
+    panel_rule = PanelRule(criterion, rules or VoteRules(), weights)
+    table = panel_table(verdicts, panel_rule, scale)
+    judges = tuple(_judge_report(place, verdicts, table, criterion, level) for place in range(len(table.judges)))
+    right = None if reference is None else [NAN if value is None else value for value in reference]
+    effective = _of_several(table, lambda: effective_judges(table.scores, right, **drawn))
+    asked = [sum(vote.asked for vote in verdict.votes) for verdict in verdicts]
+    several = [_number(verdict.agreement) if n > 1 else NAN for verdict, n in zip(verdicts, asked, strict=True)]
+    return PanelReport(
+        criterion=criterion.name,
+        scale=criterion.scale,
+        rule=panel_rule.name,
+        num_instances=len(verdicts),
+        num_judged=sum(bool(verdict.votes) for verdict in verdicts),
+        num_votes=sum(asked),
+        num_planned=planned_votes,
+        num_left_out=_left_out(planned_votes, sum(asked)),
+        agreement=_mean(several, level, Missing("no instance has two votes")),
+        percent_agreement=_of_several(table, lambda: percent_agreement(table.selections, level=level)),
+        alpha=_of_several(table, lambda: scale.alpha(table.selections, **drawn)),
+        effective=effective,
+        correlated="scores" if reference is None else "errors",
+        judges=judges,
+        pairs=tuple(
+            PairReport(
+                table.judges[first],
+                table.judges[second],
+                scale.kappa(table.selections[:, first], table.selections[:, second], **drawn),
+            )
+            for first, second in combinations(range(len(table.judges)), 2)
+        ),
+        notes=_notes(verdicts, judges, shared_truth=isinstance(effective, EffectiveJudges) and reference is None),
+        level=float(level),
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _left_out(planned: int | None, made: int) -> int | None:
+    if planned is None:
+        return None
+    if planned < made:
+        raise InvalidInputError(
+            f"planned_votes is {planned!r}, but {made!r} draws were made; give those of the full grid"
+        )
+    return planned - made
+
+
+def _judge_report(
+    place: int, verdicts: Sequence[Verdict], table: PanelTable, criterion: Criterion, level: float
+) -> JudgeReport:
+    judge, without = table.judges[place], table.without[:, place]
+    votes = [vote for verdict in verdicts for vote in verdict.votes if vote.judge_id == judge and vote.asked]
+    if not criterion.has_values:
+        unscored = lost = NO_VALUES
+    else:
+        unscored = Missing("no instance has a score of this judge")
+        lost = Missing(
+            "the panel has one judge" if len(table.judges) == 1 else "no instance has a score without this judge"
+        )
+    return JudgeReport(
+        judge_id=judge,
+        num_votes=len(votes),
+        num_unscored=sum(vote.selected_index is None and not vote.na for vote in votes),
+        num_na=sum(vote.na for vote in votes),
+        mean=_mean(table.scores[:, place], level, unscored),
+        stability=_stability(place, draws_of(judge, verdicts, criterion), table, level),
+        score_without=_mean(without, level, lost),
+        change_without=_mean(without - table.panel, level, lost, bounds=(-1.0, 1.0)),
+        num_lost=int((~np.isnan(table.panel) & np.isnan(without)).sum()),
+    )
+
+
+def _stability(place: int, drawn: IntArray, table: PanelTable, level: float) -> JudgeStability:
+    counts = (drawn != NOT_DRAWN).sum(axis=2)
+    stopped = table.stopped[place]
+    uneven = stopped or len(np.unique(counts[counts > 0])) > 1
+    same = draw_stability(drawn, first_two=uneven, level=level)
+    once = Missing(f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice")
+    return JudgeStability(
+        same_option=Missing("no question was answered in two draws") if same is None else same,
+        first_two=uneven,
+        spread=_mean(table.spreads[:, place], level, once, bounds=(0.0, 0.5)),
+        flip_rate=_mean(table.flips[:, place], level, Missing("no instance was answered in two orders")),
+    )
+
+
+def _mean(
+    values: ArrayLike, level: float, missing: Missing, *, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Interval | Missing:
+    (interval,) = mean_intervals(values, level=level, bounds=bounds)
+    return missing if interval is None else interval
+
+
+def _of_several(table: PanelTable, measure: Callable[[], Found]) -> Found | Missing:
+    """What compares judges, where there are at least two."""
+    if len(table.judges) < 2:
+        return Missing("the panel has one judge" if table.judges else "there are no votes")
+    return defined(measure)
+
+
+def _notes(verdicts: Sequence[Verdict], judges: Sequence[JudgeReport], *, shared_truth: bool) -> tuple[str, ...]:
+    cells = Counter(
+        (row, vote.judge_id, vote.order) for row, verdict in enumerate(verdicts) for vote in verdict.votes if vote.asked
+    )
+    caution = spread_caution(max(cells.values())) if cells else None
+    uneven = [judge.judge_id for judge in judges if judge.stability.first_two]
+    stopped = (
+        f"The draws of {', '.join(map(repr, uneven))} could stop early or are of different numbers; the stability of "
+        "draws compares only the first two of each, which no early stop selects."
+    )
+    shared = (
+        "The effective number of votes (effective_judges) is that of the scores: judges that are right together count "
+        "as repeating each other, so that three accurate judges with independent errors come to little more than one. "
+        "How many independent judges the panel is worth is measured on the errors: give the values that are right as "
+        "a reference."
+    )
+    notes = (caution, stopped if uneven else None, shared if shared_truth else None)
+    return tuple(note for note in notes if note is not None)
+
+
+def spread_caution(samples: int, *, level: float = 0.95) -> str | None:
+    """What to bear in mind where ``samples`` equal draws of a judge are read as certainty.
+
+    Args:
+        samples: Draws from each judge in each order.
+        level: Confidence of the number in the sentence.
+
+    Returns:
+        The sentence; None for a single draw, which has no spread, and for five draws or more.
+
+    Raises:
+        InvalidInputError: No draw, or a bad level.
+
+    Example:
+        >>> print(spread_caution(3))
+        A spread of 0 from 3 draws proves little: 3 equal draws are compatible (95% confidence) with a probability \
+of 63 % for other answers. Where a threshold decides, draw at least 5 times.
+    """
+    share = greatest_unseen_share(samples, level=level)
+    if samples == 1 or samples >= ENOUGH_DRAWS:
+        return None
+    return (
+        f"A spread of 0 from {samples} draws proves little: {samples} equal draws are compatible "
+        f"({format_level(level)} confidence) with a probability of {format_percent(share)} for other answers. "
+        f"Where a threshold decides, draw at least {ENOUGH_DRAWS} times."
+    )
+
+
+def report_of_run(
+    verdicts: Sequence[Verdict],
+    criterion: Criterion,
+    rules: VoteRules,
+    *,
+    samples: int,
+    reference: Sequence[float | None] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PanelReport | None:
+    """The report on the judges of a run; None where one judge was asked once, which says nothing about judges.
+
+    Args:
+        verdicts: One an instance, each with all its votes.
+        criterion: Whose options were voted on.
+        rules: The rules that made the verdicts.
+        samples: Draws of each prompt that the run was to make at most.
+        reference: Per instance the value that is right, where it is known.
+        level: Of the intervals.
+        seed: Of the intervals that are drawn.
+    """
+    judges = {vote.judge_id for verdict in verdicts for vote in verdict.votes}
+    if len(judges) < 2 and samples < 2:
+        return None
+    planned = planned_votes(verdicts, samples)
+    return panel_report(verdicts, criterion, rules, reference=reference, planned_votes=planned, level=level, seed=seed)
+
+
+def planned_votes(verdicts: Sequence[Verdict], samples: int) -> int:
+    """How many votes the full grid has, of which stopping early may have left out some.
+
+    Every order that was shown was to be drawn ``samples`` times, and the first of those draws is always made. An order
+    that was shown again, beside questions that have more orders, has the numbers from ``samples`` on.
+
+    >>> from evenhand.votes import Vote
+    >>> drawn = tuple(Vote(judge_id="a", order=order) for order in [(0, 1), (1, 0)])
+    >>> planned_votes([Verdict(votes=drawn)], samples=5)
+    10
+    """
+    cells = {
+        (row, vote.judge_id, vote.order, vote.sample // samples)
+        for row, verdict in enumerate(verdicts)
+        for vote in verdict.votes
+    }
+    return len(cells) * samples
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRule:
+    """How the verdicts on one criterion were aggregated.
+
+    Attributes:
+        criterion: Whose options were voted on.
+        rules: The rules.
+        weights: As they were given to `evenhand.aggregation.aggregate`.
+    """
+
+    criterion: Criterion
+    rules: VoteRules
+    weights: Mapping[str, float] | None = None
+
+    @property
+    def name(self) -> str:
+        """The panel rule, the default spelt out."""
+        return check_rule(self.rules.panel_rule(self.criterion.scale), self.criterion.scale)
+
+    def score_of_panel(self, votes: Sequence[Vote]) -> float:
+        """The score of several judges; NaN when there is no vote, or none that counts."""
+        if not any(self._weight(vote) > 0 for vote in votes):
+            return NAN
+        return _number(self.rules.aggregate(votes, self.criterion, weights=self.weights).aggregated_value)
+
+    def of_judge(self, votes: Sequence[Vote]) -> Verdict:
+        """The verdict of one judge, to which no panel rule applies."""
+        return self.rules.changed(aggregation=None).aggregate(votes, self.criterion)
+
+    def _weight(self, vote: Vote) -> float:
+        if self.name not in WEIGHTED_RULES:
+            return 1.0
+        return vote.weight if self.weights is None else self.weights.get(vote.judge_id, 1.0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PanelTable:
+    """What every judge of a panel says about every instance. NaN is missing.
+
+    Attributes:
+        judges: The judges' names, sorted.
+        scores: (n_instances, n_judges): the judge's own score.
+        selections: (n_instances, n_judges): the option that the judge comes to, see :attr:`Scale.ratings`.
+        flips: (n_instances, n_judges): 1 where the judge's orders disagree, 0 where they agree.
+        spreads: (n_instances, n_judges): the standard deviation of the values that the judge drew.
+        panel: (n_instances,): the score of the whole panel.
+        without: (n_instances, n_judges): the score of the panel without the judge.
+        stopped: Per judge whether draws could stop early.
+    """
+
+    judges: tuple[str, ...]
+    scores: FloatArray
+    selections: FloatArray
+    flips: FloatArray
+    spreads: FloatArray
+    panel: FloatArray
+    without: FloatArray
+    stopped: tuple[bool, ...]
+
+
+def panel_table(verdicts: Sequence[Verdict], rule: PanelRule, scale: Scale) -> PanelTable:
+    """Collapse the votes of every judge alone, and those of the panel without each judge.
+
+    Raises:
+        InvalidInputError: If the votes do not collapse to the score that they came with.
+    """
+    judges = tuple(sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes}))
+    size = len(verdicts), len(judges)
+    scores, selections, consistent, spreads, without = (np.full(size, NAN) for _ in range(5))
+    panel = np.full(size[0], NAN)
+    for row, verdict in enumerate(verdicts):
+        panel[row] = rule.score_of_panel(verdict.votes)
+        _check_same(panel[row], verdict, row, rule)
+        for column, judge in enumerate(judges):
+            own = [vote for vote in verdict.votes if vote.judge_id == judge]
+            if not own:
+                without[row, column] = panel[row]
+                continue
+            alone = rule.of_judge(own)
+            scores[row, column] = _number(alone.aggregated_value)
+            (selections[row, column],) = scale.as_ratings([scale.place_of(alone)])
+            consistent[row, column] = _number(alone.position_consistent)
+            spreads[row, column] = _number(alone.spread)
+            without[row, column] = rule.score_of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
+    early = {vote.judge_id for verdict in verdicts for vote in verdict.votes if stopped_early([vote])}
+    stopped = tuple(judge in early for judge in judges)
+    return PanelTable(judges, scores, selections, 1 - consistent, spreads, panel, without, stopped)
+
+
+def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:
+    """What one judge selected in every draw: (n_instances, n_orders, n_draws), the draws by their number.
+
+    An NA answer is an option of its own; a draw that named no option is -1, and what was not drawn -2. Of draws that
+    could stop early only those are listed that are made whatever the others say.
+    """
+    rows: list[dict[tuple[int, ...], list[int]]] = []
+    for verdict in verdicts:
+        cells: dict[tuple[int, ...], list[int]] = {}
+        for vote in sorted(unselected_draws(verdict.votes), key=lambda vote: (vote.order, vote.sample)):
+            if vote.judge_id == judge and vote.asked:
+                cells.setdefault(vote.order, []).append(_drawn(vote, criterion))
+        rows.append(cells)
+    n_orders = max((len(cells) for cells in rows), default=0)
+    n_draws = max((len(draws) for cells in rows for draws in cells.values()), default=0)
+    table = np.full((len(rows), n_orders, n_draws), NOT_DRAWN, dtype=np.int64)
+    for row, cells in enumerate(rows):
+        for place, draws in enumerate(cells.values()):
+            table[row, place, : len(draws)] = draws
+    return table
+
+
+def _drawn(vote: Vote, criterion: Criterion) -> int:
+    if vote.na and vote.selected_index is None:
+        return len(criterion.options)
+    return -1 if vote.selected_index is None else vote.selected_index
+
+
+def _check_same(score: float, verdict: Verdict, row: int, rule: PanelRule) -> None:
+    given = _number(verdict.aggregated_value)
+    if not np.isclose(score, given, rtol=0, atol=SAME, equal_nan=True):
+        raise InvalidInputError(
+            f"the votes of verdict {row} come to {score!r} under the rule {rule.name!r}, but the verdict says "
+            f"{verdict.aggregated_value!r}: pass the rules and weights that it was made with"
+        )
+
+
+def _number(value: float | None) -> float:
+    return NAN if value is None else float(value)

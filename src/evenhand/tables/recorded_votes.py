@@ -1,0 +1,513 @@
+"""Votes recorded in the columns of a data set: reduced to verdicts, or compared rater by rater. No call is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import TypeAdapter
+
+import evenhand
+from evenhand.aggregation import check_rule
+from evenhand.checked_options import takes
+from evenhand.criteria import Criterion
+from evenhand.data.cells import NOT_ASKED
+from evenhand.data.fields import read_clusters
+from evenhand.data.rows import Row, read_rows
+from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability import (
+    YES_OR_NO,
+    Column,
+    Drawing,
+    PanelAgreement,
+    Rater,
+    RaterPair,
+    Scale,
+    VoteReader,
+    VoteSummary,
+    all_pairs,
+    categories_of,
+    columns_of,
+    confusion_table,
+    measure_at,
+    pairs_of_raters_table,
+    panels,
+    read_column,
+    recorded_columns,
+    recorded_verdicts,
+    summarize_votes,
+    vote_summary_table,
+)
+from evenhand.numbers import format_count
+from evenhand.results.measures import plain
+from evenhand.results.render import TextTable
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.tables.notes import unread_note
+from evenhand.tables.read_only import PrintedTables, read_only
+from evenhand.tables.saved import load_table, save_table
+from evenhand.unitxt.loading import load_criterion
+from evenhand.votes import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WITHOUT_CRITERIA = (
+    "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
+    "kappa and options that nobody chose."
+)
+
+
+@dataclass(frozen=True)
+class VoteTable(PrintedTables):
+    """The result of :func:`aggregate_votes`.
+
+    Attributes:
+        verdicts: One an instance, with its votes.
+        references: Per instance the label that is right; None where it is not known.
+        summary: What they come to.
+        criterion: Whose options were voted on.
+        parameters: What made the table: columns, rule, weights, level, resamples, seed, version.
+        notes: What the reader must know about how the votes were read.
+        clusters: What each instance belongs to; None where instances do not depend on each other.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    references: tuple[str | None, ...]
+    summary: VoteSummary
+    criterion: Criterion
+    parameters: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    clusters: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    def text_table(self) -> TextTable:
+        """The summary as texts."""
+        judges = ", ".join(self.parameters["votes"])
+        title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
+        leading = unread_note({"the aggregated score": self.summary.scores.unread})
+        return vote_summary_table(title, self.summary, (*leading, *self.notes))
+
+    def confusion_table(self) -> TextTable:
+        """References against verdicts as texts.
+
+        Raises:
+            InvalidInputError: If there are no references.
+        """
+        if self.summary.comparison is None:
+            raise InvalidInputError("there are no references to compare with; name their column: gold=…")
+        return confusion_table(self.summary.comparison)
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The summary, and the confusion matrix where there are references."""
+        if self.summary.comparison is None:
+            return (self.text_table(),)
+        return self.text_table(), self.confusion_table()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an instance, without the votes."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        records = self._records()
+        for record in records:
+            del record["votes"]
+        return pd.DataFrame.from_records(records)
+
+    def save(self, path: str | Path) -> None:
+        """Write JSONL: a line for the table, with the summary, then a line an instance, with its votes."""
+        header = {
+            "parameters": dict(self.parameters),
+            "criterion": self.criterion.model_dump(mode="json"),
+            "summary": plain(self.summary),
+            "notes": list(self.notes),
+        }
+        rows = (
+            {**record, "verdict": verdict.model_dump(mode="json", exclude_defaults=True)}
+            for record, verdict in zip(self._records(), self.verdicts, strict=True)
+        )
+        save_table(path, "aggregated_votes", header, rows)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote; the summary is made anew of the verdicts.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        return load_table(path, "aggregated_votes", cls._of, cls.__name__)
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
+        criterion, parameters = Criterion.model_validate(header["criterion"]), header["parameters"]
+        verdicts = tuple(Verdict.model_validate(row["verdict"]) for row in rows)
+        references = tuple(row["reference"] for row in rows)
+        clusters = tuple(row["cluster"] for row in rows) if parameters.get("cluster_field") else None
+        return cls(
+            verdicts=verdicts,
+            references=references,
+            summary=summarize_votes(
+                verdicts,
+                criterion,
+                [None if label is None else criterion.labels.index(label) for label in references],
+                level=IntervalLevel(parameters["level"], clusters, parameters.get("interval", "auto")),
+                resamples=parameters["resamples"],
+                seed=parameters["seed"],
+            ),
+            criterion=criterion,
+            parameters=parameters,
+            notes=tuple(header["notes"]),
+            clusters=clusters,
+        )
+
+    def __repr__(self) -> str:
+        return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.verdicts)} instances>\n{self}"
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "instance": instance,
+                "selected_option": verdict.selected_label,
+                "aggregated_value": verdict.aggregated_value,
+                "agreement": verdict.agreement,
+                "na": verdict.na,
+                "unscored_reason": verdict.unscored_reason,
+                "reference": reference,
+                "cluster": None if self.clusters is None else self.clusters[instance],
+                "match": None
+                if reference is None or verdict.selected_label is None
+                else verdict.selected_label == reference,
+                "votes": {vote.judge_id: vote.selected_label for vote in verdict.votes},
+            }
+            for instance, (verdict, reference) in enumerate(zip(self.verdicts, self.references, strict=True))
+        ]
+
+
+@dataclass(frozen=True)
+class AgreementTable(PrintedTables):
+    """The result of :func:`agreement`.
+
+    Attributes:
+        pairs: Every two raters: people with judges (the judges' accuracy), people, judges.
+        panels: Krippendorff's alpha of the judges, of the people, and of all, where there are at least two.
+        criterion: Whose options were chosen; made of the labels that occur where none was given.
+        missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
+        not_asked: Rater -> those of them on which the rater was not asked.
+        parameters: What made the table: columns, n, level, resamples, seed, version.
+    """
+
+    pairs: tuple[RaterPair, ...]
+    panels: tuple[PanelAgreement, ...]
+    criterion: Criterion
+    missing: Mapping[str, int]
+    parameters: Mapping[str, Any]
+    not_asked: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("missing", "not_asked", "parameters"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def pair(self, first: str, second: str) -> RaterPair:
+        """The agreement of two raters, in either order.
+
+        Raises:
+            InvalidInputError: If there is no such pair.
+        """
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {first, second}:
+                return pair
+        raise InvalidInputError(
+            f"there is no pair of {first!r} and {second!r}; the raters are {list(self.missing)!r}, and a pair is of two"
+        )
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The pairs, with the agreement of all beneath them."""
+        instances, clusters = self.parameters["n"], self.parameters.get("num_clusters")
+        silent = [self._silence(name, count) for name, count in self.missing.items() if count]
+        notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
+        if (numbers := self.parameters.get("numbers_read_as")) is not None:
+            notes.append(numbers)
+        if not self.parameters["criteria_given"]:
+            notes.append(WITHOUT_CRITERIA)
+        table = pairs_of_raters_table(
+            f"Agreement on {format_count(instances, 'instance')}"
+            + ("" if clusters is None else f" of {format_count(clusters, 'cluster')}"),
+            self.pairs,
+            self.panels,
+            notes,
+            level=self.parameters["level"],
+        )
+        return (table,)
+
+    def _silence(self, name: str, missing: int) -> str:
+        not_asked = self.not_asked.get(name, 0)
+        return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a pair; a measure is its estimate, with its limits beside it."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        return pd.DataFrame.from_records([_pair_record(pair) for pair in self.pairs])
+
+    def save(self, path: str | Path) -> None:
+        """Write JSONL: a line for the table, with the alphas, then a line a pair.
+
+        A measure is its fields; one that the data do not define has only the field ``reason``.
+        """
+        header = {
+            "parameters": dict(self.parameters),
+            "missing": dict(self.missing),
+            "not_asked": dict(self.not_asked),
+            "criterion": self.criterion.model_dump(mode="json"),
+            "panels": [asdict(panel) for panel in self.panels],
+        }
+        save_table(path, "agreement", header, [asdict(pair) for pair in self.pairs])
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        return load_table(path, "agreement", cls._of, cls.__name__)
+
+    @classmethod
+    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
+        return cls(
+            pairs=TypeAdapter(tuple[RaterPair, ...]).validate_python(rows),
+            panels=TypeAdapter(tuple[PanelAgreement, ...]).validate_python(header["panels"]),
+            criterion=Criterion.model_validate(header["criterion"]),
+            missing=header["missing"],
+            parameters=header["parameters"],
+            not_asked=header.get("not_asked", {}),
+        )
+
+    def __repr__(self) -> str:
+        return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
+
+
+def _pair_record(pair: RaterPair) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "first": pair.first,
+        "second": pair.second,
+        "kind": f"{pair.kinds[0]}-{pair.kinds[1]}",
+        "num_compared": pair.num_compared,
+    }
+    for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
+        found = measure_at(pair, name)
+        limits = {name: "estimate", f"{name}_ci_low": "low", f"{name}_ci_high": "high"}
+        record |= {column: None if found is None else getattr(found, part) for column, part in limits.items()}
+    return record
+
+
+@takes()
+def aggregate_votes(
+    dataset: object,
+    votes: str | Sequence[str],
+    criteria: object = None,
+    rule: str | None = None,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    *,
+    gold: str | None = None,
+    as_index: bool = False,
+    split: str | None = None,
+    cluster_field: str | bool | None = None,
+    level: float = 0.95,
+    interval: str = "auto",
+    resamples: int = 1000,
+    seed: int = 0,
+) -> VoteTable:
+    """Reduce the recorded votes of every row to a verdict, and the verdicts to scores.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        votes: The columns with the votes, one a judge; or one column whose cells are lists or mappings. A vote is a
+            label, the value of an option, True or False, or None where there is none (how they are read:
+            :mod:`evenhand.data.cells`).
+        criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
+            votes are yes or no (True or False, 1 or 0).
+        rule: The panel rule; None for the scale's default.
+        weights: One weight a judge, in the order of the columns, or judge -> weight; for the weighted rules.
+        gold: The column with the label that is right.
+        as_index: Votes and labels that are numbers are places of options, 0 for the first.
+        split: Which split of a ``DatasetDict``.
+        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
+            each other. See :class:`~evenhand.judging.settings.RunOptions`.
+        level: Of the intervals.
+        interval: How those of means and rates are made: see :func:`~evenhand.statistics.ratio_intervals`.
+        resamples: Draws for the intervals of kappa and alpha.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
+        UnknownRuleError: If the rule does not exist or does not fit the criterion.
+    """
+    criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
+    rule = check_rule(rule, criterion.scale)
+    read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, lambda _: criterion, as_index=as_index)
+    if len(read.gold) > 1:
+        raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
+    clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
+    named = _named_weights(weights, [column.name for column in read.judges])
+    right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
+    verdicts = recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named)
+    return VoteTable(
+        verdicts=verdicts,
+        references=tuple(None if place is None else criterion.labels[place] for place in right),
+        summary=summarize_votes(
+            verdicts,
+            criterion,
+            right,
+            level=IntervalLevel(level, clusters, interval),
+            resamples=resamples,
+            seed=seed,
+        ),
+        criterion=criterion,
+        parameters={
+            **read.parameters(),
+            "gold": gold,
+            "criteria_given": criteria is not None,
+            "rule": rule,
+            "weights": named,
+            "cluster_field": cluster_field,
+            "level": level,
+            "interval": interval,
+            "resamples": resamples,
+            "seed": seed,
+        },
+        notes=() if read.note is None else (read.note,),
+        clusters=clusters,
+    )
+
+
+@takes()
+def agreement(
+    dataset: object,
+    votes: str | Sequence[str],
+    gold: str | Sequence[str] | None = None,
+    criteria: object = None,
+    *,
+    as_index: bool = False,
+    split: str | None = None,
+    cluster_field: str | bool | None = None,
+    level: float = 0.95,
+    interval: str = "auto",
+    resamples: int = 1000,
+    seed: int = 0,
+) -> AgreementTable:
+    """How far judges agree with people, people with people, and judges with judges.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        votes: The columns with the judges' votes, one a judge; or one column whose cells are lists or mappings. A vote
+            is a label, the value of an option, True or False, or None where there is none (how they are read:
+            :mod:`evenhand.data.cells`).
+        gold: The column with the labels that a person gave; several are several people.
+        criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
+            gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        as_index: Votes and labels that are numbers are places of options, 0 for the first.
+        split: Which split of a ``DatasetDict``.
+        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
+            each other. See :class:`~evenhand.judging.settings.RunOptions`.
+        level: Of the intervals.
+        interval: How those of shares are made: see :func:`~evenhand.statistics.ratio_intervals`.
+        resamples: Draws for the intervals of kappa and alpha.
+        seed: Of the draws.
+
+    Raises:
+        InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
+    """
+
+    def criterion_of(columns: Sequence[Column]) -> Criterion:
+        names = [column.name for column in columns]
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise InvalidInputError(
+                f"the raters are {names!r}; agreement is between at least two, each named once: name more columns in "
+                "votes, or people's in gold"
+            )
+        if as_index and criteria is None:
+            raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
+        return categories_of(columns) if criteria is None else load_criterion(criteria)
+
+    read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
+    clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
+    scale, confidence = Scale.of(read.reader.criterion), IntervalLevel(level, clusters, interval)
+    raters = [Rater(column.name, "judge", read_column(column, read.reader, "judge")) for column in read.judges]
+    raters += [Rater(column.name, "human", read_column(column, read.reader, "human")) for column in read.gold]
+    drawn = Drawing(level=confidence, resamples=resamples, seed=seed)
+    return AgreementTable(
+        pairs=all_pairs(raters, scale, **drawn),
+        panels=panels(raters, scale, **drawn),
+        criterion=read.reader.criterion,
+        missing={rater.name: rater.selected.count(None) for rater in raters},
+        parameters={
+            **read.parameters(),
+            "gold": [column.name for column in read.gold],
+            "criteria_given": criteria is not None,
+            "numbers_read_as": read.note,
+            "cluster_field": cluster_field,
+            "num_clusters": confidence.n_clusters,
+            "interval": interval,
+            **drawn,
+            "level": level,
+        },
+        not_asked={column.name: sum(cell is NOT_ASKED for cell in column.cells) for column in read.columns},
+    )
+
+
+@dataclass(frozen=True)
+class _RecordedVotes:
+    """The columns that hold votes and labels, and who reads them."""
+
+    rows: Sequence[Row]
+    judges: tuple[Column, ...]
+    gold: tuple[Column, ...]
+    reader: VoteReader
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Row],
+        votes: str | Sequence[str],
+        gold: str | Sequence[str] | None,
+        criterion_of: Callable[[Sequence[Column]], Criterion],
+        *,
+        as_index: bool,
+    ) -> Self:
+        """Find the columns; the criterion may depend on what they hold."""
+        judges = columns_of(rows, votes, "votes")
+        people = () if gold is None else columns_of(rows, gold, "gold")
+        return cls(rows, judges, people, VoteReader.of(criterion_of((*judges, *people)), as_index=as_index))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.judges, *self.gold)
+
+    @property
+    def note(self) -> str | None:
+        """How numbers were read, where that is not seen."""
+        return self.reader.note([column.cells for column in self.columns])
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "evenhand_version": evenhand.__version__,
+            "n": len(self.rows),
+            "votes": [column.name for column in self.judges],
+            "as_index": self.reader.as_index,
+        }
+
+
+def _named_weights(weights: Mapping[str, float] | Sequence[float] | None, names: list[str]) -> dict[str, float] | None:
+    if weights is None:
+        return None
+    if not isinstance(weights, Mapping):
+        if len(weights) != len(names):
+            raise InvalidInputError(f"there are {len(weights)} weights for the judges {names!r}; give one a judge")
+        return dict(zip(names, weights, strict=True))
+    unknown = [judge for judge in weights if judge not in names]
+    if unknown:
+        raise InvalidInputError(f"the weights name {unknown!r}, who did not vote; the judges are {names!r}")
+    return dict(weights)
