@@ -3,13 +3,16 @@
 import ast
 import importlib
 import inspect
+import json
 import pkgutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from unitxt.text_utils import camel_to_snake_case
 
 import evenhand
 import evenhand.unitxt
@@ -93,6 +96,10 @@ def test_the_engine_of_litellm_is_imported_without_litellm():
     assert run("-c", code).stdout.strip() == "False"
 
 
+def test_the_facade_is_imported_without_numpy():
+    assert run("-c", "import sys, evenhand; print('numpy' in sys.modules)").stdout.strip() == "False"
+
+
 def names_annotations_import(tree):
     return any(
         isinstance(node, ast.ImportFrom)
@@ -131,7 +138,7 @@ def artifacts_in(tree):
 
 def test_artifacts_are_found_through_their_bases():
     assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "LiteLLMEngine"} <= ARTIFACTS
-    assert not {"Flow", "JudgementTable", "FreeEngine"} & ARTIFACTS
+    assert not {"Flow", "JudgementTable", "FreeJudge"} & ARTIFACTS
 
 
 def test_no_module_that_defines_artifacts_postpones_its_annotations():
@@ -195,6 +202,27 @@ def test_a_package_exports_all_that_it_takes_from_its_modules(name):
         for alias in node.names
     }
     assert taken <= set(getattr(package, "__all__", ()))
+
+
+def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
+    types = {
+        json.loads(path.read_text(encoding="utf-8"))["__type__"]
+        for folder in ("engines", "metrics")
+        for path in (ROOT / "catalog" / folder).rglob("*.json")
+    }
+    public = {name for name in evenhand.__all__ if isinstance(getattr(evenhand, name), type)}
+    assert types <= {camel_to_snake_case(name) for name in public}
+    assert {"JudgeEngine", "RecordingEngine", "UnitxtBridge"} <= public
+
+
+def test_a_public_name_is_the_name_of_one_class_only():
+    named = Counter(
+        node.name
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name in evenhand.__all__ if named[name] > 1} == set()
 
 
 def test_the_facade_knows_no_other_name():

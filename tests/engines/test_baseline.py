@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.baseline import BaselineEngine, choose_option, quality, response_statistics
+from evenhand.engines.baseline import BaselineJudge, choose_option, quality, response_statistics
 from evenhand.engines.calls import Calls
 from evenhand.engines.text_statistics import TextStatistics, text_statistics
 from evenhand.errors import RejectedRequestError
@@ -56,7 +56,7 @@ def label(question):
 
 def vote(question, order, flow=None):
     async def run():
-        calls = Calls(BaselineEngine())
+        calls = Calls(BaselineJudge())
         async with calls.running():
             return await (flow or Flow()).ask(question, order, 0, calls)
 
@@ -247,11 +247,11 @@ def test_an_assessment_is_the_same_in_every_order_and_says_what_it_counted(flow)
 
 def test_a_request_without_a_question_is_refused():
     with pytest.raises(RejectedRequestError, match="no model"):
-        asyncio.run(BaselineEngine().complete(Request(messages=({"role": "user", "content": "Hello?"},))))
+        asyncio.run(BaselineJudge().complete(Request(messages=({"role": "user", "content": "Hello?"},))))
 
 
 def test_it_is_a_judge_that_costs_nothing():
-    engine = BaselineEngine()
+    engine = BaselineJudge()
     assert isinstance(engine, JudgeEngine)
     assert engine.identity() is None
 
@@ -288,6 +288,6 @@ def test_the_same_text_twice_is_a_tie_between_the_orders(text):
     )
     assert [choose_option(question, first_shown=place) for place in (0, 1)] == [0, 1]
     contest = evenhand.winrates(
-        [{"x": text, "y": text}], ["x", "y"], question.criterion, BaselineEngine(), progress=False
+        [{"x": text, "y": text}], ["x", "y"], question.criterion, BaselineJudge(), progress=False
     )
     assert contest.winrate("x").estimate == contest.winrate("y").estimate == 0.5

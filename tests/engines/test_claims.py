@@ -16,7 +16,7 @@ import pytest
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.claims import SILENT_SECONDS
-from evenhand.engines.journal import Entry, Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.engines.processes import Process, is_running, this_process
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
@@ -100,7 +100,7 @@ def test_a_key_has_one_owner_until_its_reply_is_written(path):
         assert theirs.claim(["b", "c"]) == {"c"}
         assert mine.claim(["a"]) == set()  # two judges of one process do not ask twice either
         assert (theirs.claimed("a"), theirs.claimed("d")) == (True, False)
-        mine.put([Entry("a", Completion(text="Good"), "{}", "{}")])
+        mine.put([JournalEntry("a", Completion(text="Good"), "{}", "{}")])
         assert theirs.claim(["a"]) == set()
         assert (theirs.claimed("a"), theirs.get("a").text) == (False, "Good")
         mine.release(["b", "c"])  # c is not its own
@@ -193,7 +193,7 @@ def test_a_hung_owner_is_replaced_and_may_come_back(path):
         hung.beat()
         assert hung.claim(["c"]) == {"c"}
         assert mine.claim(["c"]) == set()
-        hung.put([Entry("a", Completion(text="late"), "{}", "{}")])
+        hung.put([JournalEntry("a", Completion(text="late"), "{}", "{}")])
         assert mine.get("a").text == "late"
 
 
@@ -231,7 +231,7 @@ def test_whoever_waits_takes_no_place_in_front_of_the_server(path):
                 waiting = asyncio.create_task(calls.complete(request("claimed")))
                 await asyncio.sleep(0.05)
                 other = await asyncio.wait_for(calls.complete(request("other")), 10)
-                theirs.put([Entry(claimed, Completion(text="theirs"), identity, "{}")])
+                theirs.put([JournalEntry(claimed, Completion(text="theirs"), identity, "{}")])
                 return other.text, (await waiting).text
 
         assert asyncio.run(run()) == ("Good", "theirs")
@@ -279,7 +279,7 @@ def test_a_killed_owner_is_not_waited_for(path):
 
 def test_a_journal_without_claims_is_brought_up_to_date(path):
     with Journal(path) as journal:
-        journal.put([Entry("a", Completion(text="Good"), "{}", "{}")])
+        journal.put([JournalEntry("a", Completion(text="Good"), "{}", "{}")])
     connection = sqlite3.connect(path)
     connection.executescript("DROP TABLE claim; DROP TABLE owner; PRAGMA user_version = 1;")
     connection.close()

@@ -11,8 +11,8 @@ import pytest
 from pydantic_core import PydanticSerializationError
 
 from evenhand.engines.journal import (
-    Entry,
     Journal,
+    JournalEntry,
     canonical_json,
     default_journal_path,
     describe_request,
@@ -41,7 +41,7 @@ def key_of(asked, identity=IDENTITY):
 
 
 def put(journal, asked, completion=FULL, identity=IDENTITY):
-    journal.put([Entry(key_of(asked, identity), completion, identity, describe_request(asked))])
+    journal.put([JournalEntry(key_of(asked, identity), completion, identity, describe_request(asked))])
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_first_reply_recorded_stays(path):
 def test_entries_are_recorded_together_or_not_at_all(path):
     broken = Completion.model_construct(text=object())
     good, bad = (
-        Entry(key_of(request(name)), completion, IDENTITY, "{}")
+        JournalEntry(key_of(request(name)), completion, IDENTITY, "{}")
         for name, completion in (("good", FULL), ("bad", broken))
     )
     with Journal(path) as journal:
@@ -144,7 +144,7 @@ def test_threads_share_one_journal(path):
 
 WRITER = """
 import sys
-from evenhand.engines.journal import Entry, Journal, describe_request, request_key
+from evenhand.engines.journal import JournalEntry, Journal, describe_request, request_key
 from evenhand.engines.base import Request
 from evenhand.votes import Completion
 
@@ -152,7 +152,7 @@ path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 journal = Journal(path)
 for number in range(count):
     description = describe_request(Request(messages=({"role": "user", "content": f"{name}-{number}"},)))
-    journal.put([Entry(request_key("{}", description), Completion(text=str(number)), "{}", description)])
+    journal.put([JournalEntry(request_key("{}", description), Completion(text=str(number)), "{}", description)])
     print(number, flush=True)
 """
 

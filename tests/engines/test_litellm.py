@@ -11,7 +11,7 @@ import traceback
 import pytest
 
 from evenhand.engines.journal import Journal
-from evenhand.engines.litellm import LiteLLMTransport, import_litellm, litellm_judge
+from evenhand.engines.litellm import LiteLLMTransport, import_litellm
 from evenhand.engines.remote import RemoteSettings
 from evenhand.errors import (
     EngineError,
@@ -23,6 +23,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from tests.support.asking import ask, ask_all, request
+from tests.support.judges import litellm_judge
 from tests.support.server import Fault, JudgeServer, Reply
 
 KEY = "sk-test-0123456789abcdefghij"
@@ -177,7 +178,7 @@ def test_the_journal_answers_without_importing_litellm(tmp_path):
         script = (
             "import sys\n"
             "from evenhand.engines.journal import Journal\n"
-            "from evenhand.engines.litellm import litellm_judge\n"
+            "from tests.support.judges import litellm_judge\n"
             "from evenhand.engines.remote import RemoteSettings\n"
             "from tests.support.asking import ask\n"
             f"judge = litellm_judge(RemoteSettings(model='openai/judge'), api_base={server.base_url!r})\n"

@@ -10,13 +10,13 @@ from evenhand.errors import EngineError, InvalidInputError
 
 def test_the_baseline_of_the_catalog_is_the_baseline():
     judge = as_judge("engines.evenhand.baseline")
-    assert judge == baseline.BaselineEngine()
+    assert judge == baseline.BaselineJudge()
     assert as_judge(BaselineEngine()) == judge
 
 
 def test_a_simulated_judge_of_the_catalog_takes_its_faults():
     judge = as_judge("engines.evenhand.simulated[position_preference=0.5,noise=0.1,seed=3,name=biased]")
-    assert judge == simulated.SimulatedEngine(position_preference=0.5, noise=0.1, seed=3, name="biased")
+    assert judge == simulated.SimulatedJudge(position_preference=0.5, noise=0.1, seed=3, name="biased")
     assert judge.quality is quality_of_text
 
 
@@ -36,7 +36,7 @@ def test_every_parameter_of_a_simulated_judge_is_a_field_of_its_artifact():
         "name": "twelve",
     }
     quality = {"a": 0.25}
-    assert as_judge(SimulatedEngine(quality_by_response=quality, **given)) == simulated.SimulatedEngine(
+    assert as_judge(SimulatedEngine(quality_by_response=quality, **given)) == simulated.SimulatedJudge(
         quality=quality, **given
     )
 
@@ -52,7 +52,7 @@ def test_a_recording_is_read_when_it_is_named(tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_text('{"message": "a", "text": "A"}', encoding="utf-8")
     judge = as_judge(f"engines.evenhand.replay[path={path}]")
-    assert isinstance(judge, replay.ReplayEngine)
+    assert isinstance(judge, replay.ReplayJudge)
     assert judge.judge_id == "replay-run"
     with pytest.raises(InvalidInputError, match="needs a recording"):
         as_judge("engines.evenhand.replay")

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url, openai_compatible_judge
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url
 from evenhand.engines.remote import RemoteSettings
 from evenhand.errors import (
     EngineError,
@@ -22,6 +22,7 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from tests.support.asking import ask, ask_all, request
+from tests.support.judges import openai_compatible_judge
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
 KEY = "sk-test-0123456789abcdefghij"

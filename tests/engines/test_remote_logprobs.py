@@ -8,14 +8,13 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import Request, SheetItem
-from evenhand.engines.litellm import litellm_judge
 from evenhand.engines.remote import RemoteSettings
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import RejectedRequestError
 from evenhand.parsing import option_probabilities, read_sheet
 from evenhand.question import Question
 from tests.support.asking import ask_all, request
-from tests.support.judges import http_judge
+from tests.support.judges import http_judge, litellm_judge
 from tests.support.server import Fault, JudgeServer, Reply
 from tests.support.simulated import SimulatedReplies
 
@@ -118,7 +117,7 @@ def sheet(instance, chances):
 
 def test_over_http_the_mean_confidence_is_the_pass_probability_of_a_calibrated_judge():
     truth = {"item 0": 0.5 + 1.0, "item 1": 0.5, "item 2": 0.5 - 1.5}
-    engine = SimulatedEngine(quality=lambda question, index: truth[question.criterion.name], noise=1.0)
+    engine = SimulatedJudge(quality=lambda question, index: truth[question.criterion.name], noise=1.0)
     # P(yes) = P(quality + z > ½): Φ(1) = .841345, Φ(0) = .5, Φ(−1.5) = .066807 (tables of the normal distribution)
     chances = (0.841345, 0.5, 0.066807)
     simulated = SimulatedReplies(engine)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.calls import Calls
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context, quality_of_text
+from evenhand.engines.simulated import SimulatedJudge, quality_from_context, quality_of_text
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, choice_criterion, comparison_criterion
@@ -62,7 +62,7 @@ def near(observed, probability, n):
 
 
 def test_two_responses_follow_bradley_terry_with_an_order_effect():
-    engine = SimulatedEngine(quality={"a": 1.2, "b": 0.5}, position_preference=0.8)
+    engine = SimulatedJudge(quality={"a": 1.2, "b": 0.5}, position_preference=0.8)
     question = pair("a", "b")
     # Shown a, b: log-odds of a = 0.7 + 0.8. Shown b, a: of b = -0.7 + 0.8, so a wins with 1 - sigmoid(0.1).
     assert engine.choice_probabilities(question, (0, 1)) == pytest.approx([sigmoid(1.5), 1 - sigmoid(1.5)])
@@ -72,7 +72,7 @@ def test_two_responses_follow_bradley_terry_with_an_order_effect():
 
 
 def test_ties_follow_davidson():
-    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0}, tie=0.5)
+    engine = SimulatedJudge(quality={"a": 0.0, "b": 0.0}, tie=0.5)
     # exp(0) : 0.5 : exp(0) = 0.4 : 0.2 : 0.4
     assert engine.choice_probabilities(pair("a", "b", kind="tie"), (0, 1)) == pytest.approx([0.4, 0.2, 0.4])
     stronger = replace(engine, quality={"a": 2.0, "b": 0.0})
@@ -83,7 +83,7 @@ def test_ties_follow_davidson():
 
 
 def test_graded_levels_cut_a_logistic_difference():
-    engine = SimulatedEngine(quality={"a": 0.3, "b": 0.0})
+    engine = SimulatedJudge(quality={"a": 0.3, "b": 0.0})
     found = engine.choice_probabilities(pair("a", "b", kind="graded"), (0, 1))
     # The level nearest to sigmoid(y): cut at 7/8, 5/8, 3/8, 1/8, whose logits are ±ln 7 and ±ln(5/3).
     cuts = [math.log(7), math.log(5 / 3), -math.log(5 / 3), -math.log(7)]
@@ -92,7 +92,7 @@ def test_graded_levels_cut_a_logistic_difference():
 
 
 def test_more_responses_follow_a_softmax_that_moves_with_the_first_place():
-    engine = SimulatedEngine(quality={"a": 0.0, "b": math.log(2), "c": 0.0}, position_preference=math.log(3))
+    engine = SimulatedJudge(quality={"a": 0.0, "b": math.log(2), "c": 0.0}, position_preference=math.log(3))
     question = Question(
         id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
     )
@@ -104,14 +104,14 @@ def test_more_responses_follow_a_softmax_that_moves_with_the_first_place():
 
 
 def test_a_preference_for_length_counts_e_folds():
-    engine = SimulatedEngine(quality=lambda question, index: 0.0, verbosity_preference=0.5)
+    engine = SimulatedJudge(quality=lambda question, index: 0.0, verbosity_preference=0.5)
     short, long = "x" * 9, "x" * 99  # (1 + 99) / (1 + 9) = 10
     assert engine.choice_probabilities(pair(long, short), (0, 1))[0] == pytest.approx(sigmoid(0.5 * math.log(10)))
     assert engine.true_value(pair(long, short)) == pytest.approx(0.5)
 
 
 def test_an_assessment_takes_the_nearest_level_and_noise_spreads_it():
-    engine = SimulatedEngine(quality={"r": 0.6})
+    engine = SimulatedJudge(quality={"r": 0.6})
     assert list(engine.choice_probabilities(single(), (0, 1, 2, 3))) == [0, 1, 0, 0]
     noisy = replace(engine, noise=0.15)
     found = noisy.choice_probabilities(single(), (3, 2, 1, 0))
@@ -120,7 +120,7 @@ def test_an_assessment_takes_the_nearest_level_and_noise_spreads_it():
 
 
 def test_a_position_preference_takes_the_first_option_shown():
-    engine = SimulatedEngine(quality={"r": 1.0}, position_preference=math.log(3))  # tanh(ln(3) / 2) = 1/2
+    engine = SimulatedJudge(quality={"r": 1.0}, position_preference=math.log(3))  # tanh(ln(3) / 2) = 1/2
     assert engine.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([1, 0, 0, 0])
     assert engine.choice_probabilities(single(), (2, 1, 0, 3)) == pytest.approx([0.5, 0, 0.5, 0])
     assert engine.choice_probabilities(single(), (3, 1, 0, 2)) == pytest.approx([0.5, 0.5, 0, 0])  # never the NA option
@@ -129,14 +129,14 @@ def test_a_position_preference_takes_the_first_option_shown():
 
 
 def test_an_inaccurate_judge_names_another_option():
-    engine = SimulatedEngine(quality={"r": 1.0}, accuracy=0.7)
+    engine = SimulatedJudge(quality={"r": 1.0}, accuracy=0.7)
     assert engine.choice_probabilities(single(), (0, 1, 2, 3)) == pytest.approx([0.7, 0.15, 0.15, 0])
     binary = single(criterion=yes_no_criterion("met", "Is it met?"))
     assert engine.choice_probabilities(binary, (0, 1)) == pytest.approx([0.7, 0.3])
 
 
 def test_noise_in_a_comparison_is_integrated():
-    engine = SimulatedEngine(quality={"a": 1.0, "b": 0.0}, noise=1.5, position_preference=0.3)
+    engine = SimulatedJudge(quality={"a": 1.0, "b": 0.0}, noise=1.5, position_preference=0.3)
     draws = 1.3 + np.random.default_rng(7).normal(size=400_000) * 1.5 * math.sqrt(2)
     expected = (1 / (1 + np.exp(-draws))).mean()
     assert engine.choice_probabilities(pair("a", "b"), (0, 1))[0] == pytest.approx(expected, abs=0.003)
@@ -148,7 +148,7 @@ def test_noise_in_a_comparison_is_integrated():
     st.floats(0, 1), st.sampled_from(["two", "tie", "graded"]),
 )  # fmt: skip
 def test_probabilities_sum_to_1_and_mirror_when_the_systems_do(qualities, position, noise, accuracy, kind):
-    engine = SimulatedEngine(
+    engine = SimulatedJudge(
         quality=dict(zip("ab", qualities, strict=True)), position_preference=position, noise=noise, accuracy=accuracy
     )
     for order in BOTH:
@@ -162,7 +162,7 @@ def test_probabilities_sum_to_1_and_mirror_when_the_systems_do(qualities, positi
 @pytest.mark.parametrize("kind", ["two", "tie", "graded"])
 @pytest.mark.parametrize("flow", [Flow(), Flow(flow="one_step")])
 def test_votes_are_drawn_from_the_probabilities(kind, flow):
-    engine = SimulatedEngine(quality={"a": 0.4, "b": 0.0}, position_preference=0.9, seed=5)
+    engine = SimulatedJudge(quality={"a": 0.4, "b": 0.0}, position_preference=0.9, seed=5)
     questions = [pair("a", "b", kind=kind, question_id=str(i)) for i in range(500)]
     for order in BOTH:
         counts = Counter(vote.selected_index for vote in votes(engine, questions, [order], flow=flow))
@@ -171,7 +171,7 @@ def test_votes_are_drawn_from_the_probabilities(kind, flow):
 
 
 def test_one_order_is_biased_and_both_orders_of_equal_systems_are_not():
-    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0}, position_preference=0.85, seed=1)
+    engine = SimulatedJudge(quality={"a": 0.0, "b": 0.0}, position_preference=0.85, seed=1)
     questions = [pair("a", "b", question_id=str(i)) for i in range(600)]
     first, second = (np.mean([vote.value for vote in votes(engine, questions, [order])]) for order in BOTH)
     assert near(first, sigmoid(0.85), 600)  # 0.70: off by 0.2
@@ -181,7 +181,7 @@ def test_one_order_is_biased_and_both_orders_of_equal_systems_are_not():
 
 def test_the_same_seed_gives_the_same_votes_and_another_seed_others():
     questions = [pair("a", "b", question_id=str(i)) for i in range(40)]
-    engine = SimulatedEngine(quality={"a": 0.0, "b": 0.0})
+    engine = SimulatedJudge(quality={"a": 0.0, "b": 0.0})
     one = [vote.selected_index for vote in votes(engine, questions, BOTH, samples=3)]
     assert one == [vote.selected_index for vote in votes(replace(engine, name="twin"), questions, BOTH, samples=3)]
     assert one != [vote.selected_index for vote in votes(replace(engine, seed=1), questions, BOTH, samples=3)]
@@ -197,7 +197,7 @@ def test_the_same_seed_gives_the_same_votes_and_another_seed_others():
 )
 def test_replies_that_go_wrong_are_unscored_with_their_reason(fault, reason, flow):
     questions = [single(question_id=str(i)) for i in range(200)]
-    engine = SimulatedEngine(quality={"r": 1.0}, **{fault: 0.25})
+    engine = SimulatedJudge(quality={"r": 1.0}, **{fault: 0.25})
     cast = votes(engine, questions, [(0, 1, 2, 3)], flow=flow)
     unscored = [vote for vote in cast if not vote.scored]
     assert {vote.unscored_reason for vote in unscored} == {reason}
@@ -210,7 +210,7 @@ def test_replies_that_go_wrong_are_unscored_with_their_reason(fault, reason, flo
 
 
 def test_log_probabilities_are_those_of_the_choice():
-    engine = SimulatedEngine(quality={"r": 1.0}, accuracy=0.75)
+    engine = SimulatedJudge(quality={"r": 1.0}, accuracy=0.75)
     question = single(criterion=yes_no_criterion("met", "Is it met?"))
     for order in BOTH:
         request = Request(messages=(), logprobs=5, question=question, presentation=question.present(order))
@@ -220,13 +220,13 @@ def test_log_probabilities_are_those_of_the_choice():
 
 
 def test_quality_may_come_from_the_text_from_a_rule_or_from_the_context():
-    assert SimulatedEngine().quality_of(single("abc"), 0) == quality_of_text(single("abc"), 0)
+    assert SimulatedJudge().quality_of(single("abc"), 0) == quality_of_text(single("abc"), 0)
     assert 0 <= quality_of_text(single("abc"), 0) < 1
     qualities = [quality_of_text(single(str(i)), 0) for i in range(400)]
     assert np.mean(qualities) == pytest.approx(0.5, abs=4 * math.sqrt(1 / 12 / 400))
-    rule = SimulatedEngine(quality=lambda question, index: len(question.responses[index]))
+    rule = SimulatedJudge(quality=lambda question, index: len(question.responses[index]))
     assert rule.quality_of(pair("x", "xyz"), 1) == 3
-    told = SimulatedEngine(quality=quality_from_context("truth"))
+    told = SimulatedJudge(quality=quality_from_context("truth"))
     question = Question(id="q", criterion=LEVELS, responses=("r",), context={"truth": "0.75"})
     assert told.quality_of(question, 0) == 0.75
 
@@ -236,12 +236,12 @@ def test_a_quality_that_cannot_be_read_is_an_error(truth):
     context = {} if truth is None else {"truth": truth}
     question = Question(id="q7", criterion=LEVELS, responses=("r",), context=context)
     with pytest.raises(RejectedRequestError, match="q7"):
-        SimulatedEngine(quality=quality_from_context("truth")).quality_of(question, 0)
+        SimulatedJudge(quality=quality_from_context("truth")).quality_of(question, 0)
 
 
 def test_an_unknown_response_is_an_error_that_names_it():
     with pytest.raises(RejectedRequestError, match="'stranger'"):
-        SimulatedEngine(quality={"r": 1.0}).choice_probabilities(single("stranger"), (0, 1, 2, 3))
+        SimulatedJudge(quality={"r": 1.0}).choice_probabilities(single("stranger"), (0, 1, 2, 3))
 
 
 def test_without_values_there_is_no_expected_value():
@@ -249,7 +249,7 @@ def test_without_values_there_is_no_expected_value():
         id="q", criterion=choice_criterion("best", "Which?", 3), responses=("a", "b", "c"), mode="choose"
     )
     with pytest.raises(InvalidInputError, match="without values"):
-        SimulatedEngine().expected_value(question, [(0, 1, 2)])
+        SimulatedJudge().expected_value(question, [(0, 1, 2)])
 
 
 @pytest.mark.parametrize(
@@ -261,16 +261,16 @@ def test_without_values_there_is_no_expected_value():
 )  # fmt: skip
 def test_impossible_parameters_are_refused(name, value):
     with pytest.raises(InvalidInputError, match=name):
-        SimulatedEngine(**{name: value})
+        SimulatedJudge(**{name: value})
 
 
 def test_the_rates_of_faults_cannot_exceed_1_together():
     with pytest.raises(InvalidInputError, match="at most 1"):
-        SimulatedEngine(refusal_rate=0.5, truncation_rate=0.4, garbage_rate=0.2)
+        SimulatedJudge(refusal_rate=0.5, truncation_rate=0.4, garbage_rate=0.2)
 
 
 def test_it_is_a_judge_that_costs_nothing():
-    engine = SimulatedEngine(seed=4)
+    engine = SimulatedJudge(seed=4)
     assert isinstance(engine, JudgeEngine)
     assert engine.identity() is None
     assert (engine.judge_id, replace(engine, name="biased").judge_id) == ("simulated-4", "biased")

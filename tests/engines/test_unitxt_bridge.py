@@ -9,7 +9,7 @@ import unitxt
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request, SheetItem
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.calls import Calls
 from evenhand.engines.engine_thread import thread_of
 from evenhand.engines.journal import Journal
@@ -481,7 +481,7 @@ def test_an_engine_with_an_object_field_shares_no_replies_and_says_so_once(caplo
 
 
 def test_as_judge_takes_every_kind_of_judge():
-    baseline = BaselineEngine()
+    baseline = BaselineJudge()
     engine = BridgeTestScriptedEngine()
     assert as_judge(baseline) is baseline
     bridge = as_judge(engine)
@@ -491,7 +491,7 @@ def test_as_judge_takes_every_kind_of_judge():
     assert as_judge("engines.evenhand.baseline").judge_id == "baseline-text-statistics"
 
 
-@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineEngine, Artifact()])
+@pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineJudge, Artifact()])
 def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
     with pytest.raises(InvalidInputError, match="three ways"):
         as_judge(wrong)

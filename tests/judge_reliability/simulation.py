@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from evenhand.aggregation import aggregate
-from evenhand.engines.simulated import SimulatedEngine, quality_from_context
+from evenhand.engines.simulated import SimulatedJudge, quality_from_context
 from evenhand.judge_reliability import Asked
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND
 from evenhand.question import Question, comparison_criterion
@@ -35,7 +35,7 @@ class Simulation:
     chances: np.ndarray = field(init=False)
 
     def __post_init__(self):
-        self.engine = SimulatedEngine(
+        self.engine = SimulatedJudge(
             quality=quality_from_context("quality"),
             position_preference=self.position,
             noise=self.noise,

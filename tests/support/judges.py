@@ -4,9 +4,18 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
-from evenhand.engines.openai_compatible import openai_compatible_judge
-from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.litellm import LiteLLMJudge, LiteLLMTransport
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.votes import Completion
+
+
+def litellm_judge(settings, **address):
+    return LiteLLMJudge(settings, LiteLLMTransport(**address))
+
+
+def openai_compatible_judge(settings, base_url, **secrets):
+    return RemoteJudge(settings, OpenAICompatibleTransport(base_url, **secrets))
 
 
 class ScriptedJudge:

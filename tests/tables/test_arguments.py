@@ -1,6 +1,6 @@
 import pytest
 
-from evenhand.engines.baseline import BaselineEngine
+from evenhand.engines.baseline import BaselineJudge
 from evenhand.errors import InvalidInputError
 from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of
 
@@ -11,7 +11,7 @@ def test_every_function_says_how_to_give_an_engine():
 
 
 def test_one_engine_is_a_panel_of_one():
-    engine = BaselineEngine()
+    engine = BaselineJudge()
     assert judges_of(engine) == (engine,)
     assert judges_of([engine, engine]) == (engine, engine)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.best_of import BestOfJudge
 from evenhand.question import comparison_criterion
@@ -18,7 +18,7 @@ CHECKS = Checklist(name="list", items=(ChecklistItem(question="Is it met?", name
 
 def engine():
     quality = {row["one"]: 1.0 for row in ROWS} | {row["other"]: 0.0 for row in ROWS}
-    return SimulatedEngine(quality=quality, accuracy=0.75, seed=2)
+    return SimulatedJudge(quality=quality, accuracy=0.75, seed=2)
 
 
 def judged(**options):

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 from evenhand import winrates
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.simulated import SimulatedJudge
 from evenhand.question import comparison_criterion
 
 ADVANTAGE = float(logit(0.7))
@@ -20,7 +20,7 @@ DATA_SETS, PROMPTS = 400, 30
 @cache
 def simulated(prompts, quality=0.0, *, ties=False, **judge):
     """Systems a and b on so many prompts; a is better by ``quality`` in log-odds."""
-    engine = SimulatedEngine(quality=lambda question, index: quality * (question.responses[index][0] == "a"), **judge)
+    engine = SimulatedJudge(quality=lambda question, index: quality * (question.responses[index][0] == "a"), **judge)
     rows = [{"a": f"a{prompt}", "b": f"b{prompt}"} for prompt in range(prompts)]
     return winrates(
         rows,

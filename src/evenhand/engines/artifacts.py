@@ -8,19 +8,27 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any, Dict, List, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Union
 
 from anyio.from_thread import start_blocking_portal
 
-from evenhand.engines import baseline, replay, simulated
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, open_journal
-from evenhand.engines.litellm import litellm_judge
-from evenhand.engines.openai_compatible import openai_compatible_judge
+from evenhand.engines.litellm import LiteLLMJudge, LiteLLMTransport
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.replay import ReplayJudge
+from evenhand.engines.simulated import (
+    QualityRule,
+    SimulatedFaults,
+    SimulatedJudge,
+    quality_from_context,
+    quality_of_text,
+)
 from evenhand.errors import EngineError, InvalidInputError, ungrouped
-from evenhand.unitxt.bases import InferenceEngine, Maybe, TextGenerationInferenceOutput
+from evenhand.unitxt.bases import InferenceEngine, Maybe, TextGenerationInferenceOutput, fields_class
 from evenhand.votes import Completion
 
 
@@ -36,6 +44,7 @@ class JudgeEngineArtifact(InferenceEngine):
     use_cache: bool = False
     journal: Maybe[str] = "default"
     label: str = "evenhand"
+    needs: ClassVar[List[str]] = []
 
     def to_judge(self) -> JudgeEngine:
         """A fresh judge with this artifact's settings."""
@@ -43,7 +52,11 @@ class JudgeEngineArtifact(InferenceEngine):
 
     def missing_fields(self) -> List[str]:
         """Fields that the judge needs and that were not given: a catalog entry may leave them to its user."""
-        return []
+        return [name for name in self.needs if getattr(self, name) is None]
+
+    def options_of(self, declared: type) -> Dict[str, Any]:
+        """The fields that a dataclass declares, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(declared)}
 
     def verify(self) -> None:
         """Check the fields by building the judge, unless some are still to be given."""
@@ -100,7 +113,21 @@ class JudgeEngineArtifact(InferenceEngine):
         return outputs if return_meta_data else [output.prediction for output in outputs]
 
 
-class RemoteJudgeArtifact(JudgeEngineArtifact):
+if TYPE_CHECKING:
+
+    class RemoteFields(JudgeEngineArtifact):
+        """The settings as fields."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class SimulatedFields(JudgeEngineArtifact):
+        """The faults as fields."""
+else:
+    RemoteFields = fields_class("RemoteFields", JudgeEngineArtifact, RemoteSettings, module=__name__)
+    SimulatedFields = fields_class("SimulatedFields", JudgeEngineArtifact, SimulatedFaults, module=__name__)
+
+
+class RemoteJudgeArtifact(RemoteFields):
     """A judge behind a network; every field is explained in :class:`~evenhand.engines.remote.RemoteSettings`.
 
     Attributes:
@@ -109,26 +136,10 @@ class RemoteJudgeArtifact(JudgeEngineArtifact):
         credentials: Refused.
     """
 
-    model: Maybe[str] = None
-    name: Maybe[str] = None
-    temperature: Maybe[float] = 0.0
-    max_tokens: Maybe[int] = None
-    top_p: Maybe[float] = None
-    seed: Maybe[int] = None
-    stop: Maybe[Union[str, List[str]]] = None
-    extra: Maybe[Dict[str, Any]] = None
-    structured_output: Any = "auto"
-    max_in_flight: int = 64
-    requests_per_minute: Maybe[float] = None
-    tokens_per_minute: Maybe[float] = None
-    timeout: float = 60.0
-    max_retries: int = 5
-    backoff: float = 0.5
-    prompt_price: Maybe[float] = None
-    completion_price: Maybe[float] = None
     api_key: Maybe[str] = None
     credentials: Maybe[Dict[str, Any]] = None
     example = ""
+    needs = ["model"]
 
     def verify(self) -> None:
         """Refuse keys, then check the rest."""
@@ -139,10 +150,6 @@ class RemoteJudgeArtifact(JudgeEngineArtifact):
                     "environment variable, and that variable's name into api_key_env"
                 )
         super().verify()
-
-    def missing_fields(self) -> List[str]:
-        """The model, when it was not given."""
-        return ["model"] if self.model is None else []
 
     def to_settings(self) -> RemoteSettings:
         """The fields as checked, frozen settings.
@@ -157,110 +164,108 @@ class RemoteJudgeArtifact(JudgeEngineArtifact):
                 f"{self.get_pretty_print_name()} needs {' and '.join(missing)}: add [{given}] to its id, "
                 f"as in {self.example!r}"
             )
-        settings = {field.name: getattr(self, field.name) for field in fields(RemoteSettings)}
-        settings["stop"] = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
-        settings["extra"] = self.extra or {}
+        settings = self.options_of(RemoteSettings) | {"stop": self.stop or (), "extra": self.extra or {}}
         return RemoteSettings(**settings)
 
 
-class LiteLLMEngine(RemoteJudgeArtifact):
+if TYPE_CHECKING:
+
+    class LiteLLMFields(RemoteJudgeArtifact):
+        """The fields of a transport, too."""
+
+    class OpenAICompatibleFields(RemoteJudgeArtifact):
+        """The fields of a transport, too."""
+else:
+    LiteLLMFields = fields_class("LiteLLMFields", RemoteJudgeArtifact, LiteLLMTransport, module=__name__)
+    OpenAICompatibleFields = fields_class(
+        "OpenAICompatibleFields", RemoteJudgeArtifact, OpenAICompatibleTransport, module=__name__
+    )
+
+
+class LiteLLMEngine(LiteLLMFields):
     """A judge of any provider that litellm knows: ``engines.evenhand.litellm[model=openai/gpt-4.1-mini]``.
 
-    Attributes:
-        api_base: The server's address, where it is not the provider's own.
-        api_key_env: The environment variable that holds the key; None leaves it to litellm.
+    Its fields are those of :class:`~evenhand.engines.remote.RemoteSettings` and of
+    :class:`~evenhand.engines.litellm.LiteLLMTransport`.
     """
 
-    api_base: Maybe[str] = None
-    api_key_env: Maybe[str] = None
     label: str = "evenhand_litellm"
     example = "engines.evenhand.litellm[model=openai/gpt-4.1-mini]"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
+
     def to_judge(self) -> RemoteJudge:
         """A fresh judge with this artifact's settings."""
-        return litellm_judge(self.to_settings(), api_base=self.api_base, api_key_env=self.api_key_env)
+        return LiteLLMJudge(self.to_settings(), LiteLLMTransport(**self.options_of(LiteLLMTransport)))
 
 
-class OpenAICompatibleEngine(RemoteJudgeArtifact):
-    """A judge on any server that speaks ``/v1/chat/completions``.
+class OpenAICompatibleEngine(OpenAICompatibleFields):
+    """A judge on vLLM, SGLang, Ollama, llama.cpp, TGI, LM Studio, OpenAI, or what else speaks their protocol.
 
-    ``engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=…]``
-
-    Attributes:
-        base_url: With or without ``/v1``.
-        api_key_env: The environment variable that holds the key; None takes ``OPENAI_API_KEY`` when it is set and
-            the server is OpenAI's own or on this machine.
-        headers_env: The environment variable that holds further headers as a JSON object.
+    ``engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=…]``; its fields are those of
+    :class:`~evenhand.engines.remote.RemoteSettings` and of
+    :class:`~evenhand.engines.openai_compatible.OpenAICompatibleTransport`.
     """
 
-    base_url: Maybe[str] = None
-    api_key_env: Maybe[str] = None
-    headers_env: Maybe[str] = None
     label: str = "evenhand_openai_compatible"
     example = "engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=qwen3-8b]"
+    needs = ["base_url", "model"]
 
-    def missing_fields(self) -> List[str]:
-        """The address and the model, where they were not given."""
-        return (["base_url"] if self.base_url is None else []) + super().missing_fields()
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
 
     def to_judge(self) -> RemoteJudge:
         """A fresh judge with this artifact's settings."""
         settings = self.to_settings()
-        return openai_compatible_judge(
-            settings, self.base_url or "", api_key_env=self.api_key_env, headers_env=self.headers_env
-        )
+        return RemoteJudge(settings, OpenAICompatibleTransport(**self.options_of(OpenAICompatibleTransport)))
 
 
 class BaselineEngine(JudgeEngineArtifact):
     """The embedded judge without a model: text statistics, free, offline. See :mod:`evenhand.engines.baseline`."""
 
     journal: Maybe[str] = None
-    label: str = "evenhand"
 
     def to_judge(self) -> JudgeEngine:
         """The judge; it has no settings."""
-        return baseline.BaselineEngine()
+        return BaselineJudge()
 
 
-class SimulatedEngine(JudgeEngineArtifact):
-    """A judge with known faults; every field is explained in :class:`evenhand.engines.simulated.SimulatedEngine`.
+class SimulatedEngine(SimulatedFields):
+    """A judge with known faults, each of which is explained in :class:`~evenhand.engines.simulated.SimulatedFaults`.
 
     Attributes:
+        quality: Where the truth comes from: response text -> latent quality, or a function of the question and of the
+            response's index. Without this and the two below, a response's quality is a number in [0, 1) that depends
+            on its text alone.
         quality_by_response: Response text -> its latent quality.
         quality_context: Name of the context that holds the quality (a number, or a JSON list with one a response).
-            Without either, a response's quality is a number in [0, 1) that depends on its text alone.
     """
 
+    quality: Any = None
     quality_by_response: Maybe[Dict[str, float]] = None
     quality_context: Maybe[str] = None
-    position_preference: float = 0.0
-    verbosity_preference: float = 0.0
-    noise: float = 0.0
-    accuracy: float = 1.0
-    tie: float = 1.0
-    refusal_rate: float = 0.0
-    truncation_rate: float = 0.0
-    garbage_rate: float = 0.0
-    recovery_rate: float = 0.0
-    typical_length: int = 500
-    seed: int = 0
-    name: Maybe[str] = None
     journal: Maybe[str] = None
-    label: str = "evenhand"
 
-    def to_judge(self) -> JudgeEngine:
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    def to_judge(self) -> SimulatedJudge:
         """A judge with these preferences and faults."""
-        own = {field.name: getattr(self, field.name) for field in fields(simulated.SimulatedEngine)[1:]}
-        return simulated.SimulatedEngine(quality=self._quality(), **own)
+        return SimulatedJudge(quality=self._quality(), **self.options_of(SimulatedFaults))
 
-    def _quality(self) -> Mapping[str, float] | simulated.QualityRule:
-        if self.quality_by_response is not None and self.quality_context is not None:
-            raise InvalidInputError("quality_by_response and quality_context are both given; the truth has one source")
-        if self.quality_by_response is not None:
-            return dict(self.quality_by_response)
+    def _quality(self) -> Union[Mapping[str, float], QualityRule]:
+        sources = ("quality", "quality_by_response", "quality_context")
+        given = [name for name in sources if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidInputError(f"{' and '.join(given)} are both given; the truth has one source")
         if self.quality_context is not None:
-            return simulated.quality_from_context(self.quality_context)
-        return simulated.quality_of_text
+            return quality_from_context(self.quality_context)
+        known = self.quality if self.quality_by_response is None else self.quality_by_response
+        return quality_of_text if known is None else known
 
 
 class ReplayEngine(JudgeEngineArtifact):
@@ -274,11 +279,7 @@ class ReplayEngine(JudgeEngineArtifact):
     path: Maybe[str] = None
     name: Maybe[str] = None
     journal: Maybe[str] = None
-    label: str = "evenhand"
-
-    def missing_fields(self) -> List[str]:
-        """The recording, when it was not given."""
-        return ["path"] if self.path is None else []
+    needs = ["path"]
 
     def to_judge(self) -> JudgeEngine:
         """The judge that holds the recording.
@@ -288,7 +289,7 @@ class ReplayEngine(JudgeEngineArtifact):
         """
         if self.path is None:
             raise InvalidInputError("a replay engine needs a recording: engines.evenhand.replay[path=run.jsonl]")
-        return replay.ReplayEngine(self.path, judge_id=self.name)
+        return ReplayJudge(self.path, judge_id=self.name)
 
     def get_engine_id(self) -> str:
         """The same for every recording: what it holds is another judge's."""

@@ -34,7 +34,7 @@ from evenhand.criteria import Criterion
 from evenhand.engines.base import Request
 from evenhand.engines.phrasing import (
     SHEET_STAGES,
-    FreeEngine,
+    FreeJudge,
     Spoken,
     SpokenItem,
     asked,
@@ -58,7 +58,7 @@ _REFERENCE_NAME = re.compile(r"reference|ground[ _-]?truth|\bgold(?:en)?\b")
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineEngine(FreeEngine):
+class BaselineJudge(FreeJudge):
     """A judge that counts words. Deterministic, free, and the same in every order."""
 
     @property

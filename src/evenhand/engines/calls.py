@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.budget import Budget, Share
-from evenhand.engines.journal import Entry, Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.engines.turns import JournalTurns
 from evenhand.errors import BudgetExhaustedError, FatalEngineError
 from evenhand.votes import Completion
@@ -131,7 +131,7 @@ class Calls:
                 return recorded
             try:
                 completion = await self._ask(request, share)
-                await self._turns.record(Entry(key, completion, identity, description))
+                await self._turns.record(JournalEntry(key, completion, identity, description))
             except BaseException:
                 self._turns.release(key)
                 raise

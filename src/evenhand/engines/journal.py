@@ -83,7 +83,7 @@ def request_key(identity: str, description: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """A reply to record.
 
     Attributes:
@@ -163,7 +163,7 @@ class Journal:
                 )
             return None
 
-    def put(self, entries: Sequence[Entry]) -> None:
+    def put(self, entries: Sequence[JournalEntry]) -> None:
         """Record replies, all of them or none. The first reply recorded under a key stays; claims on it are gone.
 
         Raises:
@@ -221,7 +221,7 @@ class Journal:
             if row is not None and not _is_readable(row[0]):
                 connection.execute("DELETE FROM reply WHERE key = ?", (key,))
 
-    def _row(self, connection: sqlite3.Connection, entry: Entry) -> tuple[str, int, str, str, float]:
+    def _row(self, connection: sqlite3.Connection, entry: JournalEntry) -> tuple[str, int, str, str, float]:
         engine = self._engines.get(entry.identity)
         if engine is None:
             engine = self._engines[entry.identity] = self._engine_id(connection, entry.identity)

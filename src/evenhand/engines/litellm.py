@@ -104,13 +104,6 @@ class LiteLLMJudge(RemoteJudge):
         return None if prompt is None or reply is None else float(prompt_tokens * prompt + completion_tokens * reply)
 
 
-def litellm_judge(
-    settings: RemoteSettings, *, api_base: str | None = None, api_key_env: str | None = None
-) -> LiteLLMJudge:
-    """A judge of any provider that litellm knows; the model carries the provider, as in ``"openai/gpt-4.1-mini"``."""
-    return LiteLLMJudge(settings, LiteLLMTransport(api_base, api_key_env))
-
-
 def import_litellm() -> ModuleType:
     """litellm, without its network look-ups at import, its telemetry and its chatter.
 

@@ -16,7 +16,7 @@ import aiohttp
 from yarl import URL
 
 from evenhand.engines.redaction import check_variable_name, redact
-from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
+from evenhand.engines.remote import Connection, RemoteSettings
 from evenhand.engines.replies import decode_reply, filtered_completion, read_completion, read_error
 from evenhand.errors import FatalEngineError, InvalidInputError, TransientEngineError
 from evenhand.votes import Completion
@@ -94,13 +94,6 @@ class OpenAICompatibleTransport:
                     "set the environment variable again, without line ends and other control characters"
                 )
         return headers, tuple(secrets)
-
-
-def openai_compatible_judge(
-    settings: RemoteSettings, base_url: str, *, api_key_env: str | None = None, headers_env: str | None = None
-) -> RemoteJudge:
-    """A judge on vLLM, SGLang, Ollama, llama.cpp, TGI, LM Studio, OpenAI, or whatever else speaks their protocol."""
-    return RemoteJudge(settings, OpenAICompatibleTransport(base_url, api_key_env, headers_env))
 
 
 def normalized_base_url(base_url: str, *, field: str = "base_url") -> str:

@@ -158,7 +158,7 @@ def _answer_logprob(piece: Spoken, space: str, most: int) -> TokenLogprob:
     return TokenLogprob(token=space + piece.text, logprob=math.log(dict(piece.shares)[piece.text]), top=top)
 
 
-class FreeEngine:
+class FreeJudge:
     """A judge whose replies cost nothing and need neither connections nor threads."""
 
     __slots__ = ()

@@ -61,7 +61,7 @@ class RemoteSettings:
         top_p: None is the server's default.
         seed: Sent with the sample index added to it, so that repeated draws differ. Without a seed nothing tells
             repeated draws apart but the temperature.
-        stop: Texts that end a reply.
+        stop: Texts that end a reply, or one of them.
         extra: More parameters of the request body, such as ``{"reasoning_effort": "low"}``.
         structured_output: ``True`` asks for replies that satisfy the request's JSON schema; ``"auto"`` does so until
             the server answers that it cannot, and then never again with this judge; ``False`` never does.
@@ -83,7 +83,7 @@ class RemoteSettings:
     max_tokens: int | None = None
     top_p: float | None = None
     seed: int | None = None
-    stop: tuple[str, ...] = ()
+    stop: str | tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     structured_output: StructuredOutput = "auto"
     max_in_flight: int = 64
@@ -116,7 +116,9 @@ class RemoteSettings:
                 f"structured_output is {self.structured_output!r}. "
                 f"{did_you_mean(self.structured_output, ('auto', True, False))}"
             )
-        if not all(_is_text(text) for text in self.stop):
+        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+        object.__setattr__(self, "stop", stop)
+        if not all(_is_text(text) for text in stop):
             raise InvalidInputError(f"stop is {self.stop!r}; give texts that end a reply")
         _check_extra(self.extra)
 

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from evenhand.data.cells import different_keys
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
-from evenhand.engines.phrasing import FreeEngine
+from evenhand.engines.phrasing import FreeJudge
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.votes import Completion
 
@@ -40,7 +40,7 @@ def replay_key(request: Request) -> str:
     return request_key(_NO_IDENTITY, describe_request(request))
 
 
-class ReplayEngine(FreeEngine):
+class ReplayJudge(FreeJudge):
     """A judge that answers from a recording, and refuses what was not recorded.
 
     Attributes:
@@ -56,7 +56,7 @@ class ReplayEngine(FreeEngine):
         self._replies = _read(self.path)
 
     def __repr__(self) -> str:
-        return f"ReplayEngine({str(self.path)!r}, judge_id={self._judge_id!r})"
+        return f"ReplayJudge({str(self.path)!r}, judge_id={self._judge_id!r})"
 
     def __len__(self) -> int:
         return len(self._replies)

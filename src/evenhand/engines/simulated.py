@@ -47,7 +47,7 @@ from evenhand.engines.base import Request, SheetItem
 from evenhand.engines.baseline import option_positions
 from evenhand.engines.phrasing import (
     SHEET_STAGES,
-    FreeEngine,
+    FreeJudge,
     Spoken,
     SpokenItem,
     asked,
@@ -115,13 +115,11 @@ def quality_from_context(name: str) -> QualityRule:
     return rule
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedEngine(FreeEngine):
-    """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedFaults:
+    """The preferences, noise and faults of a simulated judge.
 
     Attributes:
-        quality: Where the truth comes from: response text -> quality, or a function of the question and of the
-            response's index in the question's own order. By default a number in [0, 1) that depends on the text alone.
         position_preference: Log-odds in favour of what is shown first; negative in favour of what is shown last.
             On a checklist the item shown first is the more readily answered yes.
         verbosity_preference: Added to a response's quality for each e-fold of its length.
@@ -137,7 +135,6 @@ class SimulatedEngine(FreeEngine):
         name: The judge's name; by default made of the parameters that differ from their defaults.
     """
 
-    quality: Mapping[str, float] | QualityRule = field(default=quality_of_text, hash=False)
     position_preference: float = 0.0
     verbosity_preference: float = 0.0
     noise: float = 0.0
@@ -170,6 +167,18 @@ class SimulatedEngine(FreeEngine):
     def fault_rate(self) -> float:
         """Probability that a first reply names no option."""
         return self.refusal_rate + self.truncation_rate + self.garbage_rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedJudge(SimulatedFaults, FreeJudge):
+    """A judge whose preferences, noise and faults are parameters. Deterministic for a seed, and free.
+
+    Attributes:
+        quality: Where the truth comes from: response text -> quality, or a function of the question and of the
+            response's index in the question's own order. By default a number in [0, 1) that depends on the text alone.
+    """
+
+    quality: Mapping[str, float] | QualityRule = field(default=quality_of_text, hash=False)
 
     @property
     def judge_id(self) -> str:
@@ -305,7 +314,7 @@ class SimulatedEngine(FreeEngine):
 
     def true_value(self, question: Question) -> float:
         """The expected value with the same qualities and tie parameter, without noise, error or preference."""
-        unbiased = SimulatedEngine(quality=self.quality, tie=self.tie)
+        unbiased = SimulatedJudge(quality=self.quality, tie=self.tie)
         return unbiased.expected_value(question, [tuple(range(question.places))])
 
     def quality_of(self, question: Question, index: int) -> float:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from evenhand.engines.claims import BEAT_SECONDS
-from evenhand.engines.journal import Entry, Journal
+from evenhand.engines.journal import Journal, JournalEntry
 from evenhand.errors import JournalError
 from evenhand.votes import Completion
 
@@ -25,13 +25,13 @@ class JournalTurns:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self._entries: list[Entry] = []
+        self._entries: list[JournalEntry] = []
         self._written: asyncio.Future[None] | None = None
         self._keys: list[str] = []
         self._taken: asyncio.Future[set[str]] | None = None
         self._released: list[str] = []
 
-    def record(self, entry: Entry) -> asyncio.Future[None]:
+    def record(self, entry: JournalEntry) -> asyncio.Future[None]:
         """Done when the reply is in the journal, and the claim on it gone."""
         if self._written is None:
             loop = asyncio.get_running_loop()

@@ -38,7 +38,7 @@ from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import (
     NOT_ASKED,
     UNSCORED,
-    GradeScore,
+    GradeScoreResult,
     Interval,
     OptionFlips,
     PreferenceFairness,
@@ -161,7 +161,7 @@ class CriterionReliability:
     repetition: RepetitionStability | Missing
     spread: Interval | Missing
     flips: tuple[OptionFlipRate, ...] | Missing
-    grade_score: GradeScore | Missing
+    grade_score: GradeScoreResult | Missing
     verbosity: VerbositySlope | Missing
     verbosity_given_people: VerbositySlope | Missing
     people: AgreementWithPeople | Missing
@@ -427,7 +427,7 @@ def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tupl
 
 def _grade_score_of_two(
     asked: Sequence[Asked], categories: Categories, level: float, seed: int
-) -> GradeScore | Missing:
+) -> GradeScoreResult | Missing:
     if not categories.compares:
         return Missing("an assessment chooses among options, not among candidates")
     if len({question.instance for question in asked}) < len(asked):

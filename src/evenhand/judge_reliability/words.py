@@ -35,7 +35,14 @@ from evenhand.numbers import (
     format_share,
     state_p_value,
 )
-from evenhand.statistics import Agreement, GradeScore, Interval, PreferenceFairness, RepetitionStability, VerbositySlope
+from evenhand.statistics import (
+    Agreement,
+    GradeScoreResult,
+    Interval,
+    PreferenceFairness,
+    RepetitionStability,
+    VerbositySlope,
+)
 
 Measured = TypeVar("Measured")
 
@@ -263,7 +270,7 @@ def spread_in_words(spread: Interval) -> str:
     )
 
 
-def grade_score_in_words(score: GradeScore) -> str:
+def grade_score_in_words(score: GradeScoreResult) -> str:
     """The Grade Score of two beside what a random judge reaches; a tie chooses neither."""
     chances = {chance.expected for chance in score.chances}
     chance = (

@@ -17,8 +17,8 @@ from evenhand.statistics.calibration import BrierScore, Calibration, brier_score
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
 from evenhand.statistics.grade_score import (
-    GradeScore,
     GradeScoreChance,
+    GradeScoreResult,
     Uniformity,
     grade_score,
     grade_score_chance,
@@ -50,8 +50,8 @@ __all__ = [
     "BrierScore",
     "Calibration",
     "EffectiveJudges",
-    "GradeScore",
     "GradeScoreChance",
+    "GradeScoreResult",
     "Interval",
     "OptionFlips",
     "PreferenceFairness",

@@ -257,7 +257,7 @@ class GradeScoreOfSize:
         n_options: Options, and rotations asked.
         n_questions: Questions with so many options.
         n_set_aside: Those of them without a score.
-        grade_score: As in `GradeScore`; None without a scored question.
+        grade_score: As in `GradeScoreResult`; None without a scored question.
         chance_corrected: Likewise.
         places: Histogram of the places chosen, first place first; None without an answer.
         options: Histogram of the options chosen, in the numbering that does not depend on the order; likewise.
@@ -273,7 +273,7 @@ class GradeScoreOfSize:
 
 
 @dataclass(frozen=True, slots=True)
-class GradeScore:
+class GradeScoreResult:
     """The Grade Score over questions, its two parts, and the score of each question.
 
     Attributes:
@@ -320,7 +320,7 @@ def grade_score(
     draws: int = 100_000,
     shift_draws: int = 1999,
     seed: int = 0,
-) -> GradeScore:
+) -> GradeScoreResult:
     r"""The harmonic mean of the evenness of places and the frequency of the favourite option, averaged over questions.
 
     A question with N options is asked in its N rotations; m of them were answered. :math:`L = H / \log m`, H the
@@ -403,7 +403,7 @@ def grade_score(
                 options=options,
             )
         )
-    return GradeScore(
+    return GradeScoreResult(
         grade_score=score,
         chance_corrected=_corrected_interval(parts[:, 3], chances, level),
         position_entropy=entropy,
@@ -567,8 +567,8 @@ class UnrelatedOption:
     chosen: Interval
     n_chosen: int
     ever_chosen: Interval
-    with_option: GradeScore
-    without_option: GradeScore
+    with_option: GradeScoreResult
+    without_option: GradeScoreResult
     difference: Interval | None
     corrected_difference: Interval | None
     n_paired: int

@@ -6,9 +6,10 @@ Importing unitxt reseeds Python's global random generator; its state is put back
 import os
 import random
 from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin, get_type_hints
 
 from evenhand.checked_options import Options, kinds_of, with_attributes
 from evenhand.errors import InvalidInputError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
     from typing import Any, Self, dataclass_transform
     from typing import Optional as Maybe
+
+    from _typeshed import DataclassInstance
 
     @dataclass_transform(kw_only_default=True)
     class Artifact:
@@ -164,29 +167,45 @@ else:
 
 
 def fields_class(
-    name: str, base: "type[Artifact]", options: type[Options], *, module: str, left_out: Collection[str] = ()
+    name: str,
+    base: "type[Artifact]",
+    options: "type[Options | DataclassInstance]",
+    *,
+    module: str,
+    left_out: Collection[str] = (),
 ) -> "type[Artifact]":
     """A class below ``base`` whose fields are the options of a model, with their defaults, as unitxt declares fields.
 
     Args:
         name: Of the class.
         base: Its base.
-        options: The model.
+        options: The model, or a dataclass, whose required options are None until they are given.
         module: Where the class stands.
         left_out: Options that do not become fields.
     """
-    fields = {field: info for field, info in options.model_fields.items() if field not in left_out}
+    text = f"The fields of :class:`{options.__module__}.{options.__name__}`."
+    if issubclass(options, Options):
+        text = with_attributes(text, options, left_out)
+        declared = {field: (info.annotation, info.default) for field, info in options.model_fields.items()}
+    else:
+        kinds = get_type_hints(options)
+        declared = {each.name: (kinds[each.name], _default(each)) for each in fields(options)}
+    declared = {field: each for field, each in declared.items() if field not in left_out}
     namespace = {
         "__module__": module,
         "__qualname__": name,
-        "__doc__": with_attributes(
-            f"The fields of :class:`{options.__module__}.{options.__name__}`.", options, left_out
-        ),
-        "__annotations__": {field: _field_type(info.annotation) for field, info in fields.items()},
-        **{field: info.default for field, info in fields.items()},
+        "__doc__": text,
+        "__annotations__": {field: _field_type(annotation) for field, (annotation, _) in declared.items()},
+        **{field: default for field, (_, default) in declared.items()},
     }
     made: type[Artifact] = type(base)(name, (base,), namespace)  # type: ignore[misc] # a metaclass is called
     return made
+
+
+def _default(field: "Field[object]") -> object:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return None if field.default is MISSING else field.default
 
 
 def _field_type(annotation: object) -> object:
