@@ -9,8 +9,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.grade_scores import check_grade_settings, grade, unrelated_effect
 from evenhand.judging.settings import RunSettings
 from evenhand.statistics import grade_score
-from evenhand.statistics.grade_score import unrelated_option
 from evenhand.votes import Vote
+from tests.statistics.unrelated_option import unrelated_option
 
 
 def votes_of(row, *, judge="j", sample=0, reason="refusal"):

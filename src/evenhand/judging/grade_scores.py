@@ -257,7 +257,12 @@ def grade(
 def unrelated_effect(with_option: Grading, without_option: Grading) -> UnrelatedEffect:
     """What the unrelated option changes: the two runs, instance by instance.
 
-    With one draw these are the numbers of :func:`evenhand.statistics.unrelated_option`.
+    The share chosen is sum(choices of the unrelated option) / sum(answers): 0 for a judge that reads, 1 / (N + 1) for
+    one that chooses by place or at random. The differences are means over the instances scored in both runs, in
+    [-1, 1], positive if the judge is steadier with the unrelated option. What chance brings depends on the number of
+    options, so that the plain difference of a random judge is not 0; that of the corrected scores is.
+
+    Source: Iourovitski (2024), arXiv:2406.12043v2, section 4.6.
 
     Args:
         with_option: The run in which every instance's last candidate is the unrelated one.

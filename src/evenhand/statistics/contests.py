@@ -120,6 +120,19 @@ class Contests:
         together = clusters if len(set(clusters)) < len(prompts) else None
         return IntervalLevel(level, together, IntervalLevel.of(level).method)
 
+    @property
+    def opponents(self) -> IntArray:
+        """Shape (m, 2): who was shown first, and who second."""
+        return np.column_stack([self.first, self.second])
+
+    @property
+    def wins_in_all(self) -> FloatArray:
+        """Shape (k, k): the score that row system took from column system; every contest must be scored."""
+        won = np.zeros((len(self.systems), len(self.systems)))
+        np.add.at(won, (self.first, self.second), self.score)
+        np.add.at(won, (self.second, self.first), 1.0 - self.score)
+        return won
+
     @cached_property
     def wins(self) -> FloatArray:
         """Shape (n clusters, k, k): the score that row system took from column system in a cluster.

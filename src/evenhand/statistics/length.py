@@ -7,20 +7,18 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval, cluster_labels
-from evenhand.statistics.paired_comparisons import Parameter
+from evenhand.statistics.paired_comparisons import Parameter, expected_win_rates
 from evenhand.statistics.paired_logit import (
     LogitFit,
     Outcomes,
     fit_logit,
     placeable,
-    strength_basis,
     strength_design,
-    wald_interval,
     why_not_finite,
 )
 from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
@@ -98,13 +96,15 @@ def length_controlled_win_rates(
     design = np.empty((0, 0))
     reason = _why_unplaced(used, unplaced) or _why_no_scale(difference, scale)
     if reason is None:
-        design = np.column_stack([strength_design(used, placed), np.tanh(difference / scale)])
+        design = np.column_stack(
+            [strength_design(used.opponents, placed, len(used.systems)), np.tanh(difference / scale)]
+        )
         reason = _REASONS[why_not_finite(Outcomes.of(design, used.score, used.cluster, ties=False))]
     fit = None if reason is not None else fit_logit(Outcomes.of(design, used.score, used.cluster, ties=False))
     return LengthControlled(
         systems=contests.systems,
         win_rates=(None,) * len(contests.systems) if fit is None else _win_rates(used, placed, fit, level),
-        length_effect=Parameter(None if fit is None else wald_interval(fit, _last(fit), level), reason),
+        length_effect=Parameter(None if fit is None else fit.interval(-1, level), reason),
         scale=scale or None,
         reason=reason,
         level=level,
@@ -149,23 +149,11 @@ def _why_unplaced(used: Contests, unplaced: dict[int, str]) -> str | None:
     return None
 
 
-def _last(fit: LogitFit) -> FloatArray:
-    direction: FloatArray = np.eye(len(fit.parameters))[-1]
-    return direction
-
-
 def _win_rates(used: Contests, placed: IntArray, fit: LogitFit, level: float) -> tuple[Interval | None, ...]:
-    basis = strength_basis(len(placed))
-    strengths = basis @ fit.parameters[:-1]
     meetings = used.meetings.sum(axis=0)[np.ix_(placed, placed)]
-    expected = expit(strengths[:, None] - strengths[None, :])
     weights = meetings / meetings.sum(axis=1, keepdims=True)
-    found: dict[int, Interval] = {}
-    for position, system in enumerate(placed.tolist()):
-        rate = float(weights[position] @ expected[position])
-        slopes = weights[position] * expected[position] * (1 - expected[position])
-        slope = (slopes.sum() * basis[position] - slopes @ basis) / (rate * (1 - rate))
-        found[system] = wald_interval(fit, np.append(slope, 0.0), level, transform=expit, at=float(logit(rate)))
+    rates = expected_win_rates(fit, weights, ordered=False, ties=False, level=level)
+    found = dict(zip(placed.tolist(), rates, strict=True))
     return tuple(found.get(system) for system in range(len(used.systems)))
 
 
@@ -292,9 +280,9 @@ def verbosity_slope(
     reason = _why_not_identified(outcomes)
     fit = None if reason else fit_logit(outcomes)
     parameters = {
-        name: Parameter(_interval(fit, index, level) if fit else None, reason) for index, name in enumerate(columns)
+        name: Parameter(fit.interval(index, level) if fit else None, reason) for index, name in enumerate(columns)
     }
-    at_double = wald_interval(fit, _unit(fit, 0) * np.log(2), level, transform=expit) if fit else None
+    at_double = fit.interval(0, level, scale=np.log(2), transform=expit) if fit else None
     return VerbositySlope(
         slope=parameters["length"],
         win_probability_at_double=Parameter(at_double, reason),
@@ -321,12 +309,9 @@ def _strengths(systems: ArrayLike, won: FloatArray, usable: BoolArray) -> tuple[
     placed, _ = placeable(contests)
     if not len(placed):
         return np.empty((len(won), 0)), usable & ~apart
-    position = np.full(len(names), -1)
-    position[placed] = np.arange(len(placed))
-    inside = (position[pairs] >= 0).all(axis=1)
-    basis = strength_basis(len(placed))
-    columns = np.zeros((len(won), basis.shape[1]))
-    columns[inside] = basis[position[pairs[inside, 0]]] - basis[position[pairs[inside, 1]]]
+    inside = np.isin(pairs, placed).all(axis=1)
+    columns = np.zeros((len(won), len(placed) - 1))
+    columns[inside] = strength_design(pairs[inside], placed, len(names))
     return columns, usable & (inside | ~apart)
 
 
@@ -360,11 +345,3 @@ def _why_not_identified(outcomes: Outcomes) -> str | None:
     }
     found = why_not_finite(outcomes)
     return reasons[found] if found else None
-
-
-def _unit(fit: LogitFit, index: int) -> FloatArray:
-    return np.asarray(np.eye(len(fit.parameters))[index])
-
-
-def _interval(fit: LogitFit, index: int, level: float) -> Interval:
-    return wald_interval(fit, _unit(fit, index), level)

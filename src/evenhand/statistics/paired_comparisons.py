@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit, logit, logsumexp
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
@@ -177,7 +177,9 @@ def _fit(
     return PairedComparison(
         model=model,
         strengths=_strengths(contests.systems, placed, reasons, fit, level),
-        tie=_tie(fit, level) if fit is not None and ties else Parameter(None, tie_reason),
+        tie=Parameter(fit.interval(-1, level, transform=np.exp), None)
+        if fit is not None and ties
+        else Parameter(None, tie_reason),
         position_log_odds=log_odds,
         position_probability=probability,
         level=level,
@@ -211,7 +213,7 @@ def field_outcomes(
 
     if not len(placed):
         return of(np.empty((0, 0))), "no system could be placed" if order_effect else _NOT_ASKED
-    design = strength_design(alike, placed)
+    design = strength_design(alike.opponents, placed, len(alike.systems))
     strengths = of(design)
     if not order_effect:
         return strengths, _NOT_ASKED
@@ -242,12 +244,12 @@ def _strengths(
         for position, system in enumerate(placed.tolist()):
             # logit(share) = lambda - log(sum of the others' exp(lambda)): value and derivative
             others = np.delete(log_strengths, position)
-            logit = log_strengths[position] - logsumexp(others)
+            log_odds = log_strengths[position] - logsumexp(others)
             slope = np.insert(-np.exp(others - logsumexp(others)), position, 1.0) @ basis
             found[system] = Strength(
                 systems[system],
                 wald_interval(fit, np.pad(basis[position], (0, unused)), level),
-                wald_interval(fit, np.pad(slope, (0, unused)), level, transform=expit, at=logit),
+                wald_interval(fit, np.pad(slope, (0, unused)), level, transform=expit, at=log_odds),
                 None,
             )
     return tuple(found[system] for system in range(len(systems)))
@@ -256,13 +258,50 @@ def _strengths(
 def _position(fit: LogitFit | None, column: int, reason: str | None, level: float) -> tuple[Parameter, Parameter]:
     if fit is None or reason is not None:
         return Parameter(None, reason), Parameter(None, reason)
-    direction = np.eye(len(fit.parameters))[column]
     return (
-        Parameter(wald_interval(fit, direction, level), None),
-        Parameter(wald_interval(fit, direction, level, transform=expit), None),
+        Parameter(fit.interval(column, level), None),
+        Parameter(fit.interval(column, level, transform=expit), None),
     )
 
 
-def _tie(fit: LogitFit, level: float) -> Parameter:
-    direction = np.eye(len(fit.parameters))[-1]
-    return Parameter(wald_interval(fit, direction, level, transform=np.exp), None)
+def expected_win_rates(
+    fit: LogitFit, weights: FloatArray, *, ordered: bool, ties: bool, level: float
+) -> tuple[Interval, ...]:
+    """Of every placed system the win rate that the model expects against the others, each in both orders alike.
+
+    The intervals are formed on the logit scale by the delta method.
+
+    Args:
+        fit: Of the strengths, then of the order effect if there is one, then of the tie.
+        weights: Shape (p, p): how much each opponent counts; the rows sum to 1.
+        ordered: Whether the order has an effect.
+        ties: Whether the tie is an outcome of its own.
+        level: Of the intervals.
+    """
+    basis = strength_basis(len(weights))
+    width = basis.shape[1]
+    strengths = basis @ fit.parameters[:width]
+    advantage = float(fit.parameters[width]) if ordered else 0.0
+    log_tie = float(fit.parameters[-1]) if ties else -np.inf
+    margins = strengths[:, None] - strengths[None, :]
+    ahead, behind = (_expected_score(margins + shown * advantage, log_tie) for shown in (1, -1))
+    found = []
+    for system, half in enumerate(weights / 2):
+        rate = float(half @ (ahead[0] + behind[0])[system])
+        by_margin = half * (ahead[1] + behind[1])[system]
+        slope = np.zeros(len(fit.parameters))
+        slope[:width] = by_margin.sum() * basis[system] - by_margin @ basis
+        if ordered:
+            slope[width] = half @ (ahead[1] - behind[1])[system]
+        if ties:
+            slope[-1] = half @ (ahead[2] + behind[2])[system]
+        found.append(wald_interval(fit, slope / (rate * (1 - rate)), level, transform=expit, at=float(logit(rate))))
+    return tuple(found)
+
+
+def _expected_score(margins: FloatArray, log_tie: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P(win) + P(tie)/2 at these margins, and its derivatives by the margin and by the tie parameter."""
+    utilities = np.stack([margins / 2, np.full_like(margins, log_tie), -margins / 2])
+    win, tie, loss = np.exp(utilities - np.logaddexp.reduce(utilities, axis=0))
+    ahead = win - loss
+    return win + tie / 2, win * (1 - ahead) / 2 - tie * ahead / 4, -tie * ahead / 2

@@ -147,6 +147,18 @@ def _tail(multiples: IntArray, observed: float) -> float:
     return min(1.0, float(positive[sums >= observed - 1e-6 * max(1.0, abs(observed))].sum()))
 
 
+def adjusted_tests(tests: Sequence[SignFlipTest | None]) -> list[SignFlipTest | None]:
+    """The same tests, those that were made adjusted by :func:`holm` over all of them."""
+    adjusted = iter(holm([test.p_value for test in tests if test is not None]).tolist())
+    return [None if test is None else replace(test, adjusted_p_value=next(adjusted)) for test in tests]
+
+
+def sign_flip_test(differences: ArrayLike) -> SignFlipTest:
+    """The test of :func:`sign_flip_p_value` as a value, not adjusted."""
+    p_value, method, informing = sign_flip_p_value(differences)
+    return SignFlipTest(p_value, p_value, method, informing)
+
+
 def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's step-down correction: adjusted p-values that control the family-wise error rate under any dependence.
 
@@ -249,12 +261,8 @@ def paired_differences(
 
 def over_one_family(pairs: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
     """The same comparisons, the p-values adjusted by Holm over all of them."""
-    tests = [pair.test for pair in pairs]
-    adjusted = iter(holm([test.p_value for test in tests if test is not None]).tolist())
-    return tuple(
-        pair if pair.test is None else replace(pair, test=replace(pair.test, adjusted_p_value=next(adjusted)))
-        for pair in pairs
-    )
+    tests = adjusted_tests([pair.test for pair in pairs])
+    return tuple(replace(pair, test=test) for pair, test in zip(pairs, tests, strict=True))
 
 
 def _compared(
@@ -268,10 +276,8 @@ def _compared(
     interval = test = None
     if both.any():
         own, rows = differences[both], level.only(both)
-        sums = cluster_sums(own, rows.labels(len(own)))
-        p_value, method, informing = sign_flip_p_value(sums)
-        test = SignFlipTest(p_value, p_value, method, informing)
-        (interval,) = mean_intervals(own, level=_with_method(rows, informing), bounds=(-1.0, 1.0))
+        test = sign_flip_test(cluster_sums(own, rows.labels(len(own))))
+        (interval,) = mean_intervals(own, level=_with_method(rows, test.clusters), bounds=(-1.0, 1.0))
     return PairedDifference(
         first=first,
         second=second,

@@ -113,6 +113,12 @@ class LogitFit:
     gradient: float
     clusters: int
 
+    def interval(
+        self, index: int, level: float, *, scale: float = 1.0, transform: Callable[[float], float] = float
+    ) -> Interval:
+        """One parameter (-1 is the last), times ``scale``, with the interval of :func:`wald_interval`."""
+        return wald_interval(self, np.eye(len(self.parameters))[index] * scale, level, transform=transform)
+
 
 def added_contests(outcomes: Outcomes, strengths: int) -> Outcomes:
     """The outcomes and, for every two that met, a part of a contest that both won half of, shown in no order.
@@ -391,10 +397,7 @@ def placeable(scored: Contests) -> tuple[IntArray, dict[int, str]]:
     >>> placed.tolist(), reasons
     ([1, 2], {0: 'won every contest: no finite strength'})
     """
-    size = len(scored.systems)
-    took = np.zeros((size, size))
-    np.add.at(took, (scored.first, scored.second), scored.score)
-    np.add.at(took, (scored.second, scored.first), 1.0 - scored.score)
+    size, took = len(scored.systems), scored.wins_in_all
     _, label = connected_components(csr_array(took > 0), directed=True, connection="strong")
     sizes = np.bincount(label)
     largest = np.flatnonzero(sizes == sizes.max())
@@ -430,12 +433,18 @@ def _why_not_placed(taken: float, given: float, chain: str) -> str:
     return chain
 
 
-def strength_design(core: Contests, placed: IntArray) -> FloatArray:
-    """Shape (m, len(placed) - 1): ``e_first - e_second`` in an orthonormal basis of the strengths that sum to zero."""
-    basis = strength_basis(len(placed))
-    where = np.full(len(core.systems), -1)
+def strength_design(opponents: IntArray, placed: IntArray, systems: int) -> FloatArray:
+    """Shape (m, len(placed) - 1): ``e_first - e_second`` in an orthonormal basis of the strengths that sum to zero.
+
+    Args:
+        opponents: Shape (m, 2): the first and the second of each contest, both placed.
+        placed: Which systems are.
+        systems: How many there are in all.
+    """
+    where = np.full(systems, -1)
     where[placed] = np.arange(len(placed))
-    difference: FloatArray = basis[where[core.first]] - basis[where[core.second]]
+    first, second = strength_basis(len(placed))[where[opponents.T]]
+    difference: FloatArray = first - second
     return difference
 
 

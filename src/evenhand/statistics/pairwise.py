@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from evenhand.statistics.contests import Contests, win_rate_intervals
 from evenhand.statistics.intervals import Interval, ratio_intervals
-from evenhand.statistics.paired_differences import SignFlipTest, holm, sign_flip_p_value
+from evenhand.statistics.paired_differences import SignFlipTest, adjusted_tests, sign_flip_test
 from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.strength_contrasts import StrengthContrasts
 
@@ -172,9 +172,7 @@ def _difference(scores: FloatArray, counts: FloatArray, i: int, j: int, level: f
 
 
 def _tests(differences: Sequence[FloatArray | None]) -> list[SignFlipTest | None]:
-    found = [None if values is None else sign_flip_p_value(values) for values in differences]
-    adjusted = iter(holm([test[0] for test in found if test is not None]).tolist())
-    return [None if test is None else SignFlipTest(test[0], next(adjusted), test[1], test[2]) for test in found]
+    return adjusted_tests([None if values is None else sign_flip_test(values) for values in differences])
 
 
 def indistinguishable_groups(

@@ -113,18 +113,9 @@ def rank_by_win_rate(
     within = tuple(_mean_ranks_of(contests, level)[system] for system in ranked.tolist())
     if comparisons is None:
         comparisons = compare_pairs(contests, level=level)
-    better, worse = _significantly(comparisons, level)
-    for position, system in enumerate(ranked.tolist()):
-        name = contests.systems[system]
-        found[system] = Rank(
-            name,
-            int(observed[position]),
-            low=1 + better[name],
-            high=len(ranked) - worse[name],
-            expected=_expected(drawn, position),
-            first=_first(drawn, position),
-            mean_rank=within[position],
-        )
+    tests = _significantly(comparisons, level)
+    placed = [contests.systems[system] for system in ranked.tolist()]
+    found |= zip(ranked.tolist(), _placed_ranks(placed, observed, drawn, within, tests), strict=True)
     return Ranks(tuple(found.values()), level, resamples, resamples - len(drawn), seed)
 
 
@@ -157,37 +148,46 @@ def rank_by_strength(
         resamples: How many draws, at most as many as ``strengths`` has.
         seed: Of the draws, for the result.
     """
-    better, worse = _significantly(comparisons, strengths.level)
     observed = rankdata(-steps(strengths.strengths, STRENGTH_TOLERANCE), method="min")
     drawn = strengths.draws[:resamples]
     found = {system: _unranked(strengths.systems[system], why) for system, why in strengths.reasons.items()}
-    for position, system in enumerate(strengths.placed.tolist()):
-        name = strengths.systems[system]
-        found[system] = Rank(
-            name,
-            int(observed[position]),
-            low=1 + better[name],
-            high=len(strengths.placed) - worse[name],
-            expected=_expected(drawn, position),
-            first=_first(drawn, position),
-            mean_rank=mean_rank[system],
-        )
+    ranked, tests = strengths.placed.tolist(), _significantly(comparisons, strengths.level)
+    names, within = [strengths.systems[system] for system in ranked], [mean_rank[system] for system in ranked]
+    found |= zip(ranked, _placed_ranks(names, observed, drawn, within, tests), strict=True)
     return Ranks(
         tuple(found[system] for system in range(len(found))), strengths.level, resamples, resamples - len(drawn), seed
     )
 
 
+def _placed_ranks(
+    names: Sequence[str],
+    observed: FloatArray,
+    drawn: FloatArray,
+    mean_rank: Sequence[Interval | None],
+    tests: tuple[Counter[str], Counter[str]],
+) -> list[Rank]:
+    """Of the systems that have a rank, in their order: what was observed, drawn and tested."""
+    better, worse = tests
+    ranks = []
+    for position, name in enumerate(names):
+        own = drawn[:, [position]]
+        above, equal = (drawn > own).sum(axis=1), (drawn == own).sum(axis=1)
+        ranks.append(
+            Rank(
+                name,
+                int(observed[position]),
+                low=1 + better[name],
+                high=len(names) - worse[name],
+                expected=float(np.mean(above + (equal + 1) / 2)) if len(drawn) else None,
+                first=float(np.mean(own[:, 0] == drawn.max(axis=1))) if len(drawn) else None,
+                mean_rank=mean_rank[position],
+            )
+        )
+    return ranks
+
+
 def _unranked(name: str, reason: str) -> Rank:
     return Rank(name, None, None, None, None, None, None, reason)
-
-
-def _expected(drawn: FloatArray, position: int) -> float | None:
-    above, equal = ((drawn > drawn[:, [position]]).sum(axis=1), (drawn == drawn[:, [position]]).sum(axis=1))
-    return float(np.mean(above + (equal + 1) / 2)) if len(drawn) else None
-
-
-def _first(drawn: FloatArray, position: int) -> float | None:
-    return float(np.mean(drawn[:, position] == drawn.max(axis=1))) if len(drawn) else None
 
 
 def steps(values: FloatArray, tolerance: float = 1e-9) -> FloatArray:

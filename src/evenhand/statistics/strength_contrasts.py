@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import Interval
-from evenhand.statistics.paired_comparisons import field_outcomes
+from evenhand.statistics.paired_comparisons import expected_win_rates, field_outcomes
 from evenhand.statistics.paired_logit import (
-    LogitFit,
     Outcomes,
     cluster_scores,
     fit_logit,
     information_at,
     informations_of_clusters,
     strength_basis,
-    wald_interval,
     why_not_finite,
 )
 from evenhand.statistics.resampling import CELLS_AT_ONCE, FloatArray, IntArray
@@ -165,9 +163,9 @@ def contrast_strengths(
         added=added,
         strengths=strengths,
         covariance=of_strengths,
-        field_win_rates=_field_win_rates(
-            LogitFit(fit.parameters, covariance, fit.log_likelihood, fit.iterations, fit.gradient, clusters),
-            basis,
+        field_win_rates=expected_win_rates(
+            replace(fit, covariance=covariance, clusters=clusters),
+            (1.0 - np.eye(len(placed))) / max(len(placed) - 1, 1),
             ordered=order_effect and order_reason is None,
             ties=ties,
             level=level,
@@ -330,10 +328,7 @@ def swiss_inflation(contests: Contests, rounds: ArrayLike, *, level: float = 0.9
 
 def _totals(contests: Contests, placed: IntArray) -> tuple[FloatArray, FloatArray]:
     """Wins and meetings of the placed, shape (p, p)."""
-    won = np.zeros((len(contests.systems), len(contests.systems)))
-    np.add.at(won, (contests.first, contests.second), contests.score)
-    np.add.at(won, (contests.second, contests.first), 1.0 - contests.score)
-    chosen = won[np.ix_(placed, placed)]
+    chosen = contests.wins_in_all[np.ix_(placed, placed)]
     return chosen, chosen + chosen.T
 
 
@@ -420,37 +415,3 @@ def _square(values: FloatArray, size: int) -> FloatArray:
     rows, columns = np.triu_indices(size, 1)
     square[rows, columns] = square[columns, rows] = values
     return square
-
-
-def _field_win_rates(
-    fit: LogitFit, basis: FloatArray, *, ordered: bool, ties: bool, level: float
-) -> tuple[Interval, ...]:
-    """Expected against all others, each once in both orders; on the logit scale by the delta method."""
-    size, width = basis.shape
-    strengths = basis @ fit.parameters[:width]
-    advantage = float(fit.parameters[width]) if ordered else 0.0
-    log_tie = float(fit.parameters[-1]) if ties else -np.inf
-    margins = strengths[:, None] - strengths[None, :]
-    ahead, behind = (_expected_score(margins + shown * advantage, log_tie) for shown in (1, -1))
-    others = 1.0 - np.eye(size)
-    found = []
-    for system in range(size):
-        weights = others[system] / (2 * (size - 1))
-        rate = float(weights @ (ahead[0] + behind[0])[system])
-        by_margin = weights * (ahead[1] + behind[1])[system]
-        slope = np.zeros(len(fit.parameters))
-        slope[:width] = by_margin.sum() * basis[system] - by_margin @ basis
-        if ordered:
-            slope[width] = weights @ (ahead[1] - behind[1])[system]
-        if ties:
-            slope[-1] = weights @ (ahead[2] + behind[2])[system]
-        found.append(wald_interval(fit, slope / (rate * (1 - rate)), level, transform=expit, at=float(logit(rate))))
-    return tuple(found)
-
-
-def _expected_score(margins: FloatArray, log_tie: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """P(win) + P(tie)/2 at these margins, and its derivatives by the margin and by the tie parameter."""
-    utilities = np.stack([margins / 2, np.full_like(margins, log_tie), -margins / 2])
-    win, tie, loss = np.exp(utilities - np.logaddexp.reduce(utilities, axis=0))
-    ahead = win - loss
-    return win + tie / 2, win * (1 - ahead) / 2 - tie * ahead / 4, -tie * ahead / 2
