@@ -43,13 +43,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, Scale, yes_no_criterion
+from evenhand.criteria import (
+    Checklist,
+    ChecklistItem,
+    Criterion,
+    FrozenModel,
+    Option,
+    Rubric,
+    Scale,
+    yes_no_criterion,
+)
 from evenhand.data.plain_data import briefly, contexts, items, plain, present, text, under_one_name, validation_message
-from evenhand.errors import InvalidCriterionError, did_you_mean
+from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 
 SHARED_FIELDS = ("prediction_field", "context_fields")
 RUBRIC_FIELDS = ("name", "description", "na_strategy", "na_partial", "criteria", "sections", *SHARED_FIELDS)
@@ -58,6 +67,23 @@ ALIASES = {"requirement": "description", "scale_type": "scale"}
 CRITERION_FIELDS = ("name", "description", "weight", "scale", "options", "section", *SHARED_FIELDS, *ALIASES)
 OPTION_FIELDS = ("label", "value", "description", "na")
 SCALES = tuple(scale for scale in get_args(Scale) if scale != "pairwise")
+
+CHECKLIST_FIELDS = ("name", "description", "items", *SHARED_FIELDS)
+ITEM_FIELDS = tuple(ChecklistItem.model_fields)
+
+_BARE_FIELDS = frozenset({"name", "description", "data_classification_policy", *SHARED_FIELDS})
+_OPTION_FIELDS = _BARE_FIELDS | {"options", "option_map"}
+_OWN_FIELDS = frozenset({"scale", "weight", "na_options", "section"})
+ARTIFACT_FIELDS: Mapping[str, frozenset[str]] = {
+    "criteria": _BARE_FIELDS,
+    "criteria_with_options": _OPTION_FIELDS,
+    "evenhand_criterion": _OPTION_FIELDS | _OWN_FIELDS,
+}
+"""The types of unitxt's artifacts that are criteria, and their fields."""
+
+OPTION_TYPE = "criteria_option"
+
+Model = TypeVar("Model", bound=FrozenModel)
 
 _NAME_LENGTH = 40
 
@@ -78,27 +104,14 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
         >>> [criterion.name for criterion in read_rubric(["Is polite.", "Names a date."], "the list").criteria]
         ['is_polite', 'names_a_date']
     """
-    data = plain(data, what)
-    if isinstance(data, list):
-        data = {"criteria": data}
-    if not isinstance(data, dict):
-        raise InvalidCriterionError(
-            f"{what} holds {briefly(data)}; a rubric is a list of criteria, or a mapping with criteria or sections"
-        )
-    fields = present(data, RUBRIC_FIELDS, what)
+    form = "a rubric is a list of criteria, or a mapping with criteria or sections"
+    fields = _fields(data, what, RUBRIC_FIELDS, form, listed="criteria")
     shared = {field: fields.pop(field) for field in SHARED_FIELDS if field in fields}
     written = [{**shared, **criterion} for criterion in _criteria(fields, what)]
     rest = {field: value for field, value in fields.items() if field not in {"criteria", "sections"}}
-    try:
-        return Rubric.model_validate(
-            {
-                **rest,
-                "name": text(rest.get("name", name), "name", what),
-                "criteria": tuple(_criterion(criterion, what) for criterion in _named(written)),
-            }
-        )
-    except ValidationError as error:
-        raise InvalidCriterionError(f"{what} is not a rubric: {validation_message(error)}") from error
+    rest["name"] = text(rest.get("name", name), "name", what)
+    rest["criteria"] = tuple(_criterion(criterion, what) for criterion in _named(written))
+    return _valid(Rubric, rest, f"{what} is not a rubric")
 
 
 def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
@@ -111,10 +124,125 @@ def read_criterion(data: Mapping[str, Any], what: str) -> Criterion:
     return _criterion(criterion, what)
 
 
+def read_criterion_or_fields(data: object, what: str) -> Criterion | dict[str, Any]:
+    """The frozen criterion that data say; of one as unitxt writes it, its checked fields with their ``__type__``.
+
+    Args:
+        data: As it may stand in a rubric, as a frozen criterion is written, or as unitxt writes it.
+        what: They are called in messages.
+
+    Raises:
+        ArtifactError: If they are not a criterion.
+        InvalidCriterionError: If a field is unknown, missing or wrong.
+    """
+    if not isinstance(data, dict):
+        raise ArtifactError(
+            f"{what} is a {type(data).__name__}; a criterion is an object with a name and a description"
+        )
+    if "__type__" in data:
+        return _artifact_fields(data, what)
+    if {"requirement", "scale_type"} & data.keys():
+        return read_criterion(data, what)
+    options = data.get("options")
+    if isinstance(options, list) and not {"option_map", "na_options"} & data.keys():
+        named = [isinstance(option, dict) and "name" in option and "label" not in option for option in options]
+        if not any(named):
+            return _valid(Criterion, data, f"{what} is not a criterion", known=Criterion.model_fields)
+    with_options = "criteria_with_options" if {"options", "option_map"} & data.keys() else "criteria"
+    return _artifact_fields(
+        {"__type__": "evenhand_criterion" if _OWN_FIELDS & data.keys() else with_options, **data}, what
+    )
+
+
+def _artifact_fields(data: dict[str, Any], what: str) -> dict[str, Any]:
+    """The fields, when they are a criterion's, all of them exist, and nothing else is nested in them."""
+    kind = data["__type__"]
+    if not isinstance(kind, str) or kind not in ARTIFACT_FIELDS:
+        raise ArtifactError(
+            f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(ARTIFACT_FIELDS)!r}"
+        )
+    accepted = ARTIFACT_FIELDS[kind]
+    for name, value in data.items():
+        if not name.startswith("__") and name not in accepted:
+            raise InvalidCriterionError(
+                f"{what} has the field {name!r}, which {kind} does not. {did_you_mean(name, sorted(accepted))}"
+            )
+        for nested in _nested_types(value):
+            if nested != OPTION_TYPE:
+                raise ArtifactError(f"{what} contains an artifact of the type {nested!r}; a criterion may not")
+    for name in ("name", "description"):
+        if not isinstance(data.get(name), str):
+            raise InvalidCriterionError(f"{what} has the {name} {data.get(name)!r}; a criterion's {name} is a text")
+    return data if "options" not in accepted else {**data, "options": _option_fields(data, what)}
+
+
+def _option_fields(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    """The options as objects; not as texts, which unitxt would take for the ids of any artifacts."""
+    options, values = data.get("options"), data.get("option_map")
+    if not isinstance(options, list):
+        raise InvalidCriterionError(f"{what} has the options {options!r}; give a list of objects with a name")
+    if not isinstance(values, dict | None):
+        raise InvalidCriterionError(
+            f"{what} has the option_map {values!r}; give an object: the name of an option -> its value in [0, 1]"
+        )
+    for option in options:
+        if not isinstance(option, dict) or not isinstance(option.get("name"), str):
+            raise InvalidCriterionError(
+                f"{what} has the option {option!r}; with __type__ or option_map, an option is an object with a name "
+                "and a description"
+            )
+    return [{"__type__": OPTION_TYPE, "description": "", **option} for option in options]
+
+
+def _nested_types(value: object) -> list[object]:
+    if isinstance(value, dict):
+        own = [value["__type__"]] if "__type__" in value else []
+        return own + [found for item in value.values() for found in _nested_types(item)]
+    return [found for item in value for found in _nested_types(item)] if isinstance(value, list) else []
+
+
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
     """The document of a rubric: what has its usual value is left out."""
     document = rubric.model_dump(mode="json", exclude={"criteria"}, exclude_defaults=True)
     return {**document, "criteria": [_criterion_document(criterion) for criterion in rubric.criteria]}
+
+
+def _fields(data: object, what: str, accepted: Collection[str], form: str, *, listed: str) -> dict[str, Any]:
+    """The fields of a document that are given; a list is its field ``listed``."""
+    data = plain(data, what)
+    if isinstance(data, list):
+        data = {listed: data}
+    if not isinstance(data, dict):
+        raise InvalidCriterionError(f"{what} holds {briefly(data)}; {form}")
+    return present(data, accepted, what)
+
+
+def _valid(
+    model: type[Model],
+    fields: Mapping[str, Any],
+    refusal: str,
+    *,
+    within: str = "",
+    known: Mapping[str, object] | None = None,
+) -> Model:
+    """The frozen value of these fields.
+
+    Args:
+        model: Of which class.
+        fields: Its fields.
+        refusal: The beginning of the message about fields that are none of it or of another type.
+        within: The beginning of the message where the fields contradict each other.
+        known: Fields that are proposed for one that is unknown.
+    """
+    try:
+        value: Model = model.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidCriterionError(f"{refusal}: {validation_message(error, known)}") from error
+    except InvalidCriterionError as error:
+        if not within:
+            raise
+        raise InvalidCriterionError(f"{within}: {error}") from error
+    return value
 
 
 def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
@@ -194,16 +322,13 @@ def _criterion(given: Mapping[str, Any], what: str) -> Criterion:
         raise InvalidCriterionError(f"{where} has the scale {briefly(scale)}. {did_you_mean(scale, SCALES)}")
     if fields.get("options") is not None:
         fields["options"] = _options(fields["options"], where)
-        fields.setdefault("scale", _implied_scale(fields["options"]))
+        fields.setdefault("scale", implied_scale(fields["options"]))
     elif scale in {None, "binary"}:
         yes_no = yes_no_criterion(given["name"], given["description"])
         fields |= {"options": yes_no.options, "scale": "binary"}
     else:
         raise InvalidCriterionError(f"{where} is {scale} and has no options; give a list of mappings with a label")
-    try:
-        return Criterion.model_validate(fields)
-    except ValidationError as error:
-        raise InvalidCriterionError(f"{where} cannot be read: {validation_message(error)}") from error
+    return _valid(Criterion, fields, f"{where} cannot be read")
 
 
 def _options(given: object, what: str) -> tuple[Option, ...]:
@@ -216,16 +341,12 @@ def _options(given: object, what: str) -> tuple[Option, ...]:
             )
         fields = present(option, OPTION_FIELDS, where)
         fields["label"] = text(fields.get("label"), "label", where)
-        try:
-            found.append(Option.model_validate(fields))
-        except ValidationError as error:
-            raise InvalidCriterionError(f"{where} cannot be read: {validation_message(error)}") from error
-        except InvalidCriterionError as error:
-            raise InvalidCriterionError(f"{what}: {error}") from error
+        found.append(_valid(Option, fields, f"{where} cannot be read", within=what))
     return tuple(found)
 
 
-def _implied_scale(options: Sequence[Option]) -> Scale:
+def implied_scale(options: Sequence[Option]) -> Scale:
+    """The scale of a criterion that does not name it: binary with two different values, else ordinal."""
     values = [option.value for option in options if not option.na]
     return "binary" if len(values) == 2 and None not in values and values[0] != values[1] else "ordinal"
 
@@ -237,10 +358,6 @@ def _criterion_document(criterion: Criterion) -> dict[str, Any]:
         return {name: value for name, value in document.items() if name != "scale"}
     options = [option.model_dump(mode="json", exclude_defaults=True) for option in criterion.options]
     return {**document, "scale": criterion.scale, "options": options}
-
-
-CHECKLIST_FIELDS = ("name", "description", "items", "prediction_field", "context_fields")
-ITEM_FIELDS = tuple(ChecklistItem.model_fields)
 
 
 def read_checklist(data: object, what: str, *, name: str = "checklist") -> Checklist:
@@ -259,27 +376,14 @@ def read_checklist(data: object, what: str, *, name: str = "checklist") -> Check
         >>> [item.name for item in read_checklist(["Is it polite?", "Is it short?"], "the list").items]
         ['1', '2']
     """
-    data = plain(data, what)
-    if isinstance(data, list):
-        data = {"items": data}
-    if not isinstance(data, dict):
-        raise InvalidCriterionError(
-            f"{what} holds {briefly(data)}; a checklist is a list of questions, or a mapping with items"
-        )
-    fields = present(data, CHECKLIST_FIELDS, what)
+    form = "a checklist is a list of questions, or a mapping with items"
+    fields = _fields(data, what, CHECKLIST_FIELDS, form, listed="items")
     written = _item_fields(items(fields.get("items"), "items", what), what)
     names = [item.get("name", str(number)) for number, item in enumerate(written, start=1)]
-    try:
-        return Checklist.model_validate(
-            {
-                **fields,
-                "name": text(fields.get("name", name), "name", what),
-                "context_fields": contexts(fields.get("context_fields", []), what),
-                "items": tuple(_item(item, names, what) for item in written),
-            }
-        )
-    except ValidationError as error:
-        raise InvalidCriterionError(f"{what} is not a checklist: {validation_message(error)}") from error
+    fields["name"] = text(fields.get("name", name), "name", what)
+    fields["context_fields"] = contexts(fields.get("context_fields", []), what)
+    fields["items"] = tuple(_item(item, names, what) for item in written)
+    return _valid(Checklist, fields, f"{what} is not a checklist")
 
 
 def checklist_document(checklist: Checklist) -> dict[str, Any]:
@@ -318,12 +422,8 @@ def _item(given: Mapping[str, Any], names: Sequence[str], what: str) -> Checklis
         raise InvalidCriterionError(
             f"{where} has the prerequisites {briefly(needed)}; give a list of names or of numbers from 1 on"
         )
-    try:
-        return ChecklistItem.model_validate(
-            {**given, "prerequisites": tuple(_prerequisite(item, names, where) for item in needed)}
-        )
-    except ValidationError as error:
-        raise InvalidCriterionError(f"{where} cannot be read: {validation_message(error)}") from error
+    fields = {**given, "prerequisites": tuple(_prerequisite(item, names, where) for item in needed)}
+    return _valid(ChecklistItem, fields, f"{where} cannot be read")
 
 
 def _prerequisite(prerequisite: object, names: Sequence[str], where: str) -> str:

@@ -26,7 +26,7 @@ from evenhand.tables.arguments import (
 from evenhand.tables.assessment_plan import AssessmentPlan
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import JudgementTable
-from evenhand.unitxt.catalogs import shown
+from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric
 
 
@@ -129,7 +129,7 @@ def _what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None
     Raises:
         InvalidInputError: If nothing is given, or a rubric beside something else, or a checklist.
     """
-    references = listed(given)
+    references = [resolve(reference) for reference in listed(given)]
     kinds = [kind_of(reference) for reference in references]
     if "checklist" in kinds:
         raise InvalidInputError(

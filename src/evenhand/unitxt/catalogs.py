@@ -6,17 +6,14 @@ A reference is a catalog id, the path of a JSON or YAML file, a JSON text, a map
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from evenhand.criteria import Criterion
-from evenhand.data.documents import read_criterion
-from evenhand.data.plain_data import parse_json, plain, read_document, validation_message
-from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
+from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric
+from evenhand.data.plain_data import parse_json, plain, read_document
+from evenhand.errors import ArtifactError, did_you_mean
 from evenhand.unitxt.bases import (
     Artifact,
     Catalogs,
@@ -140,75 +137,67 @@ EXAMPLES: Mapping[Kind, str] = {
     "rubric": "rubrics.evenhand.summarization",
     "checklist": "checklists.evenhand.summary",
 }
+VALUES: Mapping[Kind, type[FrozenModel]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
 FILE_ENDINGS = (".json", ".yaml", ".yml")
-_UNREAD = frozenset({"data_classification_policy"})
 _SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Referent:
-    """What a reference stands for.
+    """What a reference stands for. It is a reference itself: what was read once is not read again.
 
     Attributes:
-        data: A mapping, or a list where the reference is or holds one.
-        what: What messages call it.
+        data: The frozen value or artifact that is given; else a mapping, or a list where the reference is or holds one.
+        reference: As it was given.
+        path: The file that it names outside catalogs.
         name: What it may be called when it does not say so itself: the name of its file or entry.
     """
 
     data: Any
-    what: str
+    reference: object
+    path: Path | None = None
     name: str | None = None
+
+    def what(self, kind: Kind | None = None) -> str:
+        """What messages call it, where a kind is expected."""
+        return shown(self.reference) if self.path is None else _called(self.path, kind)
 
 
 def resolve(reference: object, kind: Kind | None = None) -> Referent:
     """What a reference stands for.
 
     Args:
-        reference: A catalog id, the path of a JSON or YAML file, a JSON text, a mapping or a list.
+        reference: A catalog id, the path of a JSON or YAML file, a JSON text, a mapping, a list, a frozen value, an
+            artifact, or what another call found.
         kind: What is expected, for messages; None for any kind.
 
     Raises:
         ArtifactError: If there is no such thing, or it cannot be read.
     """
-    if isinstance(reference, Mapping):
-        return Referent(plain(dict(reference), shown(reference)), shown(reference))
-    if isinstance(reference, (list, tuple)):
-        return Referent(plain(list(reference), shown(reference)), shown(reference))
+    if isinstance(reference, Referent):
+        return reference
+    if isinstance(reference, (Artifact, VALUES[kind] if kind else tuple(VALUES.values()))):
+        return Referent(reference, reference)
+    if isinstance(reference, (Mapping, list, tuple)):
+        data = dict(reference) if isinstance(reference, Mapping) else list(reference)
+        return Referent(plain(data, shown(reference)), reference)
     if isinstance(reference, str) and reference.lstrip().startswith(("{", "[")):
-        return Referent(parse_json(reference, "the JSON text"), shown(reference))
+        return Referent(parse_json(reference, "the JSON text"), reference)
     if isinstance(reference, Path) or (isinstance(reference, str) and names_a_file(reference)):
         path = Path(reference).expanduser()
-        what = f"the {kind} file {str(path)!r}" if kind else f"the file {str(path)!r}"
-        return Referent(read_document(path, what), what, path.stem)
+        return Referent(read_document(path, _called(path, kind)), reference, path, path.stem)
     if isinstance(reference, str):
-        return Referent(
-            _catalog_object(reference, kind), shown(reference), reference.partition("[")[0].rpartition(".")[2]
-        )
+        name = reference.partition("[")[0].rpartition(".")[2]
+        return Referent(_catalog_object(reference, kind), reference, name=name)
     raise ArtifactError(
         f"{shown(reference)} is a {type(reference).__name__}; give a catalog id such as "
         f"{EXAMPLES[kind or 'criterion']!r}, the path of a JSON or YAML file, a dict, or a {kind or 'criterion'}"
     )
 
 
-def document_of(reference: object, kind: Kind) -> Referent:
-    """What a reference to a rubric or a checklist stands for, without what only the catalog says about it.
-
-    Raises:
-        ArtifactError: If there is no such thing, or its ``__type__`` is another.
-    """
-    found = resolve(reference, kind)
-    if not isinstance(found.data, dict) or "__type__" not in found.data:
-        return found
-    named, expected = found.data["__type__"], f"evenhand_{kind}"
-    if named != expected:
-        raise ArtifactError(f"{found.what} has the type {named!r}, which is not a {kind}; accepted: {expected!r}")
-    own = {field: value for field, value in found.data.items() if not field.startswith("__") and field not in _UNREAD}
-    return replace(found, data=own)
-
-
 def shown(reference: object) -> str:
     """A reference as messages show it."""
-    text = repr(reference)
+    text = repr(reference.reference if isinstance(reference, Referent) else reference)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
@@ -216,11 +205,12 @@ def names_a_file(reference: str) -> bool:
     """Whether a text is a path: neither JSON nor a catalog id, which has no slash and no ending of a file."""
     if reference.lstrip().startswith(("{", "[")):
         return False
-    return (
-        reference.strip().lower().endswith(FILE_ENDINGS)
-        or "/" in reference.partition("[")[0]
-        or os.sep in reference.partition("[")[0]
-    )
+    name = reference.partition("[")[0]
+    return reference.strip().lower().endswith(FILE_ENDINGS) or "/" in name or os.sep in name
+
+
+def _called(path: Path, kind: Kind | None) -> str:
+    return f"the {kind} file {str(path)!r}" if kind else f"the file {str(path)!r}"
 
 
 def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
@@ -236,115 +226,3 @@ def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
     if entry.get("__type__") == "artifact_link":
         entry = _catalog_object(str(entry.get("to")), kind)
     return {**entry, **overrides}
-
-
-_BARE_FIELDS = frozenset({"name", "description", "prediction_field", "context_fields", "data_classification_policy"})
-_OPTION_FIELDS = _BARE_FIELDS | {"options", "option_map"}
-_OWN_FIELDS = frozenset({"scale", "weight", "na_options", "section"})
-FIELDS: Mapping[str, frozenset[str]] = {
-    "criteria": _BARE_FIELDS,
-    "criteria_with_options": _OPTION_FIELDS,
-    "evenhand_criterion": _OPTION_FIELDS | _OWN_FIELDS,
-}
-"""The types that are criteria, and their fields."""
-
-OPTION_TYPE = "criteria_option"
-
-
-def read_reference(reference: object) -> Criterion | dict[str, Any]:
-    """The frozen criterion, or the checked description of an artifact with its ``__type__``, that a reference gives.
-
-    Args:
-        reference: A catalog id, the path of a JSON or YAML file, a dict, or a JSON text.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it is not a criterion.
-        InvalidCriterionError: If it is a criterion with a field that is wrong.
-    """
-    referent = resolve(reference, "criterion")
-    what, found = referent.what, referent.data
-    if not isinstance(found, dict):
-        raise ArtifactError(
-            f"{what} is a {type(found).__name__}; a criterion is an object with a name and a description"
-        )
-    if "__type__" not in found:
-        if {"requirement", "scale_type"} & found.keys():
-            return read_criterion(found, what)
-        if not _written_as_unitxt_does(found):
-            return _frozen(found, what)
-        found = {"__type__": _implied_type(found), **found}
-    return _checked(found, what)
-
-
-def _written_as_unitxt_does(found: Mapping[str, Any]) -> bool:
-    options = found.get("options")
-    if not isinstance(options, list) or {"option_map", "na_options"} & found.keys():
-        return True
-    return any(isinstance(option, dict) and "name" in option and "label" not in option for option in options)
-
-
-def _implied_type(found: Mapping[str, Any]) -> str:
-    if _OWN_FIELDS & found.keys():
-        return "evenhand_criterion"
-    return "criteria_with_options" if {"options", "option_map"} & found.keys() else "criteria"
-
-
-def _frozen(found: dict[str, Any], what: str) -> Criterion:
-    try:
-        return Criterion.model_validate(found)
-    except ValidationError as error:
-        raise InvalidCriterionError(
-            f"{what} is not a criterion: {validation_message(error, Criterion.model_fields)}"
-        ) from error
-
-
-def _checked(found: dict[str, Any], what: str) -> dict[str, Any]:
-    """The description, when it is a criterion's, all its fields exist, and nothing else is nested in it."""
-    kind = found["__type__"]
-    if not isinstance(kind, str) or kind not in FIELDS:
-        raise ArtifactError(f"{what} has the type {kind!r}, which is not a criterion; accepted: {sorted(FIELDS)!r}")
-    for name, value in found.items():
-        if not name.startswith("__") and name not in FIELDS[kind]:
-            raise InvalidCriterionError(
-                f"{what} has the field {name!r}, which {kind} does not. {did_you_mean(name, sorted(FIELDS[kind]))}"
-            )
-        for nested in _nested_types(value):
-            if nested != OPTION_TYPE:
-                raise ArtifactError(f"{what} contains an artifact of the type {nested!r}; a criterion may not")
-    for name in ("name", "description"):
-        if not isinstance(found.get(name), str):
-            raise InvalidCriterionError(f"{what} has the {name} {found.get(name)!r}; a criterion's {name} is a text")
-    if "options" not in FIELDS[kind]:
-        return found
-    return {**found, "options": [_option(option, what) for option in _options(found, what)]}
-
-
-def _options(found: Mapping[str, Any], what: str) -> list[Any]:
-    options = found.get("options")
-    if not isinstance(options, list):
-        raise InvalidCriterionError(f"{what} has the options {options!r}; give a list of objects with a name")
-    values = found.get("option_map")
-    if not isinstance(values, dict | None):
-        raise InvalidCriterionError(
-            f"{what} has the option_map {values!r}; give an object: the name of an option -> its value in [0, 1]"
-        )
-    return options
-
-
-def _option(option: object, what: str) -> dict[str, Any]:
-    """An option's object; not a text, which unitxt would take for the id of any artifact."""
-    if not isinstance(option, dict) or not isinstance(option.get("name"), str):
-        raise InvalidCriterionError(
-            f"{what} has the option {option!r}; with __type__ or option_map, an option is an object with a name and "
-            "a description"
-        )
-    return {"__type__": OPTION_TYPE, "description": "", **option}
-
-
-def _nested_types(value: object) -> list[object]:
-    if isinstance(value, dict):
-        own = [value["__type__"]] if "__type__" in value else []
-        return own + [found for item in value.values() for found in _nested_types(item)]
-    if isinstance(value, list):
-        return [found for item in value for found in _nested_types(item)]
-    return []

@@ -1,17 +1,30 @@
 """Criteria, rubrics and checklists as unitxt artifacts and as frozen values, and one door to them: :func:`load`.
 
 unitxt's own ``Criteria`` and ``CriteriaWithOptions`` are read as they are. :class:`EvenhandCriterion` adds what they
-cannot say: the scale, the weight, and which options mean that the criterion does not apply.
+cannot say: the scale, the weight, and which options mean that the criterion does not apply. The artifacts of rubrics
+and checklists hold the plain data of a document (see :mod:`evenhand.data.documents`), in the catalog as in a file that
+a user writes, and are read by the same reader.
 """
 
 import warnings
-from collections.abc import Mapping
-from typing import Any, Dict, List, Union, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Dict, Generic, List, TypeVar, Union, cast
 
 from pydantic import ValidationError
 
 from evenhand.criteria import Checklist, Criterion, Option, Rubric, Scale, fold_label
-from evenhand.data.documents import CRITERION_FIELDS, checklist_document, read_checklist, read_rubric, rubric_document
+from evenhand.data.documents import (
+    CHECKLIST_FIELDS,
+    CRITERION_FIELDS,
+    RUBRIC_FIELDS,
+    checklist_document,
+    implied_scale,
+    read_checklist,
+    read_criterion_or_fields,
+    read_rubric,
+    rubric_document,
+)
 from evenhand.data.plain_data import context_mapping, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 from evenhand.question import comparison_criterion
@@ -24,30 +37,7 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     own_words,
 )
-from evenhand.unitxt.catalogs import (
-    Kind,
-    Referent,
-    document_of,
-    names_a_file,
-    read_reference,
-    register_catalog,
-    resolve,
-    shown,
-)
-
-__all__ = [
-    "EvenhandCriterion",
-    "UndefinedScoreWarning",
-    "artifact_from_criterion",
-    "comparison_from_artifact",
-    "context_mapping",
-    "criterion_from_artifact",
-    "load_any_criterion",
-    "load_comparison",
-    "load_criteria_artifact",
-    "load_criterion",
-    "warn_without_values",
-]
+from evenhand.unitxt.catalogs import Kind, names_a_file, register_catalog, resolve, shown
 
 SCALES = ("binary", "ordinal", "nominal")
 
@@ -74,7 +64,317 @@ class EvenhandCriterion(CriteriaWithOptions):
     def verify(self) -> None:
         """Check that the artifact is a valid :class:`~evenhand.criteria.Criterion`."""
         super().verify()
-        _frozen(self)
+        _frozen_criterion(self)
+
+
+class EvenhandChecklist(Artifact):
+    """A list of yes/no questions about one response.
+
+    Attributes:
+        name: Names the score.
+        description: What the checklist is for.
+        prediction_field: The field that holds the response when predictions are not given.
+        context_fields: What the judge is shown beside the response.
+        items: Texts, or mappings with a question.
+    """
+
+    name: str
+    description: str = ""
+    prediction_field: Maybe[str] = None
+    context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
+    items: List[Any]
+
+    def verify(self) -> None:
+        """Check that the artifact is a valid :class:`~evenhand.criteria.Checklist`."""
+        super().verify()
+        CHECKLIST.frozen(self)
+
+
+class EvenhandRubric(Artifact):
+    """Several criteria that together make one score.
+
+    Attributes:
+        name: Names the score.
+        description: What the rubric is for.
+        na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
+        na_partial: The value that ``partial`` counts, in [0, 1].
+        prediction_field: The field that holds the response, for the criteria that name none.
+        context_fields: What the judge is shown beside the response, for the criteria that say nothing about it.
+        criteria: Texts, or mappings with a requirement; there are either criteria or sections.
+        sections: Mappings with a name and criteria.
+    """
+
+    name: str
+    description: str = ""
+    na_strategy: str = "skip"
+    na_partial: float = 0.5
+    prediction_field: Maybe[str] = None
+    context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
+    criteria: Maybe[List[Any]] = None
+    sections: Maybe[List[Any]] = None
+
+    def verify(self) -> None:
+        """Check that the artifact is a valid :class:`~evenhand.criteria.Rubric`."""
+        super().verify()
+        RUBRIC.frozen(self)
+
+
+Value = TypeVar("Value", Rubric, Checklist)
+Document = TypeVar("Document", EvenhandRubric, EvenhandChecklist)
+
+
+@dataclass(frozen=True)
+class DocumentKind(Generic[Value, Document]):
+    """What differs between the kinds of documents.
+
+    Attributes:
+        kind: Its name.
+        value: Of which class the frozen value is.
+        artifact: Of which class the artifact is.
+        fields: Of the document.
+        read: Makes data, with what messages call them and a name for want of one, the value.
+        written: Makes a value data.
+        check: Checks a value that was read or given.
+    """
+
+    kind: Kind
+    value: type[Value]
+    artifact: type[Document]
+    fields: tuple[str, ...]
+    read: Callable[..., Value]
+    written: Callable[[Value], dict[str, Any]]
+    check: Callable[[Value], None] = lambda _: None
+
+    def load(self, reference: object) -> Value:
+        """The frozen value that a reference stands for: see :func:`load_rubric`."""
+        referent = resolve(reference, self.kind)
+        value = self.frozen(referent.data) if isinstance(referent.data, Artifact) else referent.data
+        if not isinstance(value, self.value):
+            what = referent.what(self.kind)
+            value = self.read(self._own_fields(value, what), what, name=referent.name or self.kind)
+        self.check(value)
+        return value
+
+    def made(self, reference: object) -> Document:
+        """The artifact that a reference stands for: what is given is checked before anything is built."""
+        return (
+            reference if isinstance(reference, self.artifact) else self.artifact(**self.written(self.load(reference)))
+        )
+
+    def frozen(self, artifact: Artifact) -> Value:
+        """The frozen value of an artifact."""
+        if not isinstance(artifact, self.artifact):
+            raise ArtifactError(f"{shown(artifact)} is a {type(artifact).__name__}, not a {self.kind}")
+        return self.read(
+            {field: getattr(artifact, field) for field in self.fields}, f"the {self.kind} {artifact.name!r}"
+        )
+
+    def _own_fields(self, data: object, what: str) -> object:
+        """The data without what only the catalog says about them."""
+        if not isinstance(data, dict) or "__type__" not in data:
+            return data
+        named, expected = data["__type__"], f"evenhand_{self.kind}"
+        if named != expected:
+            raise ArtifactError(f"{what} has the type {named!r}, which is not a {self.kind}; accepted: {expected!r}")
+        unread = "data_classification_policy"
+        return {field: value for field, value in data.items() if not field.startswith("__") and field != unread}
+
+
+RUBRIC = DocumentKind(
+    "rubric", Rubric, EvenhandRubric, RUBRIC_FIELDS, read_rubric, rubric_document, Rubric.check_counts
+)
+CHECKLIST = DocumentKind(
+    "checklist", Checklist, EvenhandChecklist, CHECKLIST_FIELDS, read_checklist, checklist_document
+)
+
+
+def load(reference: object) -> Union[Criterion, Rubric, Checklist]:
+    """The criterion, rubric or checklist that a reference stands for.
+
+    A mapping with ``criteria`` or ``sections`` is a rubric, one with ``items`` a checklist, any other a criterion
+    (without options it is that of a comparison). A list is what its mappings are: a checklist if they have questions,
+    a rubric if they have requirements.
+
+    Args:
+        reference: A catalog id, the path of a YAML or JSON file, a dict, a list, a JSON text, an artifact or a frozen
+            value.
+
+    Raises:
+        ArtifactError: If there is no such thing, or it is none of the three.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    referent = resolve(reference)
+    kind = kind_of(referent)
+    if kind == "rubric":
+        return load_rubric(referent)
+    return load_checklist(referent) if kind == "checklist" else load_any_criterion(referent)
+
+
+def kind_of(reference: object) -> Kind:
+    """Whether a reference stands for a criterion, a rubric or a checklist; nothing is built.
+
+    Raises:
+        ArtifactError: If there is no such thing, or it may be more than one.
+    """
+    referent = resolve(reference)
+    data = referent.data
+    if isinstance(data, list):
+        fields = {field for item in data if isinstance(item, dict) for field in item}
+        if "question" in fields:
+            return "checklist"
+        if fields & set(CRITERION_FIELDS):
+            return "rubric"
+        raise ArtifactError(
+            f"{referent.what()} is a list that may be a rubric or a checklist: give a mapping with criteria or items, "
+            "or name what it is with load_rubric or load_checklist"
+        )
+    for kind, listed in ((RUBRIC, {"criteria", "sections"}), (CHECKLIST, {"items"})):
+        if isinstance(data, dict):
+            found = data["__type__"] == f"evenhand_{kind.kind}" if "__type__" in data else bool(listed & data.keys())
+        else:
+            found = isinstance(data, (kind.value, kind.artifact))
+        if found:
+            return kind.kind
+    return "criterion"
+
+
+def load_rubric(reference: object) -> Rubric:
+    """The rubric that a reference stands for.
+
+    Args:
+        reference: A catalog id, the path of a YAML or JSON file, a dict, a list of criteria, a JSON text, an artifact
+            or a frozen value.
+
+    Raises:
+        ArtifactError: If there is no such thing, or it is not a rubric.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    rubric = RUBRIC.load(reference)
+    for criterion in rubric.criteria:
+        _warn_without_values(criterion)
+    return rubric
+
+
+def load_checklist(reference: object) -> Checklist:
+    """The checklist that a reference stands for: see :func:`load_rubric`."""
+    return CHECKLIST.load(reference)
+
+
+def rubric_artifact(reference: object) -> EvenhandRubric:
+    """The artifact of a rubric, for the field of a metric: see :func:`load_rubric`."""
+    return RUBRIC.made(reference)
+
+
+def checklist_artifact(reference: object) -> EvenhandChecklist:
+    """The artifact of a checklist, for the field of a metric: see :func:`load_rubric`."""
+    return CHECKLIST.made(reference)
+
+
+def load_checklist_of_row(given: object, what: str) -> Checklist:
+    """The checklist that a row of data holds, or names by its catalog id. Files are not read.
+
+    Args:
+        given: A list of questions or of items, a mapping, a JSON text of one of these, or an id.
+        what: It is called in messages.
+
+    Raises:
+        ArtifactError: If it is something else, or the id is not that of a checklist.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    if isinstance(given, str) and names_a_file(given):
+        raise ArtifactError(
+            f"{what} is {shown(given)}, the name of a file, and no file is read because a row of data names it: put "
+            "the questions into the row, or the id of a checklist such as 'checklists.evenhand.summary'"
+        )
+    if not isinstance(given, (str, list, tuple, Mapping)) or not given:
+        raise ArtifactError(
+            f"{what} is {shown(given)}; a row's checklist is a list of questions, a list or mapping of items, or the "
+            "id of a checklist such as 'checklists.evenhand.summary'"
+        )
+    try:
+        return load_checklist(given)
+    except (ArtifactError, InvalidCriterionError) as error:
+        raise type(error)(f"{what}: {error}") from error
+
+
+def load_criterion(reference: object) -> Criterion:
+    """A criterion with options from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
+
+    Raises:
+        ArtifactError: If there is no such artifact, or it is not a criterion with options.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    found = _criterion_or_artifact(reference)
+    if isinstance(found, Criteria) and not isinstance(found, CriteriaWithOptions):
+        raise ArtifactError(
+            f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
+            "assessment needs one with options, such as 'criteria.evenhand.direct.relevance'"
+        )
+    if isinstance(found, Criterion) and found.scale == "pairwise":
+        raise ArtifactError(
+            f"the criterion {found.name!r} compares two responses: its options {list(found.labels)!r} say which one is "
+            "better. It fits a comparison; direct assessment and recorded votes need a criterion on one response, such "
+            "as 'criteria.evenhand.direct.relevance', or for recorded choices one of the scale nominal with these "
+            "options"
+        )
+    return load_any_criterion(found)
+
+
+def load_any_criterion(reference: object) -> Criterion:
+    """The criterion that a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact stands for.
+
+    Without options it is the criterion of a comparison.
+
+    Raises:
+        ArtifactError: If there is no such artifact, or it is not a criterion.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    found = _criterion_or_artifact(reference)
+    if isinstance(found, Criterion):
+        _warn_without_values(found)
+        return found
+    return criterion_from_artifact(found) if isinstance(found, CriteriaWithOptions) else comparison_from_artifact(found)
+
+
+def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
+    """The pairwise criterion from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
+
+    Raises:
+        ArtifactError: If there is no such artifact, or it is not a criterion.
+    """
+    found = _criterion_or_artifact(reference)
+    if isinstance(found, Criterion) and found.scale == "pairwise":
+        return found
+    return comparison_from_artifact(found, allow_ties=allow_ties, graded=graded)
+
+
+def load_criteria_artifact(reference: object) -> Criteria:
+    """A criteria artifact, and nothing else: a description is checked before anything is built.
+
+    Raises:
+        ArtifactError: If there is no such artifact, or it is not a criteria artifact.
+        InvalidCriterionError: If it contradicts itself.
+    """
+    found = _criterion_or_artifact(reference)
+    return artifact_from_criterion(found) if isinstance(found, Criterion) else found
+
+
+def _criterion_or_artifact(reference: object) -> Union[Criterion, Criteria]:
+    """The frozen value that a reference stands for; an artifact where one is given, or it is written as unitxt does."""
+    referent = resolve(reference, "criterion")
+    if isinstance(referent.data, (Criterion, Criteria)):
+        return referent.data
+    if isinstance(referent.data, Artifact):
+        raise ArtifactError(f"{shown(referent.data)} is a {type(referent.data).__name__}, not a criterion")
+    register_catalog()
+    found = read_criterion_or_fields(referent.data, referent.what("criterion"))
+    if isinstance(found, Criterion):
+        return found
+    try:
+        artifact: Criteria = fetch_artifact(found)[0]
+    except Exception as error:  # unitxt raises many kinds, and boxes their words
+        raise InvalidCriterionError(f"{shown(referent.reference)} cannot be used: {own_words(error)}") from error
+    return artifact
 
 
 def criterion_from_artifact(artifact: CriteriaWithOptions) -> Criterion:
@@ -86,13 +386,18 @@ def criterion_from_artifact(artifact: CriteriaWithOptions) -> Criterion:
     Raises:
         InvalidCriterionError: If the artifact contradicts itself.
     """
-    criterion = _frozen(artifact)
-    warn_without_values(criterion)
-    return criterion if criterion.has_values else _without_values(criterion)
+    criterion = _frozen_criterion(artifact)
+    _warn_without_values(criterion)
+    if criterion.has_values:
+        return criterion
+    options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
+    return criterion.model_copy(update={"options": options})
 
 
-def comparison_from_artifact(artifact: Criteria, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
-    """The pairwise criterion of an artifact; the options of an artifact that has some play no part."""
+def comparison_from_artifact(
+    artifact: Union[Criteria, Criterion], *, allow_ties: bool = False, graded: bool = False
+) -> Criterion:
+    """The pairwise criterion of an artifact or of a frozen value, whose own options play no part."""
     return comparison_criterion(
         artifact.name,
         artifact.description,
@@ -127,104 +432,18 @@ def artifact_from_criterion(criterion: Criterion) -> Criteria:
     )
 
 
-def load_criterion(reference: object) -> Criterion:
-    """A criterion with options from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
-
-    Raises:
-        ArtifactError: If there is no such artifact, or it is not a criterion with options.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    found = _resolve(reference)
-    if isinstance(found, CriteriaWithOptions):
-        return criterion_from_artifact(found)
-    if isinstance(found, Criteria):
-        raise ArtifactError(
-            f"{shown(reference)} is a criterion without options of its own, which fits a comparison; direct "
-            "assessment needs one with options, such as 'criteria.evenhand.direct.relevance'"
-        )
-    if found.scale == "pairwise":
-        raise ArtifactError(
-            f"the criterion {found.name!r} compares two responses: its options {list(found.labels)!r} say which one is "
-            "better. It fits a comparison; direct assessment and recorded votes need a criterion on one response, such "
-            "as 'criteria.evenhand.direct.relevance', or for recorded choices one of the scale nominal with these "
-            "options"
-        )
-    warn_without_values(found)
-    return found
-
-
-def load_any_criterion(reference: object) -> Criterion:
-    """The criterion that a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact stands for.
-
-    Without options it is the criterion of a comparison.
-
-    Raises:
-        ArtifactError: If there is no such artifact, or it is not a criterion.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    found = _resolve(reference)
-    if isinstance(found, Criterion):
-        warn_without_values(found)
-        return found
-    return criterion_from_artifact(found) if isinstance(found, CriteriaWithOptions) else comparison_from_artifact(found)
-
-
-def load_comparison(reference: object, *, allow_ties: bool = False, graded: bool = False) -> Criterion:
-    """The pairwise criterion from a catalog id, a JSON or YAML file, a dict, a JSON text or an artifact.
-
-    Raises:
-        ArtifactError: If there is no such artifact, or it is not a criterion.
-    """
-    found = _resolve(reference)
-    if isinstance(found, Criteria):
-        return comparison_from_artifact(found, allow_ties=allow_ties, graded=graded)
-    if found.scale == "pairwise":
-        return found
-    return comparison_criterion(
-        found.name,
-        found.description,
-        allow_ties=allow_ties,
-        graded=graded,
-        context_fields=found.context_fields,
-        prediction_field=found.prediction_field,
-    )
-
-
-def load_criteria_artifact(reference: object) -> Criteria:
-    """A criteria artifact, and nothing else: a description is checked before anything is built.
-
-    Raises:
-        ArtifactError: If there is no such artifact, or it is not a criteria artifact.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    found = _resolve(reference)
-    return artifact_from_criterion(found) if isinstance(found, Criterion) else found
-
-
-def _resolve(reference: object) -> Union[Criterion, Criteria]:
-    """The artifact or the frozen value that a reference stands for."""
-    if isinstance(reference, (Criterion, Criteria)):
-        return reference
-    if isinstance(reference, Artifact):
-        raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a criterion")
-    register_catalog()
-    found = read_reference(reference)
-    if isinstance(found, Criterion):
-        return found
-    try:
-        artifact: Criteria = fetch_artifact(found)[0]
-    except Exception as error:  # unitxt raises many kinds, and boxes their words
-        raise InvalidCriterionError(f"{shown(reference)} cannot be used: {own_words(error)}") from error
-    return artifact
-
-
-def _frozen(artifact: CriteriaWithOptions) -> Criterion:
+def _frozen_criterion(artifact: CriteriaWithOptions) -> Criterion:
     """The artifact's fields as they are; an option that the map leaves out has no value."""
     na_options = {fold_label(name) for name in getattr(artifact, "na_options", None) or ()}
     values = {fold_label(str(name)): value for name, value in (artifact.option_map or {}).items()}
     names = [fold_label(option.name) for option in artifact.options]
-    _check_names(artifact, "option_map", set(values), names)
-    _check_names(artifact, "na_options", na_options, names)
+    for field, given in (("option_map", set(values)), ("na_options", na_options)):
+        unknown = sorted(given - set(names))
+        if unknown:
+            raise InvalidCriterionError(
+                f"the {field} of the criterion {artifact.name!r} names {unknown!r}, which are not among its options. "
+                f"{did_you_mean(unknown[0], names)}"
+            )
     try:
         options = tuple(
             Option(
@@ -251,12 +470,19 @@ def _frozen(artifact: CriteriaWithOptions) -> Criterion:
         ) from error
 
 
-def _without_values(criterion: Criterion) -> Criterion:
-    options = tuple(option.model_copy(update={"value": None}) for option in criterion.options)
-    return criterion.model_copy(update={"options": options})
+def _scale_of(artifact: CriteriaWithOptions, options: tuple[Option, ...]) -> Scale:
+    """The artifact's own scale; for unitxt's: binary for two options with different values, else ordinal."""
+    if not isinstance(artifact, EvenhandCriterion):
+        return implied_scale(options)
+    if artifact.scale not in SCALES:
+        raise InvalidCriterionError(
+            f"the scale of the criterion {artifact.name!r} is {artifact.scale!r}. "
+            + did_you_mean(artifact.scale, SCALES)
+        )
+    return cast(Scale, artifact.scale)
 
 
-def warn_without_values(criterion: Criterion, *, stacklevel: int = 3) -> None:
+def _warn_without_values(criterion: Criterion) -> None:
     """Warn (:class:`UndefinedScoreWarning`) if an option that is not NA has no value."""
     unvalued = [option.label for option in criterion.options if not option.na and option.value is None]
     if unvalued:
@@ -265,263 +491,5 @@ def warn_without_values(criterion: Criterion, *, stacklevel: int = 3) -> None:
             "selected, and every score is missing. Give each option a value in [0, 1] (in unitxt's form: an "
             "option_map)",
             UndefinedScoreWarning,
-            stacklevel=stacklevel,
+            stacklevel=3,
         )
-
-
-def _check_names(artifact: Criteria, field: str, given: set[str], names: list[str]) -> None:
-    unknown = sorted(given - set(names))
-    if unknown:
-        raise InvalidCriterionError(
-            f"the {field} of the criterion {artifact.name!r} names {unknown!r}, which are not among its options. "
-            f"{did_you_mean(unknown[0], names)}"
-        )
-
-
-def _scale_of(artifact: CriteriaWithOptions, options: tuple[Option, ...]) -> Scale:
-    """The artifact's own scale; for unitxt's: binary for two options with different values, else ordinal."""
-    if isinstance(artifact, EvenhandCriterion):
-        if artifact.scale not in SCALES:
-            raise InvalidCriterionError(
-                f"the scale of the criterion {artifact.name!r} is {artifact.scale!r}. "
-                + did_you_mean(artifact.scale, SCALES)
-            )
-        return cast(Scale, artifact.scale)
-    values = [option.value for option in options if not option.na]
-    return "binary" if len(values) == 2 and None not in values and values[0] != values[1] else "ordinal"
-
-
-class EvenhandChecklist(Artifact):
-    """A list of yes/no questions about one response.
-
-    Attributes:
-        name: Names the score.
-        description: What the checklist is for.
-        prediction_field: The field that holds the response when predictions are not given.
-        context_fields: What the judge is shown beside the response.
-        items: Texts, or mappings with a question.
-    """
-
-    name: str
-    description: str = ""
-    prediction_field: Maybe[str] = None
-    context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
-    items: List[Any]
-
-    def verify(self) -> None:
-        """Check that the artifact is a valid :class:`~evenhand.criteria.Checklist`."""
-        super().verify()
-        _frozen_checklist(self)
-
-
-def load_checklist(reference: object) -> Checklist:
-    """The checklist that a reference stands for.
-
-    Args:
-        reference: A catalog id, the path of a YAML or JSON file, a dict, a list of questions, a JSON text, an artifact
-            or a frozen value.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it is not a checklist.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    if isinstance(reference, Checklist):
-        return reference
-    if isinstance(reference, EvenhandChecklist):
-        return _frozen_checklist(reference)
-    if isinstance(reference, Artifact):
-        raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a checklist")
-    referent = document_of(reference, "checklist")
-    return read_checklist(referent.data, referent.what, name=referent.name or "checklist")
-
-
-def load_checklist_of_row(given: object, what: str) -> Checklist:
-    """The checklist that a row of data holds, or names by its catalog id. Files are not read.
-
-    Args:
-        given: A list of questions or of items, a mapping, a JSON text of one of these, or an id.
-        what: It is called in messages.
-
-    Raises:
-        ArtifactError: If it is something else, or the id is not that of a checklist.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    if isinstance(given, str) and names_a_file(given):
-        raise ArtifactError(
-            f"{what} is {shown(given)}, the name of a file, and no file is read because a row of data names it: put "
-            "the questions into the row, or the id of a checklist such as 'checklists.evenhand.summary'"
-        )
-    if not isinstance(given, (str, list, tuple, Mapping)) or not given:
-        raise ArtifactError(
-            f"{what} is {shown(given)}; a row's checklist is a list of questions, a list or mapping of items, or the "
-            "id of a checklist such as 'checklists.evenhand.summary'"
-        )
-    try:
-        return load_checklist(given)
-    except ArtifactError as error:
-        raise ArtifactError(f"{what}: {error}") from error
-    except InvalidCriterionError as error:
-        raise InvalidCriterionError(f"{what}: {error}") from error
-
-
-def checklist_artifact(reference: object) -> EvenhandChecklist:
-    """The artifact of a checklist, for the field of a metric: what is given is checked before anything is built.
-
-    Args:
-        reference: As for :func:`load_checklist`.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it is not a checklist.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    if isinstance(reference, EvenhandChecklist):
-        return reference
-    return EvenhandChecklist(**checklist_document(load_checklist(reference)))
-
-
-def _frozen_checklist(artifact: EvenhandChecklist) -> Checklist:
-    fields = {field: getattr(artifact, field) for field in EvenhandChecklist.__annotations__}
-    return read_checklist(fields, f"the checklist {artifact.name!r}")
-
-
-class EvenhandRubric(Artifact):
-    """Several criteria that together make one score.
-
-    Attributes:
-        name: Names the score.
-        description: What the rubric is for.
-        na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
-        na_partial: The value that ``partial`` counts, in [0, 1].
-        prediction_field: The field that holds the response, for the criteria that name none.
-        context_fields: What the judge is shown beside the response, for the criteria that say nothing about it.
-        criteria: Texts, or mappings with a requirement; there are either criteria or sections.
-        sections: Mappings with a name and criteria.
-    """
-
-    name: str
-    description: str = ""
-    na_strategy: str = "skip"
-    na_partial: float = 0.5
-    prediction_field: Maybe[str] = None
-    context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
-    criteria: Maybe[List[Any]] = None
-    sections: Maybe[List[Any]] = None
-
-    def verify(self) -> None:
-        """Check that the artifact is a valid :class:`~evenhand.criteria.Rubric`."""
-        super().verify()
-        _frozen_rubric(self)
-
-
-def load_rubric(reference: object) -> Rubric:
-    """The rubric that a reference stands for.
-
-    Args:
-        reference: A catalog id, the path of a YAML or JSON file, a dict, a list of criteria, a JSON text, an artifact
-            or a frozen value.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it is not a rubric.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    rubric = _read(reference)
-    for criterion in rubric.criteria:
-        warn_without_values(criterion)
-    return rubric
-
-
-def rubric_artifact(reference: object) -> EvenhandRubric:
-    """The artifact of a rubric, for the field of a metric: what is given is checked before anything is built.
-
-    Args:
-        reference: As for :func:`load_rubric`.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it is not a rubric.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    if isinstance(reference, EvenhandRubric):
-        return reference
-    return EvenhandRubric(**rubric_document(_read(reference)))
-
-
-def _read(reference: object) -> Rubric:
-    rubric = _found(reference)
-    rubric.check_counts()
-    return rubric
-
-
-def _found(reference: object) -> Rubric:
-    if isinstance(reference, Rubric):
-        return reference
-    if isinstance(reference, EvenhandRubric):
-        return _frozen_rubric(reference)
-    if isinstance(reference, Artifact):
-        raise ArtifactError(f"{shown(reference)} is a {type(reference).__name__}, not a rubric")
-    referent = document_of(reference, "rubric")
-    return read_rubric(referent.data, referent.what, name=referent.name or "rubric")
-
-
-def _frozen_rubric(artifact: EvenhandRubric) -> Rubric:
-    fields = {field: getattr(artifact, field) for field in EvenhandRubric.__annotations__}
-    return read_rubric(fields, f"the rubric {artifact.name!r}")
-
-
-def load(reference: object) -> Criterion | Rubric | Checklist:
-    """The criterion, rubric or checklist that a reference stands for.
-
-    A mapping with ``criteria`` or ``sections`` is a rubric, one with ``items`` a checklist, any other a criterion
-    (without options it is that of a comparison). A list is what its mappings are: a checklist if they have questions,
-    a rubric if they have requirements.
-
-    Args:
-        reference: A catalog id, the path of a YAML or JSON file, a dict, a list, a JSON text, an artifact or a frozen
-            value.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it is none of the three.
-        InvalidCriterionError: If it contradicts itself.
-    """
-    kind = kind_of(reference)
-    if kind == "rubric":
-        return load_rubric(reference)
-    return load_checklist(reference) if kind == "checklist" else load_any_criterion(reference)
-
-
-def kind_of(reference: object) -> Kind:
-    """Whether a reference stands for a criterion, a rubric or a checklist; nothing is built.
-
-    Raises:
-        ArtifactError: If there is no such thing, or it may be more than one.
-    """
-    if isinstance(reference, (Rubric, EvenhandRubric)):
-        return "rubric"
-    if isinstance(reference, (Checklist, EvenhandChecklist)):
-        return "checklist"
-    if isinstance(reference, (Criterion, Artifact)):
-        return "criterion"
-    referent = resolve(reference)
-    return _kind_of_list(referent) if isinstance(referent.data, list) else _kind_of_mapping(referent.data)
-
-
-def _kind_of_mapping(data: Any) -> Kind:
-    fields = data if isinstance(data, dict) else {}
-    kinds: dict[object, Kind] = {"evenhand_rubric": "rubric", "evenhand_checklist": "checklist"}
-    if "__type__" in fields:
-        named = fields["__type__"]
-        return kinds.get(named, "criterion") if isinstance(named, str) else "criterion"
-    if {"criteria", "sections"} & fields.keys():
-        return "rubric"
-    return "checklist" if "items" in fields else "criterion"
-
-
-def _kind_of_list(referent: Referent) -> Kind:
-    fields = {field for item in referent.data if isinstance(item, dict) for field in item}
-    if "question" in fields:
-        return "checklist"
-    if fields & set(CRITERION_FIELDS):
-        return "rubric"
-    raise ArtifactError(
-        f"{referent.what} is a list that may be a rubric or a checklist: give a mapping with criteria or items, or "
-        "name what it is with load_rubric or load_checklist"
-    )
