@@ -3,17 +3,19 @@
 :func:`hold_tournament` judges the pairs of a design, :func:`summarize_contests` says what came of it.
 """
 
-from evenhand.contests.contest import Contest, resolve
-from evenhand.contests.summary import ContestSummary, summarize_contests, unread_pairs
-from evenhand.contests.tallies import (
+from evenhand.contests.contest import (
+    Contest,
     Reduction,
     check_reduction,
     cluster_numbers,
     instance_rankings,
     presented_contests,
+    resolve,
     resolved_contests,
     winrates,
 )
+from evenhand.contests.responses import common_systems, read_responses
+from evenhand.contests.summary import ContestSummary, summarize_contests, unread_pairs
 from evenhand.contests.tournament import (
     ComparisonRow,
     TournamentPlan,

@@ -6,69 +6,84 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.contests.contest import Contest, side_of
-from evenhand.contests.tallies import (
+from evenhand.contests.contest import (
+    Contest,
     Reduction,
     Tally,
+    as_read,
     limits,
     presented_contests,
     resolved_contests,
-    tallies,
+    side_of,
+    tally_table,
 )
 from evenhand.errors import InvalidInputError
-from evenhand.scoring import NO_REPLY, count_readings
+from evenhand.numbers import Missing
+from evenhand.results.measures import known, measure
+from evenhand.scoring import INDEPENDENT, NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
-from evenhand.statistics.contests import win_rate_intervals
+from evenhand.statistics.contests import FloatArray, win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.pairwise import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
-from evenhand.statistics.ranking import Rank, Ranking, balanced_prompts, rank_systems
+from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
-from evenhand.votes import MatchKind, Usage, unselected_draws
+from evenhand.votes import MatchKind, Usage, total_usage, unselected_draws
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSummary:
-    """One system over all its contests.
+    """One system over all its contests. What is missing says why.
 
     Attributes:
         system: Its name.
-        winrate: The share of its battles won, over the scored contests; None without one.
+        winrate: The share of its battles won, over the scored contests.
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
-            one that is scored on some of its votes is what they all come to (:func:`~evenhand.contests.limits`).
+            one that is scored on some of its votes is what they all come to
+            (:func:`~evenhand.contests.contest.limits`).
         winrate_if_unscored_1: The same if every one had been for it.
         unread: The bounds of the winrate, where so much is unread that they lead (by the rule of
             :func:`~evenhand.statistics.unread.unread_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
-            the strengths expect (:func:`~evenhand.statistics.ranking.field_mean_ranks`); None where there is none.
-        rank: With its interval, by winrate where all met equally often and otherwise by strength.
-        field_winrate: Where they did not: the winrate that the strengths expect against all the others.
+            the strengths expect (:func:`~evenhand.statistics.ranking.field_mean_ranks`).
+        rank: By winrate where all met equally often and otherwise by strength.
+        rank_low: The best rank that the tests leave open.
+        rank_high: The worst one.
+        expected_rank: Its mean over the resamples of the ranking.
+        field_winrate: Where not all met equally often: the winrate that the strengths expect against all the others.
+        strength: Davidson's log-strength.
+        length_controlled_winrate: The winrate as it would be if all responses were equally long.
         contests: Its contests.
         ties: The scored ones without a winner.
         unscored: Those without a score.
     """
 
     system: str
-    winrate: Interval | None
-    winrate_if_unscored_0: float | None
-    winrate_if_unscored_1: float | None
-    mean_rank: Interval | None
-    rank: Rank
-    field_winrate: Interval | None
-    contests: int
-    ties: int
-    unscored: int
-    unread: UnreadBounds | None = None
+    winrate: Interval | Missing = measure("score", always=True)
+    field_winrate: Interval | Missing = measure("score")
+    winrate_if_unscored_0: float | Missing = measure("score", always=True)
+    winrate_if_unscored_1: float | Missing = measure("score", always=True)
+    unread: UnreadBounds | None
+    mean_rank: Interval | Missing = measure("number", always=True)
+    rank: int | Missing = measure("count", always=True)
+    rank_low: int | Missing = measure("count", name="rank_ci_low", always=True)
+    rank_high: int | Missing = measure("count", name="rank_ci_high", always=True)
+    expected_rank: float | Missing
+    strength: Interval | Missing
+    length_controlled_winrate: Interval | Missing
+    contests: int = measure("count", name="num_contests")
+    ties: int = measure("count", name="num_ties")
+    unscored: int = measure("count", name="num_unscored")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContestSummary:
-    """All contests.
+    """All contests. What is missing says why.
 
     Intervals take instances as the sampling unit, each with all its contests.
 
@@ -77,7 +92,7 @@ class ContestSummary:
         reduction: How contests became winrates.
         level: Of the intervals.
         num_instances: Instances with a contest.
-        num_clusters: Clusters that these are of; None where instances do not depend on each other.
+        num_clusters: Clusters that these are of.
         contests: Contests.
         ties: The scored ones without a winner.
         tie_rate: Their share of the scored ones.
@@ -86,9 +101,9 @@ class ContestSummary:
         positional_bias: The share of the contests judged in several orders on which a judge changed its mind.
         position_consistency: The share on which none did.
         position: Where the two orders of a judge disagree on the winner: how often, whether it sticks to what is shown
-            first, and the exact test of that. Its unit is a contest and judge; None when nothing was judged.
+            first, and the exact test of that. Its unit is a contest and judge. Its measures follow.
         agreement: The mean agreement of the votes with the verdict, over the contests with more than one vote.
-        spread: The mean standard deviation of repeated draws; None without them.
+        spread: The mean standard deviation of repeated draws.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
         unscored_votes: Reason -> votes without a selection.
         readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
@@ -100,22 +115,33 @@ class ContestSummary:
     reduction: Reduction
     level: float
     num_instances: int
-    contests: int
-    ties: int
-    tie_rate: Interval | None
-    unscored: int
-    unscored_contests: Mapping[str, int]
-    positional_bias: Interval | None
-    position_consistency: Interval | None
-    position: PositionBias | None
-    agreement: Interval | None
-    spread: Interval | None
-    parse_rate: Interval | None
-    unscored_votes: Mapping[str, int]
-    readings: Mapping[MatchKind, int]
-    reasks: int
-    usage: Usage
-    num_clusters: int | None = None
+    num_clusters: int | Missing = measure("count")
+    contests: int = measure("count", name="num_contests")
+    ties: int = measure("count", name="num_ties")
+    tie_rate: Interval | Missing = measure("share")
+    unscored: int = measure("count", name="num_unscored")
+    unscored_contests: Mapping[str, int] = measure("count")
+    positional_bias: Interval | Missing = measure("share")
+    position_consistency: Interval | Missing = measure("share")
+    position: PositionBias | Missing
+    num_inconsistent: int = measure("count")
+    num_lone: int = measure("count")
+    first_shown_preference: Interval | Missing = measure("share")
+    first_shown_preference_p_value: float | Missing = measure("p_value")
+    first_position_share: Interval | Missing = measure("share")
+    agreement: Interval | Missing = measure("share")
+    spread: Interval | Missing = measure("score")
+    parse_rate: Interval | Missing = measure("share")
+    unscored_votes: Mapping[str, int] = measure("count")
+    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
+    reasks: int = measure("count")
+    usage: Usage = measure("count")
+
+
+NO_SCORE = "no scored contest"
+ALL_MET = "all systems met equally often"
+NOT_STUCK = "no judge kept to one place"
+NOT_JUDGED = "nothing was judged"
 
 
 def summarize_contests(
@@ -147,34 +173,33 @@ def summarize_contests(
         ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
     rows, level = _by_instance(contests, level)
     votes = [vote for contest in contests for vote in contest.verdict.votes]
-    selections = order_selections(contests)
-    judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
-    by_judge = IntervalLevel(level, None if level.clusters is None else judged, level.method)
-    usage = Usage()
-    for vote in votes:
-        usage += vote.usage
-    consistency = _share(rows, _position_consistent, level)
+    position = _position(contests, level)
     return ContestSummary(
         systems=_system_summaries(rows, systems, reduction, ranking, level),
         reduction=reduction,
         level=float(level),
         num_instances=len(rows),
+        num_clusters=known(level.n_clusters, INDEPENDENT),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
-        tie_rate=_share(rows, lambda contest: [] if contest.score is None else [contest.score == 0.5], level),
+        tie_rate=_share(rows, _tied, level, NO_SCORE),
         unscored=sum(contest.score is None for contest in contests),
         unscored_contests=_counts(contest.unscored_reason for contest in contests),
-        positional_bias=_share(rows, lambda contest: [1 - same for same in _position_consistent(contest)], level),
-        position_consistency=consistency,
-        position=position_bias(selections, level=by_judge) if selections else None,
-        agreement=_share(rows, _agreement, level),
-        spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, bounds=(0.0, 0.5)),
-        parse_rate=_share(rows, _read, level),
+        positional_bias=_share(rows, _position_inconsistent, level, "no contest was read in two orders"),
+        position_consistency=_share(rows, _position_consistent, level, "no contest was read in two orders"),
+        position=position,
+        num_inconsistent=position.n_inconsistent if position else 0,
+        num_lone=position.n_lone if position else 0,
+        first_shown_preference=known(position.first_shown_preference, NOT_STUCK) if position else position,
+        first_shown_preference_p_value=known(position.p_value, NOT_STUCK) if position else position,
+        first_position_share=known(position.first_position_share, "no vote is for a place") if position else position,
+        agreement=_share(rows, _agreement, level, "no contest has two votes"),
+        spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, "nothing was drawn twice", 0.5),
+        parse_rate=_share(rows, _read, level, "there are no replies"),
         unscored_votes=_counts(vote.unscored_reason for vote in votes),
         readings=count_readings(votes),
         reasks=sum(vote.reasks for vote in votes),
-        usage=usage,
-        num_clusters=level.n_clusters,
+        usage=total_usage(vote.usage for vote in votes),
     )
 
 
@@ -222,6 +247,15 @@ def _selection(value: float | None) -> int:
     return {1.0: 0, 0.0: 1}.get(side_of(value), 2)
 
 
+def _position(contests: Sequence[Contest], level: IntervalLevel) -> PositionBias | Missing:
+    selections = order_selections(contests)
+    if not selections:
+        return Missing(NOT_JUDGED)
+    judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
+    by_judge = IntervalLevel(level, None if level.clusters is None else judged, level.method)
+    return position_bias(selections, level=by_judge)
+
+
 def _by_instance(contests: Iterable[Contest], level: float) -> tuple[list[list[Contest]], IntervalLevel]:
     """The contests of each instance, and the level with the clusters of the instances."""
     held: dict[int, list[Contest]] = {}
@@ -233,10 +267,7 @@ def _by_instance(contests: Iterable[Contest], level: float) -> tuple[list[list[C
 
 
 class _Bounds(NamedTuple):
-    """A winrate if every unscored vote had been against the system, or for it; and its bounds where these lead.
-
-    A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unread.
-    """
+    """A winrate if every unscored vote had been against the system, or for it; and its bounds where these lead."""
 
     least: float | None
     greatest: float | None
@@ -250,32 +281,30 @@ def _winrate_bounds(
     reduction: Reduction,
     level: float,
 ) -> list[_Bounds]:
-    """One a system; the rates are those of what was read."""
-    place = {system: column for column, system in enumerate(systems)}
-    wins, battles = (np.zeros((2, len(rows), len(systems))) for _ in range(2))
-    unread, held, set_aside = (np.zeros(len(systems)) for _ in range(3))
-    for row, contests in enumerate(rows):
-        for contest in contests:
-            low, high = limits(contest, reduction)
-            open_though_read = contest.score is None and contest.verdict.read
-            worst_and_best = {contest.first: (low, high), contest.second: (high.mirrored, low.mirrored)}
-            for system in worst_and_best.keys() & place.keys():
-                column = place[system]
-                if open_though_read:
-                    set_aside[column] += high.battles
-                    continue
-                held[column] += 1
-                unread[column] += low != high
-                for side, tally in enumerate(worst_and_best[system]):
-                    wins[side, row, column] += tally.wins
-                    battles[side, row, column] += tally.battles
+    """One a system; the rates are those of what was read.
+
+    A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unread.
+    """
+
+    def table(outcome: Callable[[Tally, Tally], tuple[Tally, Tally]], *, set_aside: bool = False) -> FloatArray:
+        def of(contest: Contest) -> tuple[Tally, Tally] | None:
+            read_without_score = contest.score is None and contest.verdict.read
+            return outcome(*limits(contest, reduction)) if read_without_score == set_aside else None
+
+        return tally_table(rows, systems, of)
+
+    worst = table(lambda low, high: (low, high.mirrored))
+    best = table(lambda low, high: (high, low.mirrored))
+    asides = table(lambda _, high: (high, high), set_aside=True)[1].sum(axis=0)
+    unread, held = table(lambda low, high: (Tally(low != high, 1.0),) * 2).sum(axis=1)
     found = []
     for column, rate in enumerate(rates):
-        won, fought, aside = wins[:, :, column], battles[:, :, column], float(set_aside[column])
-        (won_0, won_1), (fought_0, fought_1) = won.sum(axis=1).tolist(), fought.sum(axis=1).tolist()
-        leading = None
+        (won_0, fought_0), (won_1, fought_1) = (side[:, :, column].sum(axis=1).tolist() for side in (worst, best))
+        leading, aside = None, float(asides[column])
         if unread[column] and not mean_leads(rate, won_0 / fought_0, won_1 / fought_1):
-            (least,), (greatest,) = (win_rate_intervals(won[[s]].T, fought[[s]].T, level=level) for s in (0, 1))
+            (least,), (greatest,) = (
+                win_rate_intervals(*side[:, :, column, None], level=level) for side in (worst, best)
+            )
             leading = bounds_between(least, greatest, share=float(unread[column] / held[column]))
         lost = Tally(won_0, fought_0 + aside).winrate
         taken = Tally(won_1 + aside, fought_1 + aside).winrate
@@ -286,10 +315,7 @@ def _winrate_bounds(
 def _system_summaries(
     rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking, level: float
 ) -> tuple[SystemSummary, ...]:
-    found = [tallies(row, systems, reduction) for row in rows]
-    shape = (len(rows), len(systems))
-    wins = np.array([[one[system].wins for system in systems] for one in found], dtype=float).reshape(shape)
-    battles = np.array([[one[system].battles for system in systems] for one in found], dtype=float).reshape(shape)
+    wins, battles = tally_table(rows, systems, as_read(reduction))
     rates = win_rate_intervals(wins, battles, level=level)
     balanced = [bool(balanced_prompts(resolved_contests(row, systems).meetings).all()) for row in rows]
     ranks = mean_ranks(wins, battles, balanced=balanced, level=level)
@@ -306,37 +332,60 @@ def _system_summaries(
     return tuple(
         SystemSummary(
             system=system,
-            winrate=rates[column],
-            winrate_if_unscored_0=bounds[column].least,
-            winrate_if_unscored_1=bounds[column].greatest,
-            mean_rank=ranks[column],
-            rank=entries[system].rank,
-            field_winrate=entries[system].field_win_rate,
+            winrate=known(rates[column], NO_SCORE),
+            winrate_if_unscored_0=known(bounds[column].least, "no contest"),
+            winrate_if_unscored_1=known(bounds[column].greatest, "no contest"),
+            unread=bounds[column].unread,
+            mean_rank=known(ranks[column], "no instance on which all systems met"),
             contests=held[system],
             ties=ties[system],
             unscored=unscored[system],
-            unread=bounds[column].unread,
+            **_of_ranking(entries[system], ranking),
         )
         for column, system in enumerate(systems)
     )
+
+
+def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:
+    """What the ranking says of a system, by the names of the summary."""
+    rank, controlled = entry.rank, ranking.length_controlled
+    unranked, lengths = rank.reason or "no resample scores every system", controlled.reason if controlled else None
+    return {
+        "rank": known(rank.rank, unranked),
+        "rank_low": known(rank.low, unranked),
+        "rank_high": known(rank.high, unranked),
+        "expected_rank": known(rank.expected, unranked),
+        "strength": known(entry.strength.log_strength, entry.strength.reason or NO_SCORE),
+        "field_winrate": known(entry.field_win_rate, ALL_MET if ranking.balanced else unranked),
+        "length_controlled_winrate": known(entry.length_controlled_win_rate, lengths or "no contest with lengths"),
+    }
 
 
 def _share(
     rows: Sequence[Sequence[Contest]],
     trials: Callable[[Contest], Sequence[float]],
     level: float,
-    bounds: tuple[float, float] = (0.0, 1.0),
-) -> Interval | None:
-    """The mean over all trials of the contests, with an interval over the instances; None without a trial."""
+    missing: str,
+    greatest: float = 1.0,
+) -> Interval | Missing:
+    """The mean over all trials of the contests, with an interval over the instances; why there is none without one."""
     outcomes = [[outcome for contest in row for outcome in trials(contest)] for row in rows]
     sums = np.array([sum(row) for row in outcomes], dtype=float)
     counts = np.array([len(row) for row in outcomes], dtype=float)
-    (interval,) = ratio_intervals(sums, counts, level=level, bounds=bounds)
-    return interval
+    (interval,) = ratio_intervals(sums, counts, level=level, bounds=(0.0, greatest))
+    return known(interval, missing)
+
+
+def _tied(contest: Contest) -> list[float]:
+    return [] if contest.score is None else [contest.score == 0.5]
 
 
 def _position_consistent(contest: Contest) -> list[float]:
     return _given(contest.verdict.position_consistent)
+
+
+def _position_inconsistent(contest: Contest) -> list[float]:
+    return [1 - same for same in _position_consistent(contest)]
 
 
 def _agreement(contest: Contest) -> list[float]:

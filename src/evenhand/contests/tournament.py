@@ -11,8 +11,7 @@ from typing import Self
 
 from tqdm import tqdm
 
-from evenhand.contests.contest import Contest, resolve
-from evenhand.contests.tallies import Reduction, winrates
+from evenhand.contests.contest import Contest, Reduction, resolve, winrates
 from evenhand.criteria import Criterion
 from evenhand.data.systems import common_systems
 from evenhand.engines.base import JudgeEngine
