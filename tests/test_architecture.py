@@ -82,7 +82,6 @@ def test_every_module_is_told_whether_it_may_know_unitxt():
         "evenhand.engines.openai_compatible",
         "evenhand.engines.baseline",
         "evenhand.engines.simulated",
-        "evenhand.reports",
     ],
 )
 def test_importing_it_loads_neither_unitxt_nor_litellm(module):

@@ -7,6 +7,7 @@ from scipy.stats import binomtest
 from evenhand.contests import resolved_contests, summarize_contests, unread_pairs
 from evenhand.contests.summary import order_selections
 from evenhand.errors import InvalidInputError
+from evenhand.numbers import Missing
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.pairwise import compare_pairs
 from evenhand.votes import Usage
@@ -92,7 +93,7 @@ def test_where_no_instance_is_complete_the_mean_rank_is_what_the_strengths_expec
 def test_systems_that_no_chain_of_contests_connects_have_no_rank():
     apart = [contest(1.0, 1.0), contest(1.0, 1.0, first="c", second="d", instance=1), contest(1.0, 1.0, instance=2)]
     for one in summarize_contests(apart, "abcd").systems:
-        assert (one.rank.rank, one.mean_rank, one.field_winrate) == (None, None, None)
+        assert not any((one.rank, one.mean_rank, one.field_winrate))
         assert "never met" in one.rank.reason
 
 
@@ -135,9 +136,9 @@ def test_weighted_bounds_stake_two_battles_on_an_unscored_contest():
 
 def test_nothing_scored_is_nothing_reported():
     summary = summarize_contests([held([])], "ab")
-    assert [one.winrate for one in summary.systems] == [None, None]
-    assert [one.mean_rank for one in summary.systems] == [None, None]
-    assert (summary.positional_bias, summary.position, summary.parse_rate, summary.agreement) == (None,) * 4
+    assert [one.winrate for one in summary.systems] == [Missing("no scored contest")] * 2
+    assert not any(one.mean_rank for one in summary.systems)
+    assert not any((summary.positional_bias, summary.position, summary.parse_rate, summary.agreement))
     # whether it won or lost the one contest is open
     assert (summary.systems[0].winrate_if_unscored_0, summary.systems[0].winrate_if_unscored_1) == (0.0, 1.0)
 

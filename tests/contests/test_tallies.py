@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.contests import check_reduction, presented_contests, resolved_contests, winrates
-from evenhand.contests.tallies import rankings, tallies
+from evenhand.contests.contest import rankings, tallies
 from evenhand.errors import InvalidInputError
 from tests.contests.builders import GRADED, TIES, contest, held, vote
 

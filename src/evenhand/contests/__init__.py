@@ -14,8 +14,7 @@ from evenhand.contests.contest import (
     resolved_contests,
     winrates,
 )
-from evenhand.contests.responses import common_systems, read_responses
-from evenhand.contests.summary import ContestSummary, summarize_contests, unread_pairs
+from evenhand.contests.summary import ContestSummary, SystemSummary, summarize_contests, unread_pairs
 from evenhand.contests.tournament import (
     ComparisonRow,
     TournamentPlan,
@@ -29,6 +28,7 @@ __all__ = [
     "Contest",
     "ContestSummary",
     "Reduction",
+    "SystemSummary",
     "TournamentPlan",
     "check_reduction",
     "cluster_numbers",

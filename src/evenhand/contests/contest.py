@@ -10,8 +10,9 @@ import numpy as np
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, FrozenModel
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.statistics.contests import Contests, FloatArray
+from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import balanced_prompts
+from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.strength_contrasts import strengths_of_wins
 from evenhand.votes import Verdict, Vote, unselected_draws
 

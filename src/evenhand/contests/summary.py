@@ -26,11 +26,12 @@ from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
 from evenhand.scoring import INDEPENDENT, NO_REPLY, count_readings
 from evenhand.statistics import Interval, mean_ranks, ratio_intervals
-from evenhand.statistics.contests import FloatArray, win_rate_intervals
+from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.pairwise import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
+from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 from evenhand.votes import MatchKind, Usage, total_usage, unselected_draws
 
@@ -141,7 +142,6 @@ class ContestSummary:
 NO_SCORE = "no scored contest"
 ALL_MET = "all systems met equally often"
 NOT_STUCK = "no judge kept to one place"
-NOT_JUDGED = "nothing was judged"
 
 
 def summarize_contests(
@@ -173,7 +173,6 @@ def summarize_contests(
         ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
     rows, level = _by_instance(contests, level)
     votes = [vote for contest in contests for vote in contest.verdict.votes]
-    position = _position(contests, level)
     return ContestSummary(
         systems=_system_summaries(rows, systems, reduction, ranking, level),
         reduction=reduction,
@@ -187,12 +186,7 @@ def summarize_contests(
         unscored_contests=_counts(contest.unscored_reason for contest in contests),
         positional_bias=_share(rows, _position_inconsistent, level, "no contest was read in two orders"),
         position_consistency=_share(rows, _position_consistent, level, "no contest was read in two orders"),
-        position=position,
-        num_inconsistent=position.n_inconsistent if position else 0,
-        num_lone=position.n_lone if position else 0,
-        first_shown_preference=known(position.first_shown_preference, NOT_STUCK) if position else position,
-        first_shown_preference_p_value=known(position.p_value, NOT_STUCK) if position else position,
-        first_position_share=known(position.first_position_share, "no vote is for a place") if position else position,
+        **_position_measures(contests, level),
         agreement=_share(rows, _agreement, level, "no contest has two votes"),
         spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, "nothing was drawn twice", 0.5),
         parse_rate=_share(rows, _read, level, "there are no replies"),
@@ -247,13 +241,23 @@ def _selection(value: float | None) -> int:
     return {1.0: 0, 0.0: 1}.get(side_of(value), 2)
 
 
-def _position(contests: Sequence[Contest], level: IntervalLevel) -> PositionBias | Missing:
+def _position_measures(contests: Sequence[Contest], level: IntervalLevel) -> dict[str, Any]:
+    """What the two orders of a judge say of it, by the names of the summary."""
     selections = order_selections(contests)
     if not selections:
-        return Missing(NOT_JUDGED)
+        names = ("position", "first_shown_preference", "first_shown_preference_p_value", "first_position_share")
+        return {**dict.fromkeys(names, Missing("nothing was judged")), "num_inconsistent": 0, "num_lone": 0}
     judged = [contest.cluster for contest in contests for _ in {showing.judge_id for showing in contest.showings}]
     by_judge = IntervalLevel(level, None if level.clusters is None else judged, level.method)
-    return position_bias(selections, level=by_judge)
+    position = position_bias(selections, level=by_judge)
+    return {
+        "position": position,
+        "num_inconsistent": position.n_inconsistent,
+        "num_lone": position.n_lone,
+        "first_shown_preference": known(position.first_shown_preference, NOT_STUCK),
+        "first_shown_preference_p_value": known(position.p_value, NOT_STUCK),
+        "first_position_share": known(position.first_position_share, "no vote is for a place"),
+    }
 
 
 def _by_instance(contests: Iterable[Contest], level: float) -> tuple[list[list[Contest]], IntervalLevel]:

@@ -1,17 +1,23 @@
 """Pairwise judging: which of two or more systems a judge prefers, pair by pair."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Dict, List, Union
+from dataclasses import dataclass, fields
+from typing import Any, Dict, List, TypeVar, Union, get_args
 
+from evenhand.aggregation import aggregate
 from evenhand.contests import (
     ComparisonRow,
     Contest,
+    ContestSummary,
+    Reduction,
+    SystemSummary,
     TournamentPlan,
     check_reduction,
     hold_tournament,
+    instance_rankings,
     plan_tournament,
     summarize_contests,
+    winrates,
 )
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.fields import texts_of, warn_of_left_out_context
@@ -20,10 +26,13 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
-from evenhand.metrics.pairwise_results import check_names, global_results, instance_results
+from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.results.measures import scores_of
+from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
+from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
 
 PAIRWISE_SCALES = ("choice", "graded")
 
@@ -118,7 +127,7 @@ class PairwiseJudge(JudgeMetric):
 
     def reduce_one(self, intermidate: PairwiseComparison) -> Dict[str, Any]:  # unitxt spells its parameter so
         """The scores of one instance, under the names that unitxt documents for ``LLMJudgePairwise``."""
-        results = instance_results(
+        results = instance_scores(
             intermidate.contests,
             intermidate.systems,
             intermidate.criterion,
@@ -135,7 +144,7 @@ class PairwiseJudge(JudgeMetric):
             reduction=check_reduction(self.reduction, graded=self.graded),
             level=IntervalLevel(self.confidence_level, None, self.interval),
         )
-        scores = global_results(summary, with_intervals=self.return_confidence_interval)
+        scores = global_scores(summary, with_intervals=self.return_confidence_interval)
         return {**scores, "score_name": _main_score(intermediates[0])}
 
     def _rows(self, inputs: Sequence[EvaluationInput]) -> tuple[list[ComparisonRow], list[str]]:
@@ -173,3 +182,177 @@ class PairwiseJudge(JudgeMetric):
 
 def _main_score(intermediate: PairwiseComparison) -> str:
     return f"{intermediate.systems[0]}_winrate"
+
+
+_PROMPT_NAMES = {
+    "assessment": "assessment",
+    "one_step": "assessment",
+    "selection": "option_selection",
+    "verdict": "option_selection",
+    "reask": "option_selection_reask",
+    "summary": "summary",
+}
+
+_LIMITS_OF_RANKS = frozenset({"rank_low", "rank_high"})
+
+Summary = TypeVar("Summary", ContestSummary, SystemSummary)
+
+
+def check_names(systems: Sequence[str]) -> None:
+    """Check that no two scores would have one name, which can happen when system names contain one another.
+
+    Raises:
+        InvalidInputError: If two would.
+    """
+    reasons = dict.fromkeys((*get_args(UnscoredReason), "not_applicable"), 1)
+    counts: dict[str, Any] = {"unscored_votes": reasons, "unscored_contests": reasons, "usage": Usage(cost=0.0)}
+    everything = _with_every_score(ContestSummary, readings=dict.fromkeys(get_args(MatchKind), 1), **counts)
+    shared = {"criteria", "score", "score_ci_low", "score_ci_high", "score_name", "num_of_instances"}
+    owner: dict[str, str] = dict.fromkeys(shared | scores_of(everything).keys(), "")
+    names = sorted({*_system_scores("", (), None, None), *scores_of(_with_every_score(SystemSummary))})
+    for system in systems:
+        for name in (f"{system}_{each}" for each in names):
+            if name in owner:
+                other = f"the system {owner[name]!r}" if owner[name] else "all systems together"
+                raise InvalidInputError(
+                    f"the system {system!r} and {other} would both have a score {name!r}: rename the system {system!r}"
+                )
+            owner[name] = system
+
+
+def _with_every_score(summary: type[Summary], **entries: Any) -> Summary:
+    """A summary that lacks nothing: its scores have all the names that there can be."""
+    whole = Interval(0.5, 0.0, 1.0, 0.95, "exact", 1)
+    return summary(**{**{field.name: whole for field in fields(summary)}, **entries})
+
+
+def global_scores(summary: ContestSummary, *, with_intervals: bool = True) -> dict[str, Any]:
+    """The scores of all instances together, each system's under its name."""
+    warn_of_mentions(summary.readings)
+    scores: dict[str, Any] = scores_of(summary, with_intervals=with_intervals)
+    shown = {field.name for field in fields(SystemSummary)} - (set() if with_intervals else _LIMITS_OF_RANKS)
+    for one in summary.systems:
+        bounds = f"{one.system}_winrate_if_unscored"
+        warn_of_unread(f"{one.system}_winrate", one.unread, bounds=bounds, of="system's contests")
+        scores |= scores_of(one, one.system, with_intervals=with_intervals, only=shown)
+    return scores
+
+
+def instance_scores(
+    contests: Sequence[Contest],
+    systems: Sequence[str],
+    criterion: Criterion,
+    *,
+    rule: Union[str, None] = None,
+    reduction: Reduction = "win_rate",
+) -> dict[str, Any]:
+    """The scores of one instance. A list has an entry a contest of the system; an empty list has no key.
+
+    ``selections`` are those of the given order and ``positional_bias_selection`` those of the other one;
+    ``contest_results`` and ``contest_scores`` are what both come to. A selection is None for a tie and for a reply that
+    names no option, since a system may be called "tie". ``contest_results`` is None for an unscored contest; of a tied
+    one neither side is the winner (False). ``option_selection_outputs`` are the replies, which know the systems as A
+    and B only. ``<system>_prompts`` holds the contests in which the system is the first of the pair, their opponents
+    under ``compared_to``, so that each is stored once.
+    """
+    rates = winrates(contests, systems, reduction)
+    ranks = instance_rankings(contests, systems, reduction)
+    views: dict[str, list[_ContestView]] = {system: [] for system in systems}
+    for contest in contests:
+        view = _ContestView(contest, criterion, rule)
+        views[contest.first].append(view)
+        views[contest.second].append(view)
+    results: dict[str, Any] = {}
+    for system, own in views.items():
+        scores = _system_scores(system, own, rates[system], ranks[system])
+        results |= {f"{system}_{name}": value for name, value in scores.items() if not _is_nothing(value)}
+    return results
+
+
+class _ContestView:
+    """A contest as its result fields show it: the given order, and the other one where it was asked."""
+
+    def __init__(self, contest: Contest, criterion: Criterion, rule: Union[str, None]) -> None:
+        orders: dict[tuple[int, ...], list[Vote]] = {}
+        for vote in contest.verdict.votes:
+            orders.setdefault(vote.order, []).append(vote)
+        views = [_OrderView(contest, votes, criterion, rule) for votes in orders.values()]
+        self.contest = contest
+        self.given = views[0] if views else None
+        self.other = views[1] if len(views) > 1 else None
+
+    @property
+    def positional_bias(self) -> Union[bool, None]:
+        consistent = self.contest.verdict.position_consistent
+        return None if consistent is None else not consistent
+
+    def prompts(self) -> dict[str, Any]:
+        """The prompts under unitxt's names."""
+        found: dict[str, Any] = {}
+        for prefix, view in (("", self.given), ("positional_bias_", self.other)):
+            for stage, messages in ((view.shown.prompts if view else None) or {}).items():
+                found[prefix + _PROMPT_NAMES[stage]] = messages
+        return found
+
+
+class _OrderView:
+    """What the judges say in one order, and one vote that shows it."""
+
+    def __init__(self, contest: Contest, votes: Sequence[Vote], criterion: Criterion, rule: Union[str, None]) -> None:
+        verdict = aggregate(votes, criterion, rule)
+        self.selection = contest.winner_in(verdict)
+        self.shown = next((vote for vote in votes if vote.assessment == verdict.assessment), votes[0])
+
+    @property
+    def output(self) -> Union[str, None]:
+        return self.shown.completion.text if self.shown.completion else None
+
+
+def _system_scores(
+    system: str, views: Sequence[_ContestView], rate: Union[float, None], rank: Union[int, None]
+) -> dict[str, Any]:
+    """What an instance says of a system, with an entry for each of its contests; every name, whatever there is."""
+    contests = [view.contest for view in views]
+    given = [view.given for view in views]
+    others = [view.other for view in views]
+    other = others if any(others) else []
+    return {
+        "contest_results": [None if contest.score is None else contest.winner == system for contest in contests],
+        "contest_scores": [contest.score_of(system) for contest in contests],
+        "selections": [view.selection if view else None for view in given],
+        "compared_to": [contest.opponent(system) for contest in contests],
+        "assessments": [view.shown.assessment if view else None for view in given],
+        "option_selection_outputs": [view.output if view else None for view in given],
+        "summaries": _unless_none(view.shown.summary if view else None for view in given),
+        "contest_grades": _unless_none(contest.grade_of(system) for contest in contests),
+        "unscored_reasons": _unless_none(contest.unscored_reason for contest in contests),
+        "positional_bias": _unless_none(view.positional_bias for view in views),
+        "prompts": _prompts([view for view in views if view.contest.first == system]),
+        "positional_bias_assessments": [view.shown.assessment if view else None for view in other],
+        "positional_bias_summaries": _unless_none(view.shown.summary if view else None for view in other),
+        "positional_bias_selection": [view.selection if view else None for view in other],
+        "winrate": number_or_nan(rate),
+        "llm_as_judge": number_or_nan(rate),
+        "ranking": rank,
+        "response_name": system,
+    }
+
+
+def _prompts(views: Sequence[_ContestView]) -> dict[str, Any]:
+    """The prompts of these contests: unitxt's names, an entry a contest, and the opponents beside them."""
+    found = [view.prompts() for view in views]
+    names = list(dict.fromkeys(name for prompts in found for name in prompts))
+    if not names:
+        return {}
+    opponents = [view.contest.second for view in views]
+    return {"compared_to": opponents, **{name: [prompts.get(name) for prompts in found] for name in names}}
+
+
+def _unless_none(values: Iterable[Any]) -> list[Any]:
+    """The values, or nothing when every one is missing."""
+    found = list(values)
+    return found if any(value is not None for value in found) else []
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or (isinstance(value, (list, dict)) and not value)

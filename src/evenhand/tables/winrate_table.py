@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from evenhand.contests import (
     Contest,
     ContestSummary,
+    SystemSummary,
     check_reduction,
     cluster_numbers,
     presented_contests,
@@ -20,6 +21,7 @@ from evenhand.contests import (
     summarize_contests,
 )
 from evenhand.criteria import Criterion
+from evenhand.numbers import Missing
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -155,11 +157,18 @@ class WinrateTable(PrintedTables):
                 table.loc[pair.second, pair.first] = 1 - pair.win_rate.estimate
         return table
 
-    def winrate(self, system: str) -> Interval | None:
-        """The winrate of a system under the reduction asked for; None without a scored contest."""
-        if self.parameters["reduction"] == "win_rate":
-            return self.entry(system).record.win_rate
-        return self.summary.systems[self.systems.index(system)].winrate
+    @property
+    def ranked(self) -> tuple[SystemSummary, ...]:
+        """The systems of the summary, best first."""
+        return tuple(self.system(entry.system) for entry in self.ranking.systems)
+
+    def system(self, name: str) -> SystemSummary:
+        """What the summary says of a system."""
+        return self.summary.systems[self.systems.index(name)]
+
+    def winrate(self, system: str) -> Interval | Missing:
+        """The winrate of a system under the reduction asked for."""
+        return self.system(system).winrate
 
     def entry(self, system: str) -> SystemRanking:
         """What the ranking says of a system."""
@@ -205,7 +214,7 @@ class WinrateTable(PrintedTables):
         """One row a system, best first."""
         import pandas as pd  # noqa: PLC0415 - as above
 
-        return pd.DataFrame.from_records([system_record(self, entry.system) for entry in self.ranking.systems])
+        return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])
 
     def to_dataset(self) -> datasets.Dataset:
         """A Hugging Face data set with one row a contest, its votes inside."""

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contests import unread_pairs
+from evenhand.contests import SystemSummary, unread_pairs
 from evenhand.numbers import (
+    MISSING,
+    Missing,
+    format_bounds,
     format_count,
+    format_estimate,
     format_interval,
     format_level,
+    format_number,
     format_p_value,
+    format_percent,
     format_range,
     format_score,
     format_share,
+    state_p_value,
 )
-from evenhand.reports import format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
+from evenhand.statistics.paired_comparisons import Parameter
+from evenhand.statistics.paired_differences import SignFlipTest
+from evenhand.statistics.pairwise import ContrastTest
+from evenhand.statistics.ranking import Ranking
+from evenhand.statistics.unread import UnreadBounds
 from evenhand.tables.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 
 if TYPE_CHECKING:
@@ -25,6 +39,11 @@ if TYPE_CHECKING:
 
 MOST_SYSTEMS_IN_A_MATRIX = 10
 """With more, a matrix is wider than a page: ``WinrateTable.matrix`` and ``ranking.pairs`` still hold it."""
+
+Unread = Mapping[tuple[str, str], UnreadBounds]
+"""``(first, second)`` of a pair -> the bounds of the first system's winrate head to head, where these lead."""
+
+_ALL_READ: Unread = MappingProxyType({})
 
 
 def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
@@ -37,83 +56,183 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
     return systems, matrix_table(table.ranking, unread), pairs_table(table.ranking, unread)
 
 
-def system_record(table: WinrateTable, system: str) -> dict[str, Any]:
+def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
     """One system's numbers under flat names; what does not exist is None."""
-    entry = table.entry(system)
-    summary = table.summary.systems[table.systems.index(system)]
     return {
-        "system": system,
-        **_flat("winrate", table.winrate(system)),
+        "system": system.system,
+        **_interval(system, "winrate"),
         "ranked_by": "winrate" if table.ranking.balanced else "strength",
-        **_flat("field_winrate", entry.field_win_rate),
-        "winrate_if_unscored_0": summary.winrate_if_unscored_0,
-        "winrate_if_unscored_1": summary.winrate_if_unscored_1,
-        "bounds_lead": summary.unread is not None,
-        "rank": entry.rank.rank,
-        "rank_low": entry.rank.low,
-        "rank_high": entry.rank.high,
-        "expected_rank": entry.rank.expected,
-        "rank_missing_reason": entry.rank.reason,
-        **_flat("strength", entry.strength.log_strength),
-        "strength_missing_reason": entry.strength.reason,
-        **_flat("length_controlled_winrate", entry.length_controlled_win_rate),
-        "contests": summary.contests,
-        "ties": summary.ties,
-        "unscored": summary.unscored,
-        "mean_length": table.mean_lengths[system],
+        **_interval(system, "field_winrate"),
+        **_numbers(system, "winrate_if_unscored_0", "winrate_if_unscored_1"),
+        "bounds_lead": system.unread is not None,
+        **_numbers(system, "rank", "rank_low", "rank_high", "expected_rank"),
+        "rank_missing_reason": getattr(system.rank, "reason", None),
+        **_interval(system, "strength"),
+        "strength_missing_reason": getattr(system.strength, "reason", None),
+        **_interval(system, "length_controlled_winrate"),
+        **_numbers(system, "contests", "ties", "unscored"),
+        "mean_length": table.mean_lengths[system.system],
     }
 
 
-def _flat(name: str, interval: Interval | None) -> dict[str, float | None]:
-    limits = (None, None, None) if interval is None else (interval.estimate, interval.low, interval.high)
+def _numbers(system: SystemSummary, *names: str) -> dict[str, float | None]:
+    return {name: plain(getattr(system, name)) for name in names}
+
+
+def _interval(system: SystemSummary, name: str) -> dict[str, float | None]:
+    interval: Interval | Missing = getattr(system, name)
+    limits = (interval.estimate, interval.low, interval.high) if interval else (None,) * 3
     return dict(zip((name, f"{name}_low", f"{name}_high"), limits, strict=True))
 
 
 def _systems_table(table: WinrateTable) -> TextTable:
     level, balanced = format_level(table.parameters["level"]), table.ranking.balanced
+    columns = (
+        Column(
+            f"{'winrate' if balanced else 'raw winrate'} [{level}]", lambda one: format_score(one.winrate, one.unread)
+        ),
+        *(() if balanced else (Column(f"against all [{level}]", "field_winrate"),)),
+        Column("rank", lambda one: format_rank(one.rank, one.rank_low, one.rank_high)),
+        Column("strength", "strength"),
+        Column("at equal length", "length_controlled_winrate"),
+        Column("contests", "contests"),
+        Column("ties", "ties"),
+        Column("unscored", "unscored"),
+        Column("length", lambda one: format_count(table.mean_lengths[one.system])),
+    )
+    title = (
+        f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
+        f"{format_count(table.parameters['n'], 'prompt')}, {format_count(len(table.contests), 'contest')}"
+    )
+    return measures_table(title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table))
+
+
+def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
+    """How often the row's system beats the column's, best first; its bounds where these lead."""
+    systems = [entry.system for entry in ranking.systems]
+    rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
+    cells = {}
+    for (first, second), rate in rates.items():
+        cells[first, second] = format_estimate(rate)
+        cells[second, first] = format_number(None if rate is None else 1 - rate.estimate)
+    for (first, second), bounds in unread.items():
+        cells[first, second] = format_bounds(bounds.low, bounds.high)
+        cells[second, first] = format_bounds(1 - bounds.high, 1 - bounds.low)
     return TextTable(
-        title=(
-            f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-            f"{format_count(table.parameters['n'], 'prompt')}, {format_count(len(table.contests), 'contest')}"
-        ),
-        headers=(
-            "system",
-            *((f"winrate [{level}]",) if balanced else (f"raw winrate [{level}]", f"against all [{level}]")),
-            "rank",
-            "strength",
-            "at equal length",
-            "contests",
-            "ties",
-            "unscored",
-            "length",
-        ),
-        rows=tuple(_system_row(table, entry.system) for entry in table.ranking.systems),
-        notes=_notes(table),
+        title="Winrate of the row's system against the column's",
+        headers=("", *systems),
+        rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
     )
 
 
-def _system_row(table: WinrateTable, system: str) -> tuple[str, ...]:
-    entry = table.entry(system)
-    summary = table.summary.systems[table.systems.index(system)]
+def pairs_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
+    """Every two systems: head to head, and the difference of their winrates over all contests, or of strengths."""
+    level = format_level(ranking.level)
+    of_winrates = "Head to head, and the paired difference of winrates over all contests (p corrected by Holm)"
+    of_strengths = (
+        "Head to head (p corrected by Holm), and the difference of strengths (intervals and p of all pairs at once)"
+    )
+    columns = (
+        Column("contests", "contests"),
+        Column(
+            f"head to head [{level}]", lambda pair: format_score(pair.win_rate, unread.get((pair.first, pair.second)))
+        ),
+        Column("p", lambda pair: format_adjusted(pair.win_rate_test)),
+        Column(
+            f"difference [{level}]" if ranking.balanced else f"difference of strengths [{level}]",
+            lambda pair: format_interval(pair.difference, signed=True),
+        ),
+        Column("p", lambda pair: format_adjusted(pair.difference_test)),
+    )
+    pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
+    return measures_table(of_winrates if ranking.balanced else of_strengths, ("systems",), pairs, columns)
+
+
+def format_rank(rank: int | Missing, low: int | Missing, high: int | Missing) -> str:
+    """A rank with the ranks that the tests leave open, or a dash."""
+    return f"{rank} [{low}, {high}]" if rank else MISSING
+
+
+def format_adjusted(test: SignFlipTest | ContrastTest | None) -> str:
+    """The corrected p-value, or a dash where there was no test."""
+    return MISSING if test is None else format_p_value(test.adjusted_p_value)
+
+
+def ranking_notes(ranking: Ranking) -> tuple[str, ...]:
+    """Position advantage, who cannot be told apart, circles, and why an estimate is missing where one is."""
+    notes = [_position_note(ranking.model.position_probability), _groups_note(ranking), *_cycles_note(ranking)]
+    notes += _missing_notes("strength", {entry.system: entry.strength.reason for entry in ranking.systems})
+    if ranking.length_controlled is not None and ranking.length_controlled.reason is not None:
+        notes.append(f"No length-controlled winrates: {ranking.length_controlled.reason}.")
+    if not ranking.balanced:
+        notes += _unequal_opponents_notes(ranking)
+    return tuple(notes)
+
+
+def _unequal_opponents_notes(ranking: Ranking) -> list[str]:
+    note = (
+        "Not every two systems met in equally many scored contests, so raw winrates are over opponents of unequal "
+        "strength: ranks, groups and differences are of strengths, and 'against all' is the winrate that the model of "
+        "strengths expects against all the other systems."
+    )
+    if ranking.contests_added:
+        note += (
+            " A system won or lost all that counts, which leaves a strength infinite; for ranks and differences one "
+            "contest a strength was added, half won by each side."
+        )
+    return [note, *_missing_notes("rank", {entry.system: entry.rank.reason for entry in ranking.systems})]
+
+
+def _missing_notes(what: str, reasons: Mapping[str, str | None]) -> list[str]:
+    """Which systems have none, for each reason."""
+    lacking: dict[str, list[str]] = {}
+    for system, reason in reasons.items():
+        if reason is not None:
+            lacking.setdefault(reason, []).append(system)
+    return [f"No {what} for {', '.join(systems)}: {reason}." for reason, systems in lacking.items()]
+
+
+def _position_note(position: Parameter) -> str:
+    if position.interval is None:
+        return f"Position advantage: no estimate, since {position.reason}."
+    share = format_share(position.interval)
+    if position.interval.low <= 0 and position.interval.high >= 1:
+        return (
+            f"Position advantage: the estimate is that between equals the response shown first wins "
+            f"{format_percent(position.interval.estimate)} of the decided contests, but the data are compatible with "
+            "any share."
+        )
     return (
-        system,
-        format_score(table.winrate(system), summary.unread),
-        *(() if table.ranking.balanced else (format_interval(entry.field_win_rate),)),
-        format_rank(entry.rank),
-        format_interval(entry.strength.log_strength),
-        format_interval(entry.length_controlled_win_rate),
-        format_count(summary.contests),
-        format_count(summary.ties),
-        format_count(summary.unscored),
-        format_count(table.mean_lengths[system]),
+        f"Position advantage: between equals the response shown first wins {share} of the decided contests (Davidson "
+        "and Beaver's model)."
     )
+
+
+def _groups_note(ranking: Ranking) -> str:
+    alike = [group for group in ranking.groups if len(group) > 1]
+    how = "Holm" if ranking.balanced else "strengths, all pairs at once"
+    if not alike:
+        return f"All systems can be told apart at the {format_level(ranking.level)} level ({how})."
+    listed = "; ".join(", ".join(group) for group in alike)
+    return f"Cannot be told apart at the {format_level(ranking.level)} level ({how}): {listed}."
+
+
+def _cycles_note(ranking: Ranking) -> list[str]:
+    cycles = ranking.cycles
+    if not cycles.triples:
+        return []
+    within = ""
+    if cycles.prompt_rate is not None:
+        within = f"; within prompts {format_share(cycles.prompt_rate)} of {format_count(cycles.prompt_triples)}"
+    found = f"{format_count(cycles.cyclic)} of {format_count(cycles.triples)}"
+    return [f"Preferences in a circle: {found} triples of systems{within}."]
 
 
 def _notes(table: WinrateTable) -> tuple[str, ...]:
     notes = [
         "Strengths are log-odds by Davidson's model, 0 on average; lengths are mean characters.",
         *ranking_notes(table.ranking),
-        *_order_notes(table),
+        _order_note(table),
     ]
     controlled = table.ranking.length_controlled
     if controlled is not None and controlled.reason is None:
@@ -132,14 +251,15 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
     return (*notes, *baseline_note(table.parameters["judges"]))
 
 
-def _order_notes(table: WinrateTable) -> list[str]:
-    position = table.summary.position
-    if table.summary.positional_bias is None or position is None:
-        return ["Orders: no contest was judged in both, so what position does to the verdicts is not known."]
-    note = f"Orders: the judge changes its mind in {format_share(table.summary.positional_bias)} of the contests"
+def _order_note(table: WinrateTable) -> str:
+    summary = table.summary
+    position = summary.position
+    if isinstance(position, Missing) or not summary.positional_bias:
+        return "Orders: no contest was judged in both, so what position does to the verdicts is not known."
+    note = f"Orders: the judge changes its mind in {format_share(summary.positional_bias)} of the contests"
     if position.p_value is not None:
         note += f"; of {format_count(position.n_stuck)} in which it keeps to one place, that is the first in "
-        note += f"{format_share(position.first_shown_preference)} (exact p {_equals(format_p_value(position.p_value))})"
+        note += f"{format_share(position.first_shown_preference)} (exact {state_p_value(position.p_value)})"
     if table.parameters["on_position_bias"] == "first":
         ranked = ("Winrates, ranks and tests take", "strengths come")
         if not table.ranking.balanced:
@@ -148,11 +268,7 @@ def _order_notes(table: WinrateTable) -> list[str]:
             f". {ranked[0]} the first order alone (on_position_bias='first'); {ranked[1]} from the votes in all "
             "orders, less what the position does"
         )
-    return [note + "."]
-
-
-def _equals(p_value: str) -> str:
-    return p_value if p_value[0] in "<>" else f"= {p_value}"
+    return note + "."
 
 
 def _unscored_notes(table: WinrateTable) -> list[str]:

@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from evenhand.numbers import format_interval
-from evenhand.reports import format_rank, matrix_table, pairs_table, ranking_notes
+from evenhand.numbers import Missing, format_interval
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.ranking import Rank, rank_systems
+from evenhand.statistics.ranking import rank_systems
+from evenhand.tables.winrate_texts import format_rank, matrix_table, pairs_table, ranking_notes
 
 # c beats a in 4 of 5 contests; b met nobody.
 WON = Contests.of(["a", "b", "c"], first=[0] * 5, second=[2] * 5, score=[0, 0, 0, 0, 1])
@@ -86,8 +86,8 @@ def test_limits_that_are_open_are_infinite():
 
 
 def test_a_system_that_no_test_places_has_no_rank():
-    assert format_rank(Rank("a", None, None, None, None, None, None)) == "–"
-    assert format_rank(Rank("a", 2, 1, 3, 2.1, 0.3, None)) == "2 [1, 3]"
+    assert format_rank(*(Missing("no scored contest"),) * 3) == "–"
+    assert format_rank(2, 1, 3) == "2 [1, 3]"
 
 
 def test_names_are_no_markup_in_a_terminal():
