@@ -7,6 +7,7 @@ import pytest
 
 from evenhand import aggregate, aggregate_votes, agreement
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
+from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.tables import AgreementTable, VoteTable
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
@@ -110,7 +111,7 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
     with pytest.raises(AttributeError):
         table.verdicts = ()
     without = aggregate_votes(ROWS, JUDGES, LEVELS)
-    assert without.summary.comparison is None
+    assert isinstance(without.summary.comparison, Missing)
     with pytest.raises(InvalidInputError, match="no references to compare with"):
         without.confusion_table()
 

@@ -34,6 +34,7 @@ from evenhand.judge_reliability.people import (
 from evenhand.judge_reliability.raters import Drawing, defined
 from evenhand.judging.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
+from evenhand.results.measures import measure
 from evenhand.scoring import NO_REPLY, count_readings
 from evenhand.statistics import (
     NOT_ASKED,
@@ -187,7 +188,7 @@ class PlacesChosen:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceReliability:
     """One judge, asked in one way for the best of the candidates in all their rotations.
 
@@ -222,8 +223,8 @@ class ChoiceReliability:
     criterion: str
     prompt: str
     with_unrelated: bool
-    grade_score: Interval | Missing
-    chance_corrected: Interval | Missing
+    grade_score: Interval | Missing = measure("number")
+    chance_corrected: Interval | Missing = measure("number")
     llm_score: Interval | Missing
     choice_score: Interval | Missing
     chance: float | None

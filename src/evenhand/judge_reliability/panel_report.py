@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -21,7 +21,7 @@ from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.raters import Drawing, Scale, defined
 from evenhand.numbers import Missing, format_level, format_percent
-from evenhand.results.measures import plain
+from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
 from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.statistics import (
     Agreement,
@@ -45,10 +45,11 @@ NOT_DRAWN = -2
 ENOUGH_DRAWS = 5
 """From so many draws on, no caution is given."""
 
+NOT_PLANNED = Missing("the size of the full grid was not told")
 NO_VALUES = Missing("the options have no values")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeStability:
     """What one judge's repeated draws and orders say about it.
 
@@ -61,13 +62,13 @@ class JudgeStability:
         flip_rate: The share of the instances answered in several orders whose selections disagree.
     """
 
-    same_option: Interval | Missing
+    same_option: Interval | Missing = measure("share", name="stability")
     first_two: bool
-    spread: Interval | Missing
-    flip_rate: Interval | Missing
+    spread: Interval | Missing = measure("number")
+    flip_rate: Interval | Missing = measure("share")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
     """One judge of the panel.
 
@@ -88,10 +89,10 @@ class JudgeReport:
     num_votes: int
     num_unscored: int
     num_na: int
-    mean: Interval | Missing
-    stability: JudgeStability
-    score_without: Interval | Missing
-    change_without: Interval | Missing
+    mean: Interval | Missing = measure("score", name="judge_mean")
+    stability: JudgeStability = measure("number", name="judge")
+    score_without: Interval | Missing = measure("score")
+    change_without: Interval | Missing = measure("difference")
     num_lost: int
 
 
@@ -104,7 +105,7 @@ class PairReport:
     kappa: Agreement | Missing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PanelReport:
     """What the votes on many instances of one criterion say about the judges.
 
@@ -136,12 +137,12 @@ class PanelReport:
     rule: str
     num_instances: int
     num_judged: int
-    num_votes: int
-    num_planned: int | None
-    num_left_out: int | None
-    agreement: Interval | Missing
-    percent_agreement: Agreement | Missing
-    alpha: Agreement | Missing
+    num_votes: int = measure("count")
+    num_planned: int | Missing = measure("count", name="num_votes_planned")
+    num_left_out: int | Missing = measure("count", name="num_votes_left_out")
+    agreement: Interval | Missing = measure("share")
+    percent_agreement: Agreement | Missing = measure("share")
+    alpha: Agreement | Missing = measure("number", name="krippendorff_alpha")
     effective: EffectiveJudges | Missing
     correlated: Literal["scores", "errors"]
     judges: tuple[JudgeReport, ...]
@@ -151,51 +152,38 @@ class PanelReport:
     resamples: int
     seed: int
 
-    @property
-    def undefined(self) -> Mapping[str, str]:
-        """Score name -> why there is none."""
-        return MappingProxyType({name: found.reason for name, found in self._measures() if isinstance(found, Missing)})
-
-    def scores(self, *, with_intervals: bool = True) -> dict[str, float]:
-        """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``.
+    def measures(self) -> Iterator[Measure]:
+        """Every number under its score's name.
 
         ``krippendorff_alpha``, ``percent_agreement``, ``agreement``, ``effective_judges``, ``judge_correlation``,
         ``num_votes``, ``num_votes_planned``, ``num_votes_left_out``; of each judge ``judge_mean_<judge>``,
         ``judge_stability_<judge>``, ``judge_spread_<judge>``, ``judge_flip_rate_<judge>``, ``score_without_<judge>``,
         ``change_without_<judge>``; of each pair ``cohen_kappa_<judge>_vs_<judge>``.
         """
-        found: dict[str, float] = {"num_votes": self.num_votes}
-        if self.num_planned is not None and self.num_left_out is not None:
-            found |= {"num_votes_planned": self.num_planned, "num_votes_left_out": self.num_left_out}
-        for name, measure in self._measures():
-            if not isinstance(measure, Missing):
-                interval = measure.interval if isinstance(measure, Agreement) else measure
-                found[name] = interval.estimate
-                if with_intervals:
-                    found |= {f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
-        return found
+        yield from measures_of(self)
+        found = self.effective
+        yield Measure("effective_judges", found if isinstance(found, Missing) else found.effective)
+        yield Measure("judge_correlation", found if isinstance(found, Missing) else found.mean_correlation)
+        for judge in self.judges:
+            for each in measures_of(judge):
+                yield replace(each, name=f"{each.name}_{judge.judge_id}")
+        for pair in self.pairs:
+            yield Measure(f"cohen_kappa_{pair.first}_vs_{pair.second}", pair.kappa)
+
+    @property
+    def undefined(self) -> Mapping[str, str]:
+        """Score name -> why there is none."""
+        missing = {each.name: each.value for each in self.measures()}
+        return MappingProxyType({name: why.reason for name, why in missing.items() if isinstance(why, Missing)})
+
+    def scores(self, *, with_intervals: bool = True) -> dict[str, float]:
+        """Score name -> number, the defined ones only; limits as ``<name>_ci_low`` and ``<name>_ci_high``."""
+        shown = [score_entries(each.name, each, with_intervals=with_intervals) for each in self.measures()]
+        return {name: number for entries in shown for name, number in entries.items()}
 
     def as_json(self) -> dict[str, Any]:
         """The whole report as plain JSON, with the names of what is null, and why, as ``undefined``."""
         return {**plain(self), "undefined": dict(self.undefined)}
-
-    def _measures(self) -> Iterator[tuple[str, Interval | Agreement | Missing]]:
-        yield "agreement", self.agreement
-        yield "percent_agreement", self.percent_agreement
-        yield "krippendorff_alpha", self.alpha
-        effective = self.effective
-        yield "effective_judges", effective if isinstance(effective, Missing) else effective.effective
-        yield "judge_correlation", effective if isinstance(effective, Missing) else effective.mean_correlation
-        for judge in self.judges:
-            name = judge.judge_id
-            yield f"judge_mean_{name}", judge.mean
-            yield f"judge_stability_{name}", judge.stability.same_option
-            yield f"judge_spread_{name}", judge.stability.spread
-            yield f"judge_flip_rate_{name}", judge.stability.flip_rate
-            yield f"score_without_{name}", judge.score_without
-            yield f"change_without_{name}", judge.change_without
-        for pair in self.pairs:
-            yield f"cohen_kappa_{pair.first}_vs_{pair.second}", pair.kappa
 
 
 def panel_report(
@@ -272,7 +260,7 @@ def panel_report(
         num_instances=len(verdicts),
         num_judged=sum(bool(verdict.votes) for verdict in verdicts),
         num_votes=sum(asked),
-        num_planned=planned_votes,
+        num_planned=NOT_PLANNED if planned_votes is None else planned_votes,
         num_left_out=_left_out(planned_votes, sum(asked)),
         agreement=_mean(several, level, Missing("no instance has two votes")),
         percent_agreement=_of_several(table, lambda: percent_agreement(table.selections, level=level)),
@@ -295,9 +283,9 @@ def panel_report(
     )
 
 
-def _left_out(planned: int | None, made: int) -> int | None:
+def _left_out(planned: int | None, made: int) -> int | Missing:
     if planned is None:
-        return None
+        return NOT_PLANNED
     if planned < made:
         raise InvalidInputError(
             f"planned_votes is {planned!r}, but {made!r} draws were made; give those of the full grid"
@@ -337,7 +325,7 @@ def _stability(place: int, drawn: IntArray, table: PanelTable, level: float) -> 
     same = draw_stability(drawn, first_two=uneven, level=level)
     once = Missing(f"{NEEDS_ALL_DRAWS}: {REDRAW}" if stopped else "no question was drawn twice")
     return JudgeStability(
-        same_option=Missing("no question was answered in two draws") if same is None else same,
+        same_option=known(same, "no question was answered in two draws"),
         first_two=uneven,
         spread=_mean(table.spreads[:, place], level, once, bounds=(0.0, 0.5)),
         flip_rate=_mean(table.flips[:, place], level, Missing("no instance was answered in two orders")),

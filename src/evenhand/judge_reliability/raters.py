@@ -17,6 +17,7 @@ from evenhand.criteria import Criterion
 from evenhand.criteria import Scale as ScaleName
 from evenhand.errors import EstimationError
 from evenhand.numbers import Missing
+from evenhand.results.measures import measure
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import (
     ALPHA_METRICS,
@@ -179,16 +180,17 @@ class LabelAgreement:
     Attributes:
         num_compared: Instances that both rated. NA is a rating like any other here.
         accuracy: The share on which both chose the same option: where the first is right, the second's accuracy.
-        adjacent_accuracy: Ordinal: the share on which they are at most one level apart.
+        adjacent_accuracy: The share on which they are at most one level apart; None where options have no order.
         cohen_kappa: Beyond chance, over all options.
-        quadratic_weighted_kappa: Ordinal: over all levels, used or not, without the instances that either found NA.
+        quadratic_weighted_kappa: The same over all levels, used or not, without the instances that either found NA;
+            None where options have no order.
     """
 
-    num_compared: int
-    accuracy: Interval | Missing
-    adjacent_accuracy: Interval | Missing | None
-    cohen_kappa: Agreement | Missing
-    quadratic_weighted_kappa: Agreement | Missing | None
+    num_compared: int = measure("count")
+    accuracy: Interval | Missing = measure("share", always=True)
+    adjacent_accuracy: Interval | Missing | None = measure("share", always=True)
+    cohen_kappa: Agreement | Missing = measure("number", always=True)
+    quadratic_weighted_kappa: Agreement | Missing | None = measure("number", always=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,15 +236,15 @@ class Comparison(LabelAgreement):
         errors: Of the aggregated values against the values of the references.
     """
 
-    num_references: int
-    accuracy_if_unscored_0: float
-    accuracy_if_unscored_1: float
+    num_references: int = measure("count")
+    accuracy_if_unscored_0: float = measure("share")
+    accuracy_if_unscored_1: float = measure("share")
     labels: tuple[str, ...]
     confusion_matrix: tuple[tuple[int, ...], ...]
     errors: ValueErrors | Missing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VoteSummary:
     """What the recorded votes on ``scores.num_instances`` instances come to.
 
@@ -254,17 +256,17 @@ class VoteSummary:
             is neither.
         num_na_votes: Votes for an NA option.
         selections: Label -> on how many instances it was selected.
-        comparison: Against the references; None where no instance has one.
+        comparison: Against the references.
         level: Of the intervals.
     """
 
     scores: ScoreSummary
-    krippendorff_alpha: Agreement | Missing
-    num_votes: int
-    num_abstentions: int
-    num_na_votes: int
+    krippendorff_alpha: Agreement | Missing = measure("number", always=True)
+    num_votes: int = measure("count")
+    num_abstentions: int = measure("count")
+    num_na_votes: int = measure("count")
     selections: tuple[tuple[str, int], ...]
-    comparison: Comparison | None
+    comparison: Comparison | Missing = measure("number", name="")
     level: float
 
 
@@ -370,7 +372,9 @@ def summarize_votes(
         num_abstentions=sum(vote.unscored_reason == "abstained" for vote in votes),
         num_na_votes=sum(vote.na for vote in votes),
         selections=tuple((label, selected.count(place)) for place, label in enumerate(scale.labels)),
-        comparison=None if given.count(None) == len(given) else _comparison(verdicts, scale, given, **drawn),
+        comparison=Missing("no instance has a reference")
+        if given.count(None) == len(given)
+        else _comparison(verdicts, scale, given, **drawn),
         level=float(level),
     )
 

@@ -6,67 +6,60 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionReliability
+from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionReliability, Replies
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.judge_reliability.people import JudgesAgreement
-from evenhand.judge_reliability.raters import Comparison, PanelAgreement, RaterPair, VoteSummary
+from evenhand.judge_reliability.raters import PanelAgreement, RaterPair, VoteSummary
 from evenhand.judge_reliability.words import NO_NUMBER, finding_on_choices, findings, findings_on_judges
 from evenhand.numbers import (
     MISSING,
     Missing,
-    format_cost,
     format_count,
     format_estimate,
     format_interval,
     format_level,
-    format_p_value,
     format_percent,
     format_range,
-    format_score,
     format_share,
 )
+from evenhand.results.measures import Column, Kind, format_value, measures_table, score_cell
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note, unread_choices_note
-from evenhand.statistics import Agreement, Interval
+from evenhand.statistics import Agreement
 
 MOST_BY_JUDGE = 4
 """Cells of a table up to which the judges of a panel are listed one by one."""
 
-signed_interval = partial(format_interval, signed=True)
+Line = tuple[str, str, Kind | Callable[[Any], str]]
+"""A row on one measure: its name, where a result holds it (names joined by points), and its kind or what writes it."""
 
 
 def measure_at(result: object, path: str) -> Any:  # noqa: ANN401 - what the path leads to
-    """What a result holds under names joined by points; None where one of them is missing.
-
-    The interval stands for a coefficient of agreement.
-    """
+    """What a result holds under names joined by points; what is missing, or None, where one of them is."""
     for name in path.split("."):
         result = getattr(result, name)
         if result is None or isinstance(result, Missing):
-            return None
-    return result.interval if isinstance(result, Agreement) else result
+            return result
+    return result
+
+
+def _cell(result: object, line: Line) -> str:
+    _, path, written = line
+    found = measure_at(result, path)
+    if callable(written):
+        return written(found) if found else MISSING
+    return format_value(found, written)
 
 
 def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -> TextTable:
     """What recorded votes come to: measure and value, one a row."""
-    scores = summary.scores
-    rows = [
-        ("aggregated score", format_score(scores.score, scores.unread)),
-        ("agreement with the verdict", format_share(scores.agreement)),
-        ("Krippendorff's alpha", format_interval(measure_at(summary, "krippendorff_alpha"))),
-        ("instances", format_count(scores.num_instances)),
-        *([("clusters", format_count(scores.num_clusters))] if scores.num_clusters else []),
-        ("unscored", format_count(scores.num_unscored)),
-        ("NA", format_count(scores.num_na)),
-        ("votes", format_count(summary.num_votes)),
-        ("abstentions", format_count(summary.num_abstentions)),
-    ]
+    compared = summary.comparison
+    lines = [line for line in _SUMMARY if line[0] != "clusters" or summary.scores.num_clusters]
+    rows = [(line[0], _cell(summary, line)) for line in lines]
     rows += [(f"selected {label!r}", format_count(count)) for label, count in summary.selections]
-    rows += [
-        (name, written(measure_at(summary, f"comparison.{path}")))
-        for name, path, written in _COMPARED
-        if not _is_absent(summary, path)
-    ]
+    if not isinstance(compared, Missing):
+        lines = [line for line in _COMPARED if getattr(compared, line[1]) is not None]
+        rows += [(line[0], _cell(compared, line)) for line in (*lines, *(_ERRORS if compared.errors else ()))]
     return TextTable(
         title=title,
         headers=("measure", f"value [{format_level(summary.level)}]"),
@@ -75,38 +68,40 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
     )
 
 
-_COMPARED: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("references", "num_references", format_count),
-    ("compared", "num_compared", format_count),
-    ("accuracy", "accuracy", format_share),
-    ("within one level", "adjacent_accuracy", format_share),
-    ("Cohen's kappa", "cohen_kappa", format_interval),
-    ("quadratic-weighted kappa", "quadratic_weighted_kappa", format_interval),
-    ("root mean square error", "errors.root_mean_square", format_interval),
-    ("mean absolute error", "errors.mean_absolute", format_interval),
-    ("bias", "errors.bias", signed_interval),
+_SUMMARY: tuple[Line, ...] = (
+    ("aggregated score", "scores", score_cell),
+    ("agreement with the verdict", "scores.agreement", "share"),
+    ("Krippendorff's alpha", "krippendorff_alpha", "number"),
+    ("instances", "scores.num_instances", "count"),
+    ("clusters", "scores.num_clusters", "count"),
+    ("unscored", "scores.num_unscored", "count"),
+    ("NA", "scores.num_na", "count"),
+    ("votes", "num_votes", "count"),
+    ("abstentions", "num_abstentions", "count"),
 )
-"""What a comparison with references is shown by: name, path, writer."""
-
-
-def _is_absent(summary: VoteSummary, path: str) -> bool:
-    """Whether the measure does not belong to the votes: no references, no order, or no values."""
-    if summary.comparison is None:
-        return True
-    first, *inner = path.split(".")
-    held = getattr(summary.comparison, first)
-    return held is None or (bool(inner) and isinstance(held, Missing))
+_COMPARED: tuple[Line, ...] = (
+    ("references", "num_references", "count"),
+    ("compared", "num_compared", "count"),
+    ("accuracy", "accuracy", "share"),
+    ("within one level", "adjacent_accuracy", "share"),
+    ("Cohen's kappa", "cohen_kappa", "number"),
+    ("quadratic-weighted kappa", "quadratic_weighted_kappa", "number"),
+)
+_ERRORS: tuple[Line, ...] = (
+    ("root mean square error", "errors.root_mean_square", "number"),
+    ("mean absolute error", "errors.mean_absolute", "number"),
+    ("bias", "errors.bias", "difference"),
+)
 
 
 def _reasons(summary: VoteSummary) -> Iterable[str]:
     """Why a measure is missing, where one is, and what the unscored could change."""
-    comparison = summary.comparison
+    compared, scores = summary.comparison, summary.scores
     measures: list[object] = [summary.krippendorff_alpha]
-    if comparison is not None:
-        measures += [comparison.cohen_kappa, comparison.quadratic_weighted_kappa, comparison.errors]
+    if not isinstance(compared, Missing):
+        measures += [compared.cohen_kappa, compared.quadratic_weighted_kappa, compared.errors]
     reasons = dict.fromkeys(measure.reason for measure in measures if isinstance(measure, Missing))
     yield from (f"{reason[0].upper()}{reason[1:]}." for reason in reasons)
-    scores = summary.scores
     if not scores.score and sum(count for _, count in summary.selections) > scores.num_na:
         yield "The options selected have no values, so there is no score."
     elif summary.num_abstentions and not isinstance(scores.score_if_unscored_0, Missing):
@@ -114,58 +109,43 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
             f"Score if every abstention were the lowest or the highest level: "
             f"{format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)}."
         )
-    if comparison is not None and comparison.num_compared < comparison.num_references:
+    if not isinstance(compared, Missing) and compared.num_compared < compared.num_references:
         yield (
             f"Accuracy if every instance without a verdict were wrong or right: "
-            f"{format_percent(comparison.accuracy_if_unscored_0)} to "
-            f"{format_percent(comparison.accuracy_if_unscored_1)}."
+            f"{format_percent(compared.accuracy_if_unscored_0)} to {format_percent(compared.accuracy_if_unscored_1)}."
         )
 
 
-def matrix_of_labels(title: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> TextTable:
+def labels_table(title: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> TextTable:
     """A confusion matrix; its last label stands for what is missing."""
     rows = tuple((label, *map(format_count, row)) for label, row in zip(labels, counts, strict=True))
     return TextTable(title=title, headers=("", *labels), rows=rows)
-
-
-def confusion_table(comparison: Comparison) -> TextTable:
-    """How often each reference got each verdict."""
-    title = "References (rows) and verdicts (columns)"
-    return matrix_of_labels(title, comparison.labels, comparison.confusion_matrix)
 
 
 def pairs_of_raters_table(
     title: str, pairs: Sequence[RaterPair], panels: Sequence[PanelAgreement], notes: Sequence[str], *, level: float
 ) -> TextTable:
     """One row a pair, with the agreement of all beneath it."""
-    ordinal = any(pair.adjacent_accuracy is not None for pair in pairs)
-    headers = ("raters", "kind", "n", f"same option [{format_level(level)}]", "Cohen's kappa")
-    rows = []
-    for pair in pairs:
-        cells = (
-            f"{pair.first} – {pair.second}",
-            f"{pair.kinds[0]}–{pair.kinds[1]}",
-            format_count(pair.num_compared),
-            format_share(measure_at(pair, "accuracy")),
-            format_interval(measure_at(pair, "cohen_kappa")),
-        )
-        beyond = (
-            format_share(measure_at(pair, "adjacent_accuracy")),
-            format_interval(measure_at(pair, "quadratic_weighted_kappa")),
-        )
-        rows.append((*cells, *beyond) if ordinal else cells)
-    return TextTable(
-        title=title,
-        headers=(*headers, "within one level", "quadratic-weighted kappa") if ordinal else headers,
-        rows=tuple(rows),
-        notes=(*_panel_notes(panels), *_pair_reasons(pairs), *notes),
+    columns = [
+        Column("n", "num_compared"),
+        Column(f"same option [{format_level(level)}]", "accuracy"),
+        Column("Cohen's kappa", "cohen_kappa"),
+    ]
+    if any(pair.adjacent_accuracy is not None for pair in pairs):
+        columns += [
+            Column("within one level", "adjacent_accuracy"),
+            Column("quadratic-weighted kappa", "quadratic_weighted_kappa"),
+        ]
+    named = {(f"{pair.first} – {pair.second}", f"{pair.kinds[0]}–{pair.kinds[1]}"): pair for pair in pairs}
+    return measures_table(
+        title, ("raters", "kind"), named, columns, (*_panel_notes(panels), *_pair_reasons(pairs), *notes)
     )
 
 
 def _panel_notes(panels: Sequence[PanelAgreement]) -> Iterable[str]:
     for panel in panels:
         alpha = panel.krippendorff_alpha
-        shown = f"undefined: {alpha.reason}" if isinstance(alpha, Missing) else format_interval(alpha.interval)
+        shown = f"undefined: {alpha.reason}" if isinstance(alpha, Missing) else format_interval(alpha)
         kind = "" if isinstance(alpha, Missing) else f" ({alpha.weighting}, {alpha.n_units} instances)"
         yield f"Krippendorff's alpha of the {len(panel.raters)} {panel.name}{kind}: {shown}."
 
@@ -191,41 +171,28 @@ def panel_tables(reports: Cells, *, level: float) -> tuple[TextTable, ...]:
     """
     if not reports:
         return ()
-    if len(reports) > MOST_BY_JUDGE:
-        return (_panels_together(reports, level, ("Judge by judge: table.panel(system, criterion).",)),)
-    return (_panels_together(reports, level), _panels_by_judge(reports))
-
-
-def _panels_together(reports: Cells, level: float, more: tuple[str, ...] = ()) -> TextTable:
-    rows = []
-    for cell, report in reports:
-        kappas = [pair.kappa.interval.estimate for pair in report.pairs if isinstance(pair.kappa, Agreement)]
-        rows.append(
-            (
-                *cell,
-                format_count(report.num_votes),
-                format_count(report.num_left_out),
-                format_share(measure_at(report, "agreement")),
-                format_interval(measure_at(report, "alpha")),
-                format_range(min(kappas, default=None), max(kappas, default=None)),
-                format_interval(measure_at(report, "effective.effective")),
-            )
-        )
-    return TextTable(
-        title="What the votes say about the judges",
-        headers=(
-            "system",
-            "criterion",
-            "votes",
-            "left out",
-            f"agreement [{format_level(level)}]",
-            "alpha",
-            "kappas",
-            "effective judges" if all(report.correlated == "errors" for _, report in reports) else "effective votes",
+    on_errors = all(report.correlated == "errors" for _, report in reports)
+    columns = (
+        Column("votes", "num_votes"),
+        Column("left out", "num_left_out"),
+        Column(f"agreement [{format_level(level)}]", "agreement"),
+        Column("alpha", "alpha"),
+        Column("kappas", _range_of_kappas),
+        Column(
+            "effective judges" if on_errors else "effective votes",
+            lambda report: format_interval(measure_at(report, "effective.effective")),
         ),
-        rows=tuple(rows),
-        notes=(*_notes_on_panels(reports), *more),
     )
+    few = len(reports) <= MOST_BY_JUDGE
+    notes = (*_notes_on_panels(reports), *(() if few else ("Judge by judge: table.panel(system, criterion).",)))
+    title = "What the votes say about the judges"
+    together = measures_table(title, ("system", "criterion"), dict(reports), columns, notes)
+    return (together, _panels_by_judge(reports)) if few else (together,)
+
+
+def _range_of_kappas(report: PanelReport) -> str:
+    kappas = [pair.kappa.estimate for pair in report.pairs if isinstance(pair.kappa, Agreement)]
+    return format_range(min(kappas, default=None), max(kappas, default=None))
 
 
 def _notes_on_panels(reports: Cells) -> tuple[str, ...]:
@@ -238,27 +205,17 @@ def _notes_on_panels(reports: Cells) -> tuple[str, ...]:
 
 
 def _panels_by_judge(reports: Cells) -> TextTable:
-    judges = [(cell, judge) for cell, report in reports for judge in report.judges]
-    rows = [
-        (
-            *cell,
-            judge.judge_id,
-            format_interval(measure_at(judge, "mean")),
-            format_share(measure_at(judge, "stability.same_option")),
-            format_interval(measure_at(judge, "stability.spread")),
-            format_share(measure_at(judge, "stability.flip_rate")),
-            signed_interval(measure_at(judge, "change_without")),
-        )
-        for cell, judge in judges
-    ]
-    return TextTable(
-        title="Judge by judge",
-        headers=("system", "criterion", "judge", "score", "equal draws", "spread", "flips", "score without it"),
-        rows=tuple(rows),
-        notes=("The last column is the score of the panel without the judge, less that of the whole panel.",)
-        if any(isinstance(judge.change_without, Interval) for _, judge in judges)
-        else (),
+    judges = {(*cell, judge.judge_id): judge for cell, report in reports for judge in report.judges}
+    columns = (
+        Column("score", "mean"),
+        Column("equal draws", lambda judge: format_share(judge.stability.same_option)),
+        Column("spread", lambda judge: format_interval(judge.stability.spread)),
+        Column("flips", lambda judge: format_share(judge.stability.flip_rate)),
+        Column("score without it", "change_without"),
     )
+    said = "The last column is the score of the panel without the judge, less that of the whole panel."
+    notes = (said,) if any(judge.change_without for judge in judges.values()) else ()
+    return measures_table("Judge by judge", ("system", "criterion", "judge"), judges, columns, notes)
 
 
 def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
@@ -274,43 +231,29 @@ def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
 
 def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
     """The Grade Score of every judge and prompt on one criterion, with and without the unrelated candidate."""
-    first = found[0]
     several = len({each.judge_id for each in found}) > 1
-    percentage = partial(format_estimate, share=True)
-    return TextTable(
-        title=f"The best of several on {first.criterion!r}, asked in all rotations",
-        headers=(
-            *(["judge"] if several else []),
-            "prompt",
-            "unrelated",
-            "LLM score",
-            "choice score",
-            f"Grade Score [{format_level(first.level)}]",
-            f"corrected [{format_level(first.level)}]",
-            "answered",
-            "n",
-        ),
-        rows=tuple(
-            (
-                *([each.judge_id] if several else []),
-                each.prompt,
-                f"chosen {percentage(measure_at(each, 'unrelated_chosen'))}" if each.with_unrelated else "no",
-                format_estimate(measure_at(each, "llm_score")),
-                format_estimate(measure_at(each, "choice_score")),
-                format_interval(measure_at(each, "grade_score")),
-                format_interval(measure_at(each, "chance_corrected")),
-                percentage(measure_at(each, "answered")),
-                format_count(each.num_scored),
-            )
-            for each in found
-        ),
-        notes=tuple(
-            f"{each.judge_id + ': ' if several else ''}{said.measure}: {said.text}."
-            for each in found
-            for said in [finding_on_choices(each)]
-        )
-        + unread_choices_note(sum(share.count for each in found for share in each.unanswered)),
+    level = format_level(found[0].level)
+    columns = (
+        Column("LLM score", lambda each: format_estimate(each.llm_score)),
+        Column("choice score", lambda each: format_estimate(each.choice_score)),
+        Column(f"Grade Score [{level}]", "grade_score"),
+        Column(f"corrected [{level}]", "chance_corrected"),
+        Column("answered", lambda each: format_estimate(each.answered, share=True)),
+        Column("n", "num_scored"),
     )
+    named = {}
+    for each in found:
+        chosen = f"chosen {format_estimate(each.unrelated_chosen, share=True)}" if each.with_unrelated else "no"
+        named[*([each.judge_id] if several else []), each.prompt, chosen] = each
+    notes = [
+        f"{each.judge_id + ': ' if several else ''}{said.measure}: {said.text}."
+        for each in found
+        for said in [finding_on_choices(each)]
+    ]
+    unread = unread_choices_note(sum(share.count for each in found for share in each.unanswered))
+    title = f"The best of several on {found[0].criterion!r}, asked in all rotations"
+    labels = (*(["judge"] if several else []), "prompt", "unrelated")
+    return measures_table(title, labels, named, columns, (*notes, *unread))
 
 
 def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:
@@ -325,7 +268,7 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
     for result in results:
         if not isinstance(result.people, Missing):
             title = f"What people chose on {result.criterion!r} (rows) and the verdicts of {result.judge_id} (columns)"
-            tables.append(matrix_of_labels(title, result.people.labels, result.people.confusion_matrix))
+            tables.append(labels_table(title, result.people.labels, result.people.confusion_matrix))
     return tuple(tables)
 
 
@@ -333,7 +276,7 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
     first = results[0]
     act = "Comparisons" if first.mode == "compare" else "Assessments"
     clusters = "" if first.num_clusters is None else f" of {format_count(first.num_clusters, 'cluster')}"
-    rows = [(name, *(written(measure_at(each, path)) for each in results)) for name, path, written in _MEASURES]
+    rows = [(line[0], *(_cell(each, line) for each in results)) for line in _MEASURES]
     return TextTable(
         title=(
             f"{act} on {first.criterion!r}: {format_count(first.num_questions, 'question')} on "
@@ -346,59 +289,46 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
     )
 
 
-_MEASURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("position consistency", "position.position_consistency", format_share),
-    ("  as Shi et al. count", "position.published_position_consistency", format_percent),
+_MEASURES: tuple[Line, ...] = (
+    ("position consistency", "position.position_consistency", "share"),
+    ("  as Shi et al. count", "position.published_position_consistency", "share"),
     (
         "  pairs checked",
         "position",
-        lambda found: (
-            MISSING if found is None else f"{format_count(found.n_checked)} ({format_count(found.n_lone)} lone)"
-        ),
+        lambda found: f"{format_count(found.n_checked)} ({format_count(found.n_lone)} lone)",
     ),
-    ("preference fairness (− first, + second)", "position.preference_fairness", signed_interval),
-    ("  inconsistent towards the first", "position.first_shown_share", format_share),
-    ("  p of no preference", "position.p_value", format_p_value),
-    ("repeated draws agree", "repetition.pair_agreement", format_share),
-    ("  mode, as Shi et al. count", "repetition.published_stability", format_percent),
+    ("preference fairness (− first, + second)", "position.preference_fairness", "difference"),
+    ("  inconsistent towards the first", "position.first_shown_share", "share"),
+    ("  p of no preference", "position.p_value", "p_value"),
+    ("repeated draws agree", "repetition.pair_agreement", "share"),
+    ("  mode, as Shi et al. count", "repetition.published_stability", "share"),
     ("spread of draws", "spread", partial(format_interval, digits=3)),
-    ("Grade Score", "grade_score.grade_score", format_interval),
-    ("  corrected for chance", "grade_score.chance_corrected", format_interval),
-    ("wins at twice the length", "verbosity.win_probability_at_double.interval", format_share),
-    ("  log-odds for each e-fold", "verbosity.slope.interval", signed_interval),
-    (
-        "  people's preference held fixed",
-        "verbosity_given_people.win_probability_at_double.interval",
-        format_share,
-    ),
-    ("verdicts as people", "people.verdict_accuracy", format_share),
-    ("  single votes", "people.vote_accuracy", format_share),
-    ("  right in every order", "people.all_orders_right", format_share),
-    ("  Cohen's kappa", "people.cohen_kappa", format_interval),
-    ("  quadratic-weighted kappa", "people.quadratic_weighted_kappa", format_interval),
-    ("  Krippendorff's alpha", "people.krippendorff_alpha", format_interval),
-    ("overconfidence", "confidences.calibration.overconfidence", signed_interval),
-    ("  calibration error less noise", "confidences.calibration.debiased_error", format_interval),
-    ("  Brier score", "confidences.brier.score", format_interval),
-    ("parse rate", "replies.parse_rate", format_share),
-    (
-        "  votes (unscored)",
-        "replies",
-        lambda replies: (
-            f"{format_count(replies.num_votes)} "
-            f"({', '.join(f'{format_count(each.count)} {each.reason}' for each in replies.unscored) or 'all scored'})"
-        ),
-    ),
-    ("  re-asks", "replies.num_reasks", format_count),
-    (
-        "calls + from the journal",
-        "replies",
-        lambda replies: f"{format_count(replies.calls)} + {format_count(replies.cached)}",
-    ),
+    ("Grade Score", "grade_score.grade_score", "number"),
+    ("  corrected for chance", "grade_score.chance_corrected", "number"),
+    ("wins at twice the length", "verbosity.win_probability_at_double.interval", "share"),
+    ("  log-odds for each e-fold", "verbosity.slope.interval", "difference"),
+    ("  people's preference held fixed", "verbosity_given_people.win_probability_at_double.interval", "share"),
+    ("verdicts as people", "people.verdict_accuracy", "share"),
+    ("  single votes", "people.vote_accuracy", "share"),
+    ("  right in every order", "people.all_orders_right", "share"),
+    ("  Cohen's kappa", "people.cohen_kappa", "number"),
+    ("  quadratic-weighted kappa", "people.quadratic_weighted_kappa", "number"),
+    ("  Krippendorff's alpha", "people.krippendorff_alpha", "number"),
+    ("overconfidence", "confidences.calibration.overconfidence", "difference"),
+    ("  calibration error less noise", "confidences.calibration.debiased_error", "number"),
+    ("  Brier score", "confidences.brier.score", "number"),
+    ("parse rate", "replies.parse_rate", "share"),
+    ("  votes (unscored)", "replies", lambda replies: f"{format_count(replies.num_votes)} ({_unscored(replies)})"),
+    ("  re-asks", "replies.num_reasks", "count"),
+    ("calls + from the journal", "replies", lambda each: f"{format_count(each.calls)} + {format_count(each.cached)}"),
     ("  tokens", "replies", lambda replies: format_count(replies.prompt_tokens + replies.completion_tokens)),
-    ("  cost", "replies.cost", format_cost),
+    ("  cost", "replies.cost", "money"),
 )
 """What judges are shown side by side by: name, path, writer. A row that no judge has is left out."""
+
+
+def _unscored(replies: Replies) -> str:
+    return ", ".join(f"{format_count(each.count)} {each.reason}" for each in replies.unscored) or "all scored"
 
 
 def _notes_on_judge(result: CriterionReliability, *, named: bool) -> list[str]:

@@ -14,18 +14,23 @@ from evenhand.judge_reliability import (
     Comparison,
     VoteReader,
     columns_within,
+    measure_at,
     recorded_verdicts,
     summarize_votes,
 )
 from evenhand.metrics.judge_metric import EvenhandMetric
-from evenhand.metrics.scores import cluster_scores, interval_scores, number_or_nan, score_name_of, warn_of_unread
+from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_unread
 from evenhand.numbers import Missing
-from evenhand.statistics import Agreement, Interval
+from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict
 
 SCALES = ("binary", "ordinal", "nominal")
+_OF_SCORES = frozenset(
+    {"score", "num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "num_clusters"}
+)
+"""The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,45 +171,28 @@ class VoteAggregation(EvenhandMetric):
             resamples=self.resamples,
             seed=self.seed,
         )
-        found = summary.scores
-        warn_of_unread(main, found.unread)
-        scores: Dict[str, Any] = self._shown(main, found.score)
-        scores |= self._shown(f"{main}_agreement", found.agreement)
-        scores |= self._shown(f"{main}_krippendorff_alpha", summary.krippendorff_alpha)
-        for name in ("num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1"):
-            scores[f"{main}_{name}"] = number_or_nan(getattr(found, name))
-        scores |= cluster_scores(f"{main}_num_clusters", found.num_clusters)
-        for name in ("num_votes", "num_abstentions", "num_na_votes"):
-            scores[f"{main}_{name}"] = getattr(summary, name)
-        if summary.comparison is not None:
-            scores |= self._comparison_scores(main, summary.comparison)
-        return {**scores, "score_name": main}
-
-    def _comparison_scores(self, main: str, comparison: Comparison) -> Dict[str, Any]:
-        """What is known from the references."""
-        scores: Dict[str, Any] = {}
-        for name in ("num_references", "num_compared", "accuracy_if_unscored_0", "accuracy_if_unscored_1"):
-            scores[f"{main}_{name}"] = getattr(comparison, name)
-        for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
-            if getattr(comparison, name) is not None:
-                scores |= self._shown(f"{main}_{name}", getattr(comparison, name))
-        errors = comparison.errors
-        for short, name in (("rmse", "root_mean_square"), ("mae", "mean_absolute"), ("bias", "bias")):
-            scores |= self._shown(f"{main}_{short}", errors if isinstance(errors, Missing) else getattr(errors, name))
-        rows = zip(comparison.labels, comparison.confusion_matrix, strict=True)
+        warn_of_unread(main, summary.scores.unread)
+        shown = self.return_confidence_interval
+        agreement = Measure(f"{main}_agreement", summary.scores.agreement, always=True)
         return {
-            **scores,
-            f"{main}_confusion_matrix": {
-                label: dict(zip(comparison.labels, counts, strict=True)) for label, counts in rows
-            },
+            **scores_of(summary.scores, main, with_intervals=shown, only=_OF_SCORES),
+            **score_entries(agreement.name, agreement, with_intervals=shown),
+            **scores_of(summary, main, with_intervals=shown),
+            **self._comparison_scores(main, summary.comparison),
+            "score_name": main,
         }
 
-    def _shown(self, name: str, found: Union[Interval, Agreement, Missing, None]) -> Dict[str, float]:
-        """A score with its interval; NaN where it is undefined."""
-        interval = found.interval if isinstance(found, Agreement) else found
-        return interval_scores(
-            name, interval if isinstance(interval, Interval) else None, with_intervals=self.return_confidence_interval
-        )
+    def _comparison_scores(self, main: str, compared: Union[Comparison, Missing]) -> Dict[str, Any]:
+        """What is known from the references beside the measures of agreement."""
+        if isinstance(compared, Missing):
+            return {}
+        scores: Dict[str, Any] = {}
+        for short, name in (("rmse", "root_mean_square"), ("mae", "mean_absolute"), ("bias", "bias")):
+            error = Measure(f"{main}_{short}", measure_at(compared, f"errors.{name}"), always=True)
+            scores |= score_entries(error.name, error, with_intervals=self.return_confidence_interval)
+        rows = zip(compared.labels, compared.confusion_matrix, strict=True)
+        matrix = {label: dict(zip(compared.labels, counts, strict=True)) for label, counts in rows}
+        return {**scores, f"{main}_confusion_matrix": matrix}
 
 
 def _votes_of(prediction: Any, row: int) -> object:

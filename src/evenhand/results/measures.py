@@ -99,7 +99,7 @@ def known(value: T | None, reason: str) -> T | Missing:
 
 
 def measures_of(result: object, only: Collection[str] | None = None) -> Iterator[Measure]:
-    """The measures that a result declares, in the order of its fields.
+    """The measures that a result declares, in the order of its fields; what is None is no measure of this result.
 
     Args:
         result: With declared measures.
@@ -107,9 +107,9 @@ def measures_of(result: object, only: Collection[str] | None = None) -> Iterator
     """
     for field in dataclasses.fields(result):  # type: ignore[arg-type] # a dataclass
         declared: _Declared | None = field.metadata.get(_DECLARED)
-        if declared is not None and (only is None or field.name in only):
-            name = field.name if declared.name is None else declared.name
-            yield from _entries(name, getattr(result, field.name), declared)
+        value = getattr(result, field.name)
+        if declared is not None and value is not None and (only is None or field.name in only):
+            yield from _entries(field.name if declared.name is None else declared.name, value, declared)
 
 
 def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  # noqa: ANN401 - as declared

@@ -87,6 +87,16 @@ class Agreement:
     n_units: int
     n_set_aside: int
 
+    @property
+    def low(self) -> float:
+        """The lower limit of the interval."""
+        return self.interval.low
+
+    @property
+    def high(self) -> float:
+        """The upper limit."""
+        return self.interval.high
+
 
 def agreement_from(
     coefficient: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,8 +31,7 @@ from evenhand.judge_reliability import (
     all_pairs,
     categories_of,
     columns_of,
-    confusion_table,
-    measure_at,
+    labels_table,
     pairs_of_raters_table,
     panels,
     read_column,
@@ -40,8 +40,8 @@ from evenhand.judge_reliability import (
     summarize_votes,
     vote_summary_table,
 )
-from evenhand.numbers import format_count
-from evenhand.results.measures import plain
+from evenhand.numbers import Missing, format_count
+from evenhand.results.measures import measures_of, plain, score_entries
 from evenhand.results.render import TextTable
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import unread_note
@@ -66,7 +66,6 @@ class VoteTable(PrintedTables):
     Attributes:
         verdicts: One an instance, with its votes.
         references: Per instance the label that is right; None where it is not known.
-        summary: What they come to.
         criterion: Whose options were voted on.
         parameters: What made the table: columns, rule, weights, level, resamples, seed, version.
         notes: What the reader must know about how the votes were read.
@@ -75,7 +74,6 @@ class VoteTable(PrintedTables):
 
     verdicts: tuple[Verdict, ...]
     references: tuple[str | None, ...]
-    summary: VoteSummary
     criterion: Criterion
     parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
@@ -83,6 +81,19 @@ class VoteTable(PrintedTables):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    @cached_property
+    def summary(self) -> VoteSummary:
+        """What the verdicts come to."""
+        said, labels = self.parameters, self.criterion.labels
+        return summarize_votes(
+            self.verdicts,
+            self.criterion,
+            [None if label is None else labels.index(label) for label in self.references],
+            level=IntervalLevel(said["level"], self.clusters, said.get("interval", "auto")),
+            resamples=said["resamples"],
+            seed=said["seed"],
+        )
 
     def text_table(self) -> TextTable:
         """The summary as texts."""
@@ -97,24 +108,20 @@ class VoteTable(PrintedTables):
         Raises:
             InvalidInputError: If there are no references.
         """
-        if self.summary.comparison is None:
+        compared = self.summary.comparison
+        if isinstance(compared, Missing):
             raise InvalidInputError("there are no references to compare with; name their column: gold=…")
-        return confusion_table(self.summary.comparison)
+        return labels_table("References (rows) and verdicts (columns)", compared.labels, compared.confusion_matrix)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The summary, and the confusion matrix where there are references."""
-        if self.summary.comparison is None:
-            return (self.text_table(),)
-        return self.text_table(), self.confusion_table()
+        return (self.text_table(), *([self.confusion_table()] if self.summary.comparison else []))
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an instance, without the votes."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        records = self._records()
-        for record in records:
-            del record["votes"]
-        return pd.DataFrame.from_records(records)
+        return pd.DataFrame.from_records(self._records(), exclude=["votes"])
 
     def save(self, path: str | Path) -> None:
         """Write JSONL: a line for the table, with the summary, then a line an instance, with its votes."""
@@ -132,7 +139,7 @@ class VoteTable(PrintedTables):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote; the summary is made anew of the verdicts.
+        """Read what :meth:`save` wrote.
 
         Raises:
             InvalidInputError: If the file is something else.
@@ -141,26 +148,17 @@ class VoteTable(PrintedTables):
 
     @classmethod
     def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        criterion, parameters = Criterion.model_validate(header["criterion"]), header["parameters"]
-        verdicts = tuple(Verdict.model_validate(row["verdict"]) for row in rows)
-        references = tuple(row["reference"] for row in rows)
-        clusters = tuple(row["cluster"] for row in rows) if parameters.get("cluster_field") else None
-        return cls(
-            verdicts=verdicts,
-            references=references,
-            summary=summarize_votes(
-                verdicts,
-                criterion,
-                [None if label is None else criterion.labels.index(label) for label in references],
-                level=IntervalLevel(parameters["level"], clusters, parameters.get("interval", "auto")),
-                resamples=parameters["resamples"],
-                seed=parameters["seed"],
-            ),
-            criterion=criterion,
+        parameters = header["parameters"]
+        table = cls(
+            verdicts=tuple(Verdict.model_validate(row["verdict"]) for row in rows),
+            references=tuple(row["reference"] for row in rows),
+            criterion=Criterion.model_validate(header["criterion"]),
             parameters=parameters,
             notes=tuple(header["notes"]),
-            clusters=clusters,
+            clusters=tuple(row["cluster"] for row in rows) if parameters.get("cluster_field") else None,
         )
+        _ = table.summary  # what cannot be summarized is not such a table
+        return table
 
     def __repr__(self) -> str:
         return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.verdicts)} instances>\n{self}"
@@ -276,14 +274,7 @@ class AgreementTable(PrintedTables):
 
     @classmethod
     def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        return cls(
-            pairs=TypeAdapter(tuple[RaterPair, ...]).validate_python(rows),
-            panels=TypeAdapter(tuple[PanelAgreement, ...]).validate_python(header["panels"]),
-            criterion=Criterion.model_validate(header["criterion"]),
-            missing=header["missing"],
-            parameters=header["parameters"],
-            not_asked=header.get("not_asked", {}),
-        )
+        return TypeAdapter(cls).validate_python({**header, "pairs": rows})
 
     def __repr__(self) -> str:
         return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
@@ -297,10 +288,9 @@ def _pair_record(pair: RaterPair) -> dict[str, Any]:
         "num_compared": pair.num_compared,
     }
     for name in ("accuracy", "adjacent_accuracy", "cohen_kappa", "quadratic_weighted_kappa"):
-        found = measure_at(pair, name)
-        limits = {name: "estimate", f"{name}_ci_low": "low", f"{name}_ci_high": "high"}
-        record |= {column: None if found is None else getattr(found, part) for column, part in limits.items()}
-    return record
+        record |= dict.fromkeys((name, f"{name}_ci_low", f"{name}_ci_high"))
+    defined = {each.name: each for each in measures_of(pair) if each.value}
+    return record | {key: value for name, each in defined.items() for key, value in score_entries(name, each).items()}
 
 
 @takes()
@@ -353,18 +343,9 @@ def aggregate_votes(
     clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
     named = _named_weights(weights, [column.name for column in read.judges])
     right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
-    verdicts = recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named)
-    return VoteTable(
-        verdicts=verdicts,
+    table = VoteTable(
+        verdicts=recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named),
         references=tuple(None if place is None else criterion.labels[place] for place in right),
-        summary=summarize_votes(
-            verdicts,
-            criterion,
-            right,
-            level=IntervalLevel(level, clusters, interval),
-            resamples=resamples,
-            seed=seed,
-        ),
         criterion=criterion,
         parameters={
             **read.parameters(),
@@ -381,6 +362,8 @@ def aggregate_votes(
         notes=() if read.note is None else (read.note,),
         clusters=clusters,
     )
+    _ = table.summary  # levels, intervals and draws that cannot be used are refused here
+    return table
 
 
 @takes()
