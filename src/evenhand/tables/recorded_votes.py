@@ -220,8 +220,8 @@ class AgreementTable(PrintedTables):
             f"there is no pair of {first!r} and {second!r}; the raters are {list(self.missing)!r}, and a pair is of two"
         )
 
-    def text_tables(self) -> tuple[TextTable, ...]:
-        """The pairs, with the agreement of all beneath them."""
+    def text_table(self) -> TextTable:
+        """The pairs as texts, with the agreement of all beneath them."""
         instances, clusters = self.parameters["n"], self.parameters.get("num_clusters")
         silent = [self._silence(name, count) for name, count in self.missing.items() if count]
         notes = [f"Instances without a vote: {', '.join(silent)}. They are set aside, pair by pair."] if silent else []
@@ -229,7 +229,7 @@ class AgreementTable(PrintedTables):
             notes.append(numbers)
         if not self.parameters["criteria_given"]:
             notes.append(WITHOUT_CRITERIA)
-        table = pairs_of_raters_table(
+        return pairs_of_raters_table(
             f"Agreement on {format_count(instances, 'instance')}"
             + ("" if clusters is None else f" of {format_count(clusters, 'cluster')}"),
             self.pairs,
@@ -237,7 +237,10 @@ class AgreementTable(PrintedTables):
             notes,
             level=self.parameters["level"],
         )
-        return (table,)
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """That table, as other results have several."""
+        return (self.text_table(),)
 
     def _silence(self, name: str, missing: int) -> str:
         not_asked = self.not_asked.get(name, 0)
