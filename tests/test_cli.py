@@ -1,17 +1,22 @@
 """The command line: its verbs, its files, and one clear message with exit code 2 for bad input."""
 
-import argparse
+import inspect
 import json
 import os
 import subprocess
 import sys
+from typing import Literal
 
 import datasets
 import pytest
+from cyclopts import App
 
 import evenhand.tables
+from evenhand.checked_options import option
 from evenhand.cli import main
-from evenhand.cli.options import add_run_options, run_options
+from evenhand.cli.options import Declared, model_options
+from evenhand.cli.verbs import VERBS
+from evenhand.errors import InvalidInputError
 from evenhand.run_options import RunOptions
 from evenhand.tables import JudgementTable, WinrateTable
 from tests.support.server import JudgeServer
@@ -137,11 +142,13 @@ def called(monkeypatch):
     return calls
 
 
-def test_every_option_of_a_run_has_one_in_the_shell_and_what_is_not_given_is_not_passed_on():
-    parser = argparse.ArgumentParser()
-    add_run_options(parser)
-    assert run_options(parser.parse_args([])) == {}
-    assert {f"--{name.replace('_', '-')}" for name in RunOptions.model_fields} <= set(parser._option_string_actions)
+def test_every_option_of_a_run_has_one_in_the_shell_and_what_is_not_given_is_not_passed_on(jsonl, called, capsys):
+    assert main(["judge", str(jsonl), "--criteria", "a", "--engine", "one", "--response", "answer"]) == 0
+    [(_, _, options)] = called
+    assert options.keys() == {"response_field"}
+    assert main(["judge", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"--{name.replace('_', '-')}" in shown for name in RunOptions.model_fields)
     assert {name for _, name, _ in RUN_OPTIONS} == RunOptions.model_fields.keys()
 
 
@@ -516,3 +523,62 @@ def test_unitxts_own_command_line_knows_the_catalog(capfd):
     code = main(["unitxt", "--help"])
     assert code == 0
     assert "--tasks" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["judge"], ["compare"], ["agree"], ["demo"], ["catalog"]])
+def test_help_waits_for_no_heavy_import(arguments):
+    code = (
+        "import sys; from evenhand.cli import main; code = main(sys.argv[1:]); "
+        "print(sorted({'unitxt', 'litellm', 'datasets', 'evenhand.tables'} & sys.modules.keys())); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", code, *arguments, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_without_a_verb_the_help_is_shown_and_the_exit_code_is_2(capsys):
+    assert main([]) == 2
+    printed = capsys.readouterr().out
+    assert all(verb.name in printed for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_what_is_read_of_a_function_is_its_signature(verb):
+    function = getattr(evenhand.tables, verb.function)
+    parameters = inspect.signature(function).parameters
+    declared = Declared.of(verb.function)
+    assert [*declared.own, *(name for model in declared.models for name in model.model_fields)] == [*parameters]
+    for name, info in declared.own.items():
+        default = parameters[name].default
+        assert info.is_required() if default is inspect.Parameter.empty else info.default == default
+
+
+def test_an_option_is_declared_in_its_model_and_nowhere_else(capsys):
+    class WithMore(RunOptions):
+        tea_breaks: int = option(0, "How many ``samples`` are drawn between two cups.", ge=0)
+        leaf: Literal["assam", "sencha"] = option("assam", "Which tea.")
+
+    called = []
+
+    def brew(**given):
+        """Brew."""
+        called.append(given)
+
+    brew.__signature__ = inspect.Signature(list(model_options(WithMore, [*WithMore.model_fields])))
+    app = App(result_action="return_value", print_error=False, exit_on_error=False)
+    app.default(brew)
+    app(["--help"])
+    printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "--tea-breaks N How many --samples are drawn between two cups. [default: 0]" in printed
+    assert "--leaf NAME Which tea. One of assam, sencha. [default: assam]" in printed
+    app(["--tea-breaks", "3"])
+    assert called == [{"tea_breaks": 3}]
+    with pytest.raises(InvalidInputError, match="--tea-breaks is 'many'; give a whole number of at least 0"):
+        app(["--tea-breaks", "many"])
+
+
+def test_an_option_given_again_replaces_what_was_given_before(jsonl, called):
+    assert judge(jsonl, "--criteria", "a", "b", "--samples", "3", "--samples", "5", "--criteria", "c", "d") == 0
+    assert called[0][1][1] == ["c", "d"]
+    assert called[0][2]["samples"] == 5

@@ -1,14 +1,17 @@
-"""The ``evenhand`` command: the verbs and option names of the Python functions, for the shell. A verb is a module."""
+"""The ``evenhand`` command: the verbs and option names of the Python functions, for the shell."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
+
+from cyclopts import App, CycloptsError
 
 from evenhand import __version__
-from evenhand.cli import aggregate, catalog, checklist, compare, demo, judge, judge_report
+from evenhand.cli.catalog import catalog, run_unitxt
+from evenhand.cli.verbs import VERBS, demo_command
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError
 
 __all__ = ["main"]
@@ -20,14 +23,18 @@ EXIT_BROKEN_PIPE = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code (0 done, 1 the run failed, 2 bad input, 130 interrupted)."""
+    """Run the command; return its exit code (0 done, 1 the run failed, 2 bad input, 130 interrupted).
+
+    Raises:
+        SystemExit: With the code 2, if the arguments name no verb or option that exists, or lack one.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["unitxt"]:  # everything behind it belongs to unitxt's own parser
-        return catalog.run_unitxt(given[1:])
     try:
-        options = _parser().parse_args(given)
-        code = int(options.run(options))
+        code = _app()(given or ["--help"])
         sys.stdout.flush()
+    except CycloptsError as error:
+        print(f"evenhand: {error}", file=sys.stderr)
+        raise SystemExit(EXIT_BAD_INPUT) from None
     except (InvalidInputError, MissingDependencyError) as error:
         print(f"evenhand: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -40,17 +47,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("evenhand: interrupted; run the same again, and it goes on where it stopped", file=sys.stderr)
         return EXIT_INTERRUPTED
-    return code
+    return EXIT_BAD_INPUT if not given else code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="evenhand",
-        description="LLM judges for unitxt that say truthfully how far their judgement can be trusted.",
-        allow_abbrev=False,
+@cache
+def _app() -> App:
+    app = App(
+        name="evenhand",
+        help="LLM judges for unitxt that say truthfully how far their judgement can be trusted.",
+        help_format="plaintext",
+        version=f"evenhand {__version__}",
+        print_error=False,
+        exit_on_error=False,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
     )
-    parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
-    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (demo, judge, compare, checklist, judge_report, aggregate, catalog):
-        verb.add_to(verbs)
-    return parser
+    app.command(demo_command(), name="demo")
+    for verb in VERBS:
+        app.command(verb.command(), name=verb.name)
+    app.command(catalog)
+    unitxt = App(name="unitxt", help_flags=[], version_flags=[], end_of_options_delimiter="")
+    unitxt.default(run_unitxt)
+    app.command(unitxt)
+    return app

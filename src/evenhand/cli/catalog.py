@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from evenhand.cli.options import add_verb
+from cyclopts import Parameter
+
 from evenhand.errors import InvalidInputError, did_you_mean
 
 EXIT_UNSOUND = 1
 
 
-def add_to(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
-    """Add the verbs."""
-    verb = add_verb(verbs, "catalog", "List, show, locate and check the entries of the catalog.", _run)
-    verb.add_argument("action", choices=("list", "show", "path", "check"))
-    verb.add_argument("entry", nargs="?", metavar="ID", help="an id; for list, a part of one; for check, or a file")
-    _add_unitxt(verbs)
-
-
-def _run(options: argparse.Namespace) -> int:
+def catalog(
+    action: Literal["list", "show", "path", "check"],
+    entry: Annotated[
+        str | None, Parameter(name="ID", help="An id; for list, a part of one; for check, or a file.")
+    ] = None,
+    /,
+) -> int:
+    """List, show, locate and check the entries of the catalog."""
     from evenhand.unitxt.catalogs import catalog_entries, catalog_path  # noqa: PLC0415 - seconds of import
 
     entries = catalog_entries()
-    if options.action == "path":
-        print(catalog_path() if options.entry is None else _entry(entries, options.entry))
-    elif options.action == "list":
+    if action == "path":
+        print(catalog_path() if entry is None else _entry(entries, entry))
+    elif action == "list":
         for identifier, path in entries.items():
-            if options.entry is None or options.entry in identifier:
+            if entry is None or entry in identifier:
                 print(f"{identifier:<58} {json.loads(path.read_text(encoding='utf-8')).get('__description__', '')}")
-    elif options.action == "show":
-        if options.entry is None:
+    elif action == "show":
+        if entry is None:
             raise InvalidInputError("catalog show needs an id, such as criteria.evenhand.direct.relevance")
-        print(_entry(entries, options.entry).read_text(encoding="utf-8"), end="")
+        print(_entry(entries, entry).read_text(encoding="utf-8"), end="")
     else:
-        return _check_entries(entries if options.entry is None else _entry_or_file(entries, options.entry))
+        return _check_entries(entries if entry is None else _entry_or_file(entries, entry))
     return 0
 
 
@@ -83,13 +82,8 @@ def _fault(path: Path) -> str | None:
     return None
 
 
-def _add_unitxt(verbs: Any) -> None:  # noqa: ANN401 - argparse keeps the type private
-    """Add the verb, which the help lists; its options are unitxt's."""
-    verbs.add_parser("unitxt", help="unitxt-evaluate with evenhand's catalog registered; takes its options")
-
-
-def run_unitxt(arguments: Sequence[str]) -> int:
-    """Unitxt's own command line in this environment, with the catalog and the classes registered."""
+def run_unitxt(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)]) -> int:
+    """unitxt-evaluate with evenhand's catalog registered; takes its options."""
     code = (
         "import sys; from evenhand.cli.catalog import register_or_exit; register_or_exit(); "
         "from unitxt.evaluate_cli import main; sys.argv[0] = 'evenhand unitxt'; sys.exit(main())"

@@ -1,143 +1,282 @@
-"""Options that several verbs share."""
+"""The options of the shell, made of what the Python functions declare: signatures, docstrings and option models."""
 
 from __future__ import annotations
 
-import argparse
-import os
+import ast
+import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import or_
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
+from cyclopts import Group, Parameter, Token
 from pydantic.fields import FieldInfo
 
-from evenhand.checked_options import Options, kinds_of, literal_choices, refusal
+import evenhand
+from evenhand import run_options
+from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
 from evenhand.errors import InvalidInputError
-from evenhand.numbers import format_cost
-from evenhand.run_options import RunOptions
 
-if TYPE_CHECKING:
-    from evenhand.judging.estimate import RunEstimate
+FUNCTIONS = Path(evenhand.__file__).with_name("tables")
+"""Where the functions are that are verbs."""
 
-
-def add_verb(verbs: Any, name: str, summary: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:  # noqa: ANN401 - argparse keeps the type private
-    """A verb's parser, which knows what to run."""
-    verb: argparse.ArgumentParser = verbs.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-    verb.set_defaults(run=run)
-    return verb
-
-
-def add_data_options(
-    verb: argparse.ArgumentParser, *, judges: str = "several form a panel", written: str = "as JSONL"
-) -> None:
-    """What is judged by whom, and where the result goes."""
-    verb.add_argument("data", metavar="DATA", help="a .jsonl, .csv or .parquet file, or a saved Hugging Face data set")
-    verb.add_argument("--engine", required=True, nargs="+", metavar="ID", help=f"the judge; {judges}")
-    verb.add_argument("--context", nargs="+", metavar="COLUMN", help="context columns, or NAME=COLUMN")
-    verb.add_argument("--reference", metavar="COLUMN", help="the column with a known good answer")
-    verb.add_argument("--split", help="which split of a saved Hugging Face data set")
-    verb.add_argument("--out", type=Path, metavar="FILE", help=f"write the result there {written}")
-    verb.add_argument("--dry-run", action="store_true", help="print calls, tokens and cost without a call")
+Words = tuple[str, ...]
+KINDS: Mapping[str, Any] = {
+    "bool": bool,
+    "int": int,
+    "str": str,
+    "Mapping[str, str]": Mapping[str, str],
+    "Sequence[float]": tuple[float, ...],
+    "Sequence[str]": Words,
+}
+"""The types of parameters that the shell knows; None is what is not given."""
 
 
-def add_as_index(verb: argparse.ArgumentParser) -> None:
-    """How numbers among labels are read."""
-    verb.add_argument(
-        "--as-index",
-        action="store_true",
-        help="labels that are numbers are places of options, 0 for the first (default: values of options)",
-    )
+def declared(kind: Any, default: Any = None, sentence: str = "") -> FieldInfo:  # noqa: ANN401 - of any type
+    """An option that no model declares; without a sentence, the docstring of its function has one."""
+    return FieldInfo.from_annotated_attribute(kind, option(default, sentence))
 
 
-def check_out(options: argparse.Namespace) -> None:
-    """Check before the first call that the result can be written, and over nothing that the user gave.
+SPELLED: Mapping[str, tuple[object, str]] = {
+    "checklist": (str, "A catalog id, or the YAML or JSON file of a checklist."),
+    "criteria": (str, "A catalog id, or the JSON or YAML file of a criterion."),
+    "dry_run": (bool, "Print calls, tokens and cost without a call."),
+    "engine": (Words, "The catalog id of the judge, or of several."),
+    "length_penalty": (
+        Mapping[str, float],
+        "What a response that is too long loses, as free_budget=300 max_cap=600 penalty_at_cap=0.5.",
+    ),
+    "num_examples": (int, ""),
+    "split": (str, "Which split of a saved Hugging Face data set."),
+}
+"""What the shell takes where Python takes any object, or says in its own words: type and sentence."""
 
-    Raises:
-        InvalidInputError: If ``--out`` is a folder, lies in none, or is a file that the run reads.
+FLAGS: Mapping[str, tuple[str, ...]] = {
+    "cluster_field": ("--cluster-field", "--cluster"),
+    "context_fields": ("--context",),
+    "gold_field": ("--gold",),
+    "gold_fields": ("--gold",),
+    "label_fields": ("--label",),
+    "reference_field": ("--reference",),
+    "response_field": ("--response",),
+}
+"""Options that have other names in the shell."""
+
+PAIRS: Mapping[str, tuple[str, str]] = {
+    "gold_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
+    "label_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
+    "length_penalty": ("FIELD=VALUE", "free_budget=300"),
+}
+"""What the pairs of an option are of, and an example."""
+
+METAVARS: Mapping[str, str] = {
+    **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
+    **dict.fromkeys(("context_fields", "gold", "gold_fields", "systems", "votes"), "COLUMN"),
+    **dict.fromkeys(("examples", "out"), "FILE"),
+    **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
+}
+"""What a text is."""
+
+GROUPS: Mapping[str, Group] = {
+    "AssessmentOptions": Group("What the judge is shown, and how a rubric is judged", sort_key=1),
+    "ChecklistOptions": Group("How to check", sort_key=1),
+}
+HOW = Group("How to judge", sort_key=2)
+"""Where the help shows the options of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A function as its source declares it.
+
+    It is read, not imported: importing the functions takes seconds, and who asks for help need not wait for them.
+
+    Attributes:
+        doc: Its docstring: the first sentence, and what its parameters are.
+        own: Its parameters; what has no default is required.
+        models: The models of its further options.
     """
-    out: Path | None = options.out
-    if out is None:
-        return
-    if out.is_dir():
-        raise InvalidInputError(f"--out is {str(out)!r}, which is a folder; name a file in it")
-    folder = out.resolve().parent
-    if not folder.is_dir():
-        raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
-    if not os.access(out if out.exists() else folder, os.W_OK):
-        raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
-    for given in (options.data, getattr(options, "journal", ""), *_files_read(options)):
-        path = Path(given).expanduser()
-        if out.exists() and path.exists() and out.samefile(path):
-            raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {given!r}; give another path")
+
+    doc: str
+    own: Mapping[str, FieldInfo]
+    models: tuple[type[Options], ...]
+
+    @classmethod
+    def of(cls, function: str) -> Declared:
+        """The function of this name."""
+        node = _definition(function)
+        first = [None] * (len(node.args.args) - len(node.args.defaults))
+        parameters = zip(
+            [*node.args.args, *node.args.kwonlyargs], [*first, *node.args.defaults, *node.args.kw_defaults], strict=True
+        )
+        takes = [each for each in node.decorator_list if isinstance(each, ast.Call)]
+        names = [ast.unparse(model) for call in takes for model in call.args]
+        text = ast.get_docstring(node) or ""
+        summary, arguments = text.partition("\n\n")[0], re.sub(r"\n {8}", " ", text.partition("\nArgs:\n")[2])
+        return cls(
+            doc=f"{summary}\n\nArgs:\n{arguments}",
+            own={each.arg: _own(each, default) for each, default in parameters},
+            models=tuple(getattr(run_options, name) for name in names),
+        )
 
 
-def _files_read(options: argparse.Namespace) -> list[str]:
-    """What is judged and what is shown first, which may be files."""
-    named = [getattr(options, name, None) for name in ("criteria", "rubric", "checklist", "examples")]
-    return [each for given in named if given is not None for each in ([given] if isinstance(given, str) else given)]
+def _definition(function: str) -> ast.FunctionDef:
+    for path in sorted(FUNCTIONS.glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if f"\ndef {function}(" in source:
+            found = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+            return [each for each in found if each.name == function][-1]  # behind its overloads
+    raise LookupError(f"no module in {str(FUNCTIONS)!r} defines {function!r}")
 
 
-SHORT: Mapping[str, tuple[str, ...]] = {"cluster_field": ("--cluster",)}
-"""Other names of options."""
+def _own(parameter: ast.arg, default: ast.expr | None) -> FieldInfo:
+    """A parameter as the shell takes it; one that is an option of runs is declared there."""
+    name, value = parameter.arg, ... if default is None else ast.literal_eval(default)
+    if name in run_options.RunOptions.model_fields:
+        return run_options.RunOptions.model_fields[name]
+    names = ast.unparse(parameter.annotation).split(" | ") if parameter.annotation else []
+    kinds = [KINDS[each] for each in names if each in KINDS]
+    kind, sentence = SPELLED.get(name, (reduce(or_, kinds) if kinds else str, ""))
+    return declared(kind, value, sentence)
 
 
-def add_run_options(verb: argparse.ArgumentParser) -> None:
-    """The options of a run, under the names that the Python functions give them."""
-    add_options(verb.add_argument_group("how to judge"), RunOptions)
-
-
-def run_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The run's options that were given, as the Python functions take them."""
-    given = given_options(options, RunOptions)
-    return {**given, "prompt": text_or_file(given["prompt"])} if "prompt" in given else given
-
-
-def add_options(group: argparse._ActionsContainer, model: type[Options]) -> None:
-    """One option of the shell for each of a model; what is not given is not in the namespace."""
+def model_options(model: type[Options], names: Collection[str]) -> Iterator[inspect.Parameter]:
+    """One option of the shell for each of a model."""
     for name, info in model.model_fields.items():
-        flag = f"--{name.replace('_', '-')}"
-        text = f"{_plain(info.description or '')} [{_shown(info.default)}]".replace("%", "%%")
-        if set(kinds_of(info.annotation)) <= {bool, NoneType}:
-            group.add_argument(flag, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=text)
+        kind, sentence = SPELLED.get(name, (info.annotation, ""))
+        spelled = declared(kind, info.default, sentence or info.description or "") if name in SPELLED else info
+        yield shell_option(name, spelled, names, group=GROUPS.get(model.__name__, HOW))
+
+
+def shell_option(
+    name: str, info: FieldInfo, names: Collection[str], *, required: bool = False, group: Group | None = None
+) -> inspect.Parameter:
+    """A declared option as cyclopts takes it.
+
+    Args:
+        name: In Python.
+        info: What is declared.
+        names: Of all options, in Python.
+        required: It must be given.
+        group: Where the help shows it.
+    """
+    kinds = kinds_of(info.annotation)
+    several = any(get_origin(kind) in {tuple, Mapping} for kind in kinds)
+    settings: dict[str, Any] = {
+        "name": _flags(name),
+        "help": _sentence(info, names),
+        "group": group,
+        "allow_repeating": True,
+        "show_default": _shown(info.default),
+    }
+    if flag := set(kinds) <= {bool, NoneType}:
+        settings["negative"] = None if group else ()  # those of functions are False where they are not given
+    else:
+        settings["converter"] = partial(_last_given, name, info)
+        settings["metavar"] = _metavar(name, info)
+        settings["n_tokens"] = -1 if several else 1
+        settings["consume_multiple"] = (1, None) if several else None
+    default = inspect.Parameter.empty if required else None if info.is_required() else info.default
+    given = {key: value for key, value in settings.items() if value is not None}
+    kind: Any = bool | None if flag else object
+    annotation = Annotated[kind, Parameter(**given)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _flags(name: str) -> tuple[str, ...]:
+    """What an option is called in the shell."""
+    return FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+
+
+def flag_of(name: str) -> str:
+    """The first of its names."""
+    return _flags(name)[0]
+
+
+def plain(text: str, names: Collection[str]) -> str:
+    """A docstring without its markup, with options under their names in the shell.
+
+    >>> plain("As ``gold_fields`` say; see :class:`~evenhand.run_options.RunOptions`.", ["gold_fields"])
+    'As --gold say; see RunOptions.'
+    """
+    text = re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"\1", text)
+    text = re.sub(r"``(\w+)``", lambda found: flag_of(found[1]) if found[1] in names else found[1], text)
+    return text.replace("``", "")
+
+
+def _sentence(info: FieldInfo, names: Collection[str]) -> str | None:
+    """What an option does, with all that it chooses among; None where the docstring of the function says it."""
+    sentence = info.description or ""
+    choices = [f"``{choice}``" for choice in literal_choices(info.annotation)]
+    if not all(choice in sentence for choice in choices):
+        sentence = f"{sentence} One of {', '.join(choices)}."
+    return plain(sentence, names) or None
+
+
+def _shown(default: object) -> str | bool:
+    """A default as the help shows it; False and nothing go without saying."""
+    return False if default is None or default is False or default == "" else "yes" if default is True else str(default)
+
+
+def _metavar(name: str, info: FieldInfo) -> str:
+    text = "COLUMN" if name.endswith("_field") else METAVARS.get(name, "TEXT")
+    named: Mapping[object, str] = {bool: "true|false", int: "N", float: "NUMBER", str: text, NoneType: "none"}
+    words: list[str] = []
+    for kind in kinds_of(info.annotation):
+        if get_origin(kind) is Mapping:
+            words.append(PAIRS.get(name, ("NAME=VALUE",))[0])
+        elif literal_choices(kind):
+            words.append("NAME")
         else:
-            several = _several(info)
-            group.add_argument(
-                flag,
-                *SHORT.get(name, ()),
-                nargs="+" if several else None,
-                default=argparse.SUPPRESS,
-                help=text,
-                metavar=_metavar(info),
-            )
+            words += [named[each] for each in (get_args(kind) or (kind,)) if each in named]
+    return "|".join(dict.fromkeys(words)) or text
 
 
-def given_options(options: argparse.Namespace, model: type[Options]) -> dict[str, Any]:
-    """The options of a model that were given, as values of their types.
+def _last_given(name: str, info: FieldInfo, _: object, tokens: Sequence[Token]) -> object:
+    """The value of an option; given again, it replaces what was given before."""
+    first = max(place for place, token in enumerate(tokens) if token.index == 0)
+    return _value(name, info, [token.value for token in tokens[first:]])
+
+
+def _value(name: str, info: FieldInfo, words: Sequence[str]) -> object:
+    """Words as a value of an option.
 
     Raises:
-        InvalidInputError: If a text is no value of its option.
+        InvalidInputError: If they are none.
     """
-    return {
-        name: _value(name, getattr(options, name), info)
-        for name, info in model.model_fields.items()
-        if hasattr(options, name)
-    }
+    kinds = kinds_of(info.annotation)
+    element, mapped = _inner(kinds, tuple), _inner(kinds, Mapping)
+    if mapped is not None and (element is str or str not in kinds or len(words) > 1 or "=" in words[0]):
+        return _pairs(name, words, mapped, bare=element is str)
+    if element is str:
+        return words[0] if len(words) == 1 and str in kinds else list(words)
+    return _read(name, words[0], info) if element is None else [_read(name, word, info) for word in words]
 
 
-def _value(name: str, given: Any, info: FieldInfo) -> Any:  # noqa: ANN401 - an option says its own type
-    if isinstance(given, bool):
-        return given
-    if not isinstance(given, list):
-        return _read(name, given, info)
-    if any(get_origin(kind) is tuple for kind in kinds_of(info.annotation)):
-        return [_read(name, text, info) for text in given]
-    if len(given) == 1 and "=" not in given[0]:
-        return _read(name, given[0], info)
-    pairs = [text.partition("=") for text in given]
-    if not all(equals for _, equals, _ in pairs):
-        raise InvalidInputError(f"--{name.replace('_', '-')} is {given!r}; give one value, or NAME=VALUE several times")
-    return {key: value for key, _, value in pairs}
+def _inner(kinds: Collection[object], container: type) -> object:
+    """What a container that an option may be holds; None where it may be none."""
+    return next((get_args(kind)[container is Mapping] for kind in kinds if get_origin(kind) is container), None)
+
+
+def _pairs(name: str, words: Sequence[str], kind: object, *, bare: bool) -> dict[str, str | float]:
+    """``NAME=VALUE`` texts as a mapping; a bare ``NAME`` names itself where that is allowed."""
+    flag, pairs = flag_of(name), dict[str, str | float]()
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals and not bare:
+            if name in PAIRS:
+                raise InvalidInputError(f"{flag} is {word!r}; accepted: {', as '.join(PAIRS[name])}")
+            raise InvalidInputError(f"{flag} is {list(words)!r}; give one value, or NAME=VALUE several times")
+        try:
+            number = kind is float and key != "sections"  # of a length penalty's fields the one that is a text
+            pairs[key] = float(value) if number else value if equals else key
+        except ValueError as error:
+            raise InvalidInputError(f"{flag} is {word!r}; {value!r} is not a number") from error
+    return pairs
 
 
 def _read(name: str, text: str, info: FieldInfo) -> object:
@@ -155,76 +294,16 @@ def _read(name: str, text: str, info: FieldInfo) -> object:
                 return kind(text)
             except ValueError:
                 continue
-    if str in kinds or literal_choices(info.annotation):
-        return text
-    refused, give, accepted = refusal(f"--{name.replace('_', '-')}", text, info).rpartition("; give ")
+    if {str, Any} & {*kinds} or literal_choices(info.annotation):
+        return _text_or_file(text) if METAVARS.get(name) == "TEXT|FILE" else text
+    refused, give, accepted = refusal(flag_of(name), text, info).rpartition("; give ")
     raise InvalidInputError(refused + give + accepted.replace("None", "'none'"))
 
 
-def _several(info: FieldInfo) -> bool:
-    return any(get_origin(kind) in {tuple, Mapping, dict} for kind in kinds_of(info.annotation))
-
-
-def _metavar(info: FieldInfo) -> str:
-    if choices := literal_choices(info.annotation):
-        return "|".join(choices)
-    kinds = kinds_of(info.annotation)
-    named = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
-    words = [named[kind] for kind in (bool, int, float, str) if kind in kinds]
-    words += ["NUMBER"] if any(get_origin(kind) is tuple for kind in kinds) else []
-    words += ["NAME=VALUE"] if any(get_origin(kind) in {Mapping, dict} for kind in kinds) else []
-    return "|".join([*words, *(["none"] if NoneType in kinds else [])])
-
-
-def _plain(sentence: str) -> str:
-    """A sentence of a docstring without its markup."""
-    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", sentence).replace("``", "")
-
-
-def _shown(default: object) -> str:
-    if default is None:
-        return "none"
-    return ("yes" if default else "no") if isinstance(default, bool) else str(default)
-
-
-def text_or_file(given: str | None) -> str | None:
+def _text_or_file(given: str) -> str:
     """What is given, or the text of the file that it names."""
     try:
-        named = given is not None and Path(given).expanduser().is_file()
-    except OSError:  # a text too long for a file's name
+        named = Path(given).expanduser().is_file()
+    except (OSError, RuntimeError):  # a text too long for a file's name, or one that begins like a user's folder
         named = False
-    return Path(str(given)).expanduser().read_text(encoding="utf-8") if named else given
-
-
-def print_estimate(estimate: RunEstimate) -> None:
-    """What ``--dry-run`` prints."""
-    cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
-    print(f"votes: {estimate.votes}")
-    print(f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted")
-    print(f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out")
-    print(f"cost: {cost}")
-
-
-def system_names(words: Sequence[str] | None, known: Collection[str]) -> list[str] | None:
-    """The systems that are named: a word is split at its commas, unless it is a name as it stands.
-
-    >>> system_names(["gpt,llama", "a, b"], {"gpt", "llama", "a, b"})
-    ['gpt', 'llama', 'a, b']
-    """
-    if words is None:
-        return None
-    names = [name for word in words for name in ([word] if word in known else word.split(","))]
-    return [name.strip() if name not in known else name for name in names if name.strip()]
-
-
-def column_pairs(given: Sequence[str] | None, option: str, *, bare: bool) -> dict[str, str] | None:
-    """``NAME=COLUMN`` texts as a mapping; a bare ``COLUMN`` names itself where that is allowed."""
-    if given is None:
-        return None
-    pairs = {}
-    for text in given:
-        name, equals, column = text.partition("=")
-        if not equals and not bare:
-            raise InvalidInputError(f"{option} is {text!r}; accepted: CRITERION=COLUMN, as relevance=gold_relevance")
-        pairs[name] = column if equals else name
-    return pairs
+    return Path(given).expanduser().read_text(encoding="utf-8") if named else given

@@ -1,0 +1,265 @@
+"""The verbs that are Python functions: what each takes beside their parameters, how it runs and what it prints."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import ArgumentCollection, Group, Parameter
+from pydantic.fields import FieldInfo
+
+from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
+from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_cost, format_count
+from evenhand.run_options import RunOptions
+
+if TYPE_CHECKING:
+    from evenhand.judging.estimate import RunEstimate
+
+Data = Annotated[str, Parameter(name="DATA", help="A .jsonl, .csv or .parquet file, or a saved Hugging Face data set.")]
+OUT = declared(str, None, "Write the result there, as JSONL.")
+CRITERIA = declared(Words, None, "Catalog ids, or JSON or YAML files, of criteria.")
+READ = ("journal", "criteria", "rubric", "checklist", "examples")
+"""What may name a file that a run reads, beside the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A Python function as a verb.
+
+    Attributes:
+        name: In the shell.
+        function: In Python.
+        written: What ``--out`` holds: the rows of the table and their name; empty for a report.
+        required: What must be given though the function has a default.
+        one_of: Of which exactly one must be given.
+        columns: What names columns or systems; its words are split at commas.
+        also: What is declared otherwise than by the function, or only here.
+    """
+
+    name: str
+    function: str
+    written: tuple[str, str] | None = None
+    required: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    also: Mapping[str, FieldInfo] = field(default_factory=dict)
+
+    def command(self) -> Callable[..., int]:
+        """The verb as cyclopts runs it: the function's parameters, options and docstring, under the shell's names."""
+        function = Declared.of(self.function)
+        own = {**function.own, "out": OUT, **self.also}
+        names = [*own, *(name for model in function.models for name in model.model_fields)]
+
+        def command(data: Data, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
+            return self._run(function, data, given)
+
+        command.__doc__ = plain(function.doc, names)
+        alternatives = Group("What is asked", sort_key=0, validator=self._check_one_of)
+        parameters = [
+            inspect.Parameter("data", inspect.Parameter.POSITIONAL_ONLY, annotation=Data),
+            *(
+                shell_option(
+                    name,
+                    info,
+                    names,
+                    required=name in self.required or (info.is_required() and name not in self.one_of),
+                    group=alternatives if name in self.one_of else None,
+                )
+                for name, info in own.items()
+                if name != "dataset" and not (name == "gold_field" and "gold_fields" in own)
+            ),
+            *(option for model in function.models for option in model_options(model, names)),
+        ]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # as inspect reads
+        return command
+
+    def _check_one_of(self, options: ArgumentCollection) -> None:
+        if len(options.filter_by(value_set=True)) != 1:
+            first, second = (flag_of(name) for name in self.one_of)
+            raise ValueError(f"Give {first} or {second}, one of them.")
+
+    def _run(self, function: Declared, data: str, given: dict[str, Any]) -> int:
+        from evenhand import tables  # noqa: PLC0415 - seconds of import
+
+        rows = tables.read_file(data, given.pop("split", None))
+        out = check_out(given.pop("out", None), [data, *(name for key in READ for name in _named(given.get(key)))])
+        if out is not None and self.written is None:
+            tables.reliability_report.check_suffix(out)
+        self._prepare(function, rows, given)
+        places = [given.pop(name, None) for name, info in function.own.items() if info.is_required()][1:]
+        result = getattr(tables, self.function)(rows, *places, **given)
+        if given.get("dry_run"):
+            print_estimate(result)
+            return 0
+        print(result)
+        if out is not None:
+            result.save(out)
+            held = (
+                None if self.written is None else format_count(len(getattr(result, self.written[0])), self.written[1])
+            )
+            print(f"the report was written to {out}" if held is None else f"{held} written to {out}")
+        return 0
+
+    def _prepare(self, function: Declared, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
+        """What the shell spells in its own way, as the function takes it."""
+        if given.get("resamples", 1) < 1:
+            raise InvalidInputError(f"--resamples is {given['resamples']!r}; at least 1 draw is needed")
+        if "rubric" in given:
+            from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
+
+            given["criteria"] = load_rubric(given.pop("rubric"))
+        if isinstance(given.get("gold_fields"), str) and "gold_field" in function.own:
+            given["gold_field"] = given.pop("gold_fields")
+        for name in self.columns:
+            if name in given:
+                given[name] = split_at_commas(_named(given[name]), _known(rows, given.get("systems_field")))
+
+
+VERBS = (
+    Verb(
+        "judge",
+        "judge",
+        ("judgements", "verdict"),
+        required=("response_field",),
+        one_of=("criteria", "rubric"),
+        columns=("response_field",),
+        also={
+            "criteria": CRITERIA,
+            "rubric": declared(str, None, "The catalog id, or the JSON or YAML file, of a rubric."),
+        },
+    ),
+    Verb("compare", "winrates", ("contests", "contest"), required=("criteria", "engine"), columns=("systems",)),
+    Verb(
+        "checklist",
+        "checklist",
+        ("responses", "checked response"),
+        required=("response_field",),
+        one_of=("checklist", "checklist_field"),
+        columns=("response_field",),
+    ),
+    Verb(
+        "judge-report",
+        "reliability",
+        required=("criteria",),
+        columns=("response_field", "systems"),
+        also={
+            "criteria": CRITERIA,
+            "gold_fields": declared(
+                str | Mapping[str, str],
+                None,
+                "Criterion name -> column with what people said: a label, or the preferred system or tie; with one "
+                "criterion the column alone.",
+            ),
+            "out": declared(str, None, "Write the result there: as .json (which can be read again), .md or .html."),
+        },
+    ),
+    Verb("aggregate", "aggregate_votes", ("verdicts", "verdict")),
+    Verb("agree", "agreement", ("pairs", "pair")),
+)
+
+
+def _named(given: str | Sequence[str] | None) -> list[str]:
+    """One text or several."""
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
+
+
+def _known(rows: Sequence[Mapping[str, Any]], systems_field: str | None) -> Collection[str]:
+    """The columns, or the systems that a column names."""
+    from evenhand.data.fields import name_of  # noqa: PLC0415 - seconds of import
+
+    return rows[0] if systems_field is None else {name_of(row.get(systems_field)) for row in rows}
+
+
+def split_at_commas(words: Iterable[str], known: Collection[str]) -> list[str]:
+    """The names among words: a word is split at its commas, unless it is a name as it stands.
+
+    >>> split_at_commas(["gpt,llama", "a, b"], {"gpt", "llama", "a, b"})
+    ['gpt', 'llama', 'a, b']
+    """
+    names = [name for word in words for name in ([word] if word in known else word.split(","))]
+    return [name.strip() if name not in known else name for name in names if name.strip()]
+
+
+def check_out(given: str | None, read: Iterable[str]) -> Path | None:
+    """Check before the first call that the result can be written, and over nothing that the user gave.
+
+    Raises:
+        InvalidInputError: If ``--out`` is a folder, lies in none, or is a file that the run reads.
+    """
+    if given is None:
+        return None
+    out = Path(given)
+    if out.is_dir():
+        raise InvalidInputError(f"--out is {str(out)!r}, which is a folder; name a file in it")
+    folder = out.resolve().parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
+    if not os.access(out if out.exists() else folder, os.W_OK):
+        raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
+    for name in read:
+        path = Path(name).expanduser()
+        if out.exists() and path.exists() and out.samefile(path):
+            raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {name!r}; give another path")
+    return out
+
+
+def print_estimate(estimate: RunEstimate) -> None:
+    """What ``--dry-run`` prints."""
+    cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
+    print(f"votes: {estimate.votes}")
+    print(f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted")
+    print(f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out")
+    print(f"cost: {cost}")
+
+
+BASELINE = "engines.evenhand.baseline"
+NOT_OF_CHECKLISTS = ("flow", "scoring", "generate_summaries", "prompt")
+
+
+def demo_command() -> Callable[..., int]:
+    """``evenhand demo``, with the options of a run."""
+
+    def demo(**given: Any) -> int:  # noqa: ANN401 - each option says its own type
+        """Judge the data that ships with evenhand, offline unless an engine is given."""
+        return _run_demo(given.pop("engine", BASELINE), given)
+
+    engine = declared(str, BASELINE, "The catalog id of the judge.")
+    names = ["engine", *RunOptions.model_fields]
+    parameters = [shell_option("engine", engine, names), *model_options(RunOptions, names)]
+    demo.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # as inspect reads
+    return demo
+
+
+def _run_demo(engine: str, how: dict[str, Any]) -> int:
+    from evenhand import demo  # noqa: PLC0415 - seconds of import
+    from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
+    from evenhand.tables import checklist, judge, winrates  # noqa: PLC0415 - as above
+
+    if engine == BASELINE:
+        print(
+            "No engine was given, so the judge is the embedded baseline: text statistics without a model. "
+            "It shows how evenhand works, not how good an answer is. It never reads a question, so that it answers all "
+            "questions of the checklist alike."
+        )
+    rows = demo.load_rows()
+    RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
+    print(judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how))
+    print(winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how))
+    print(checklist(rows, demo.load_demo_checklist(), engine, response_field=demo.SYSTEMS, **_of_a_checklist(how)))
+    print(
+        "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
+        "or, for any OpenAI-compatible server, "
+        "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
+    )
+    return 0
+
+
+def _of_a_checklist(how: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the run that belong to a checklist; one rule for all scales does not fit yes and no."""
+    one_rule = ("aggregation",) if isinstance(how.get("aggregation"), str) else ()
+    return {name: value for name, value in how.items() if name not in (*NOT_OF_CHECKLISTS, *one_rule)}
