@@ -13,6 +13,7 @@ from benchmarks.stopping import RECORDED, Stopping, expected, levels, recorded_c
 from evenhand.aggregation import aggregate, draws_are_settled
 from evenhand.aggregation.collapse import Scoring
 from evenhand.aggregation.early_stop import posterior_of_lead, predictive_probability
+from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.errors import InvalidInputError
 from evenhand.question import comparison_criterion
@@ -162,7 +163,7 @@ def test_the_predictive_probability_is_that_of_every_continuation(criterion, dat
     for further in itertools.combinations_with_replacement(scored, remaining):
         mass = stats.dirichlet_multinomial.pmf([further.count(place) for place in scored], concentration, remaining)
         stays += mass * (outcome(draws([*made, *further], criterion), criterion) == now)
-    assert predictive_probability(counts, remaining, criterion) == pytest.approx(stays, abs=1e-9)
+    assert predictive_probability(Levels.of(criterion), counts, remaining) == pytest.approx(stays, abs=1e-9)
 
 
 def test_the_predictive_rule_waits_for_three_draws_and_a_third():

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.aggregation import ChecklistScore, LengthPenalty, aggregate, category_pass_rates, rubric_score
 from evenhand.aggregation.checklist_score import confidence_level, confident_answer, relative_confidence, score_answers
-from evenhand.aggregation.rules import worst_option
+from evenhand.aggregation.rules import Levels
 from evenhand.checklists.asking import ChecklistResult
 from evenhand.checklists.checklist_report import report_checklists
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
@@ -222,7 +222,7 @@ def check_rubric_score_from_verdicts(case: Case) -> None:
 def check_worst_option_among(case: Case) -> None:
     given = case["input"]
     criterion = criterion_of(given["option_values"], weight=given["criterion_weight"])
-    assert worst_option(criterion, given["candidates"]) == case["expected"]["index"]
+    assert Levels.of(criterion).worst(given["candidates"]) == case["expected"]["index"]
 
 
 def check_label_lookup(case: Case) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from evenhand.aggregation import RULES, check_rule, check_weights
-from evenhand.aggregation.rules import ON_POSITION_BIAS, check_on_position_bias, worst_option
+from evenhand.aggregation.rules import ON_POSITION_BIAS, Levels, check_on_position_bias
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from tests.aggregation.builders import criterion_of
 
@@ -61,20 +61,20 @@ def test_an_unknown_scale():
 
 def test_the_worst_option_follows_the_sign_of_the_weight():
     values = [0.5, 0, 1, 0.5]
-    assert worst_option(criterion_of(values), [0, 2, 3]) == 0
-    assert worst_option(criterion_of(values, weight=-1), [0, 3]) == 0
-    assert worst_option(criterion_of(values, weight=-1), [0, 1]) == 0
+    assert Levels.of(criterion_of(values)).worst([0, 2, 3]) == 0
+    assert Levels.of(criterion_of(values, weight=-1)).worst([0, 3]) == 0
+    assert Levels.of(criterion_of(values, weight=-1)).worst([0, 1]) == 0
 
 
 def test_the_worst_option_without_values():
-    assert worst_option(criterion_of([None] * 3), [2, 1]) == 1
-    assert worst_option(criterion_of([None] * 2, scale="binary"), [0, 1]) == 1
-    assert worst_option(criterion_of([None] * 2, scale="binary", weight=-1), [0, 1]) == 0
+    assert Levels.of(criterion_of([None] * 3)).worst([2, 1]) == 1
+    assert Levels.of(criterion_of([None] * 2, scale="binary")).worst([0, 1]) == 1
+    assert Levels.of(criterion_of([None] * 2, scale="binary", weight=-1)).worst([0, 1]) == 0
 
 
 def test_an_na_option_has_no_place_among_the_candidates():
     with pytest.raises(InvalidInputError, match="has no value"):
-        worst_option(criterion_of([0, 1, None], na=[2]), [0, 2])
+        Levels.of(criterion_of([0, 1, None], na=[2])).worst([0, 2])
 
 
 @pytest.mark.parametrize("weights", [None, {}, {"a": 1, "b": 1}, {"a": 0}])

@@ -105,7 +105,7 @@ def item_results(
     Raises:
         InvalidInputError: If there are more or fewer verdicts than items.
     """
-    _check_count(verdicts, checklist)
+    _check_lengths(len(checklist.items), {"verdicts": verdicts})
     judged = {
         item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
     }
@@ -126,13 +126,6 @@ def _item_result(
     elif answer is None:
         reason = "prerequisite_unanswered" if judged == "yes" else verdict.unscored_reason or "no_match"
     return ItemResult(item, verdict, answer, confidence, verdict_covered_mass(verdict), reason, judged)
-
-
-def _check_count(verdicts: Sequence[Verdict], checklist: Checklist) -> None:
-    if len(verdicts) != len(checklist.items):
-        raise InvalidInputError(
-            f"{len(verdicts)} verdicts for {len(checklist.items)} checklist items; give one per item"
-        )
 
 
 def met_answers(

@@ -182,22 +182,20 @@ def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
 def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, levels: Levels) -> JudgeResult:
     """One judge's orders (section "orders" of :func:`~evenhand.aggregation.aggregate`)."""
     results = orders.values()
-    spreads = tuple([result.spread for result in results if result.spread is not None])
-    if len(orders) == 1:
-        (only,) = results
-        return JudgeResult(only.choice, only.na, abstains=False, consistent=None, spreads=spreads)
     choices = [result.choice for result in results if result.choice is not None]
     answers = [_answer(choice, levels) for choice in choices] + [_NA for result in results if result.na]
     consistent = len(set(answers)) == 1 if len(answers) > 1 else None
-    if policy == "first":
+    abstains = False
+    if policy == "first" or len(orders) == 1:
         first = orders[min(orders)]
-        return JudgeResult(first.choice, first.na, abstains=False, consistent=consistent, spreads=spreads)
-    if policy == "abstain" and choices and consistent is not True:
-        return JudgeResult(None, na=False, abstains=True, consistent=consistent, spreads=spreads)
-    if not choices:
-        return JudgeResult(None, bool(answers), abstains=False, consistent=consistent, spreads=spreads)
-    choice = _reconciled(choices, policy, levels)
-    return JudgeResult(choice, na=False, abstains=False, consistent=consistent, spreads=spreads)
+        choice, na = first.choice, first.na
+    elif choices:
+        abstains = policy == "abstain" and consistent is not True
+        choice, na = None if abstains else _reconciled(choices, policy, levels), False
+    else:
+        choice, na = None, bool(answers)
+    spreads = tuple([result.spread for result in results if result.spread is not None])
+    return JudgeResult(choice, na, abstains, consistent, spreads)
 
 
 def is_na(vote: Vote, levels: Levels) -> bool:
@@ -218,7 +216,7 @@ def _answer(choice: Choice, levels: Levels) -> int:
     """What the answers of several orders are compared by: pairwise the side, whatever the grade, else the option."""
     if not levels.pairwise:
         return choice.option
-    return levels.side(levels.number(choice.option) if choice.value is None else choice.value)
+    return levels.side(levels.value_of(choice))
 
 
 def _population_deviation(values: Sequence[float]) -> float:
@@ -229,7 +227,7 @@ def _population_deviation(values: Sequence[float]) -> float:
 def _reconciled(choices: Sequence[Choice], policy: str, levels: Levels) -> Choice:
     if len(set(choices)) == 1:
         return choices[0]
-    values = [levels.number(choice.option) if choice.value is None else choice.value for choice in choices]
+    values = [levels.value_of(choice) for choice in choices]
     if policy == "tie" and len({levels.side(value) for value in values}) > 1:
         return levels.tie
     value = average_of(values)

@@ -131,7 +131,7 @@ def _counts_are_settled(shape: _Shape, counts: tuple[int, ...], remaining: int, 
     choice = collapse_indices(made, levels)
     if confidence == PREDICTIVE:
         fewest = max(3, math.ceil((len(made) + remaining) / 3))
-        likely = len(made) >= fewest and _predictive_probability(levels, counts, remaining) >= PREDICTIVE_PROBABILITY
+        likely = len(made) >= fewest and predictive_probability(levels, counts, remaining) >= PREDICTIVE_PROBABILITY
     elif isinstance(confidence, float | int):
         *_, runner_up, leading = sorted((0, *counts))
         likely = counts[choice.option] == leading and posterior_of_lead(leading, runner_up) >= confidence
@@ -144,7 +144,7 @@ def _counts_are_settled(shape: _Shape, counts: tuple[int, ...], remaining: int, 
     )
 
 
-def predictive_probability(counts: Sequence[int], remaining: int, criterion: Criterion) -> float:
+def predictive_probability(levels: Levels, counts: Sequence[int], remaining: int) -> float:
     r"""How probable it is that all draws will come to the choice that the draws so far come to.
 
     The shares of the :math:`K` options that are not NA have the prior
@@ -159,12 +159,9 @@ def predictive_probability(counts: Sequence[int], remaining: int, criterion: Cri
     the generating function of the others' counts, cut off where they would win. Options of equal value are one.
 
     Args:
-        counts: Per option of the criterion the draws that selected it, at least one.
+        levels: The options.
+        counts: Per option the draws that selected it, at least one of an option that is not NA.
         remaining: Further draws, all taken to be scored.
-        criterion: Whose options they are.
-
-    Raises:
-        InvalidInputError: If the counts do not fit the criterion, or all are 0.
 
     Sources: Lee and Liu (2008), "A predictive probability design for phase II cancer clinical trials", Clinical Trials
     5, section 2; Saville et al. (2014), "The utility of Bayesian predictive probabilities for interim monitoring of
@@ -174,23 +171,13 @@ def predictive_probability(counts: Sequence[int], remaining: int, criterion: Cri
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
-        >>> met = yes_no_criterion("met", "Is it met?")
-        >>> predictive_probability([2, 0], 1, met)  # 3 : 0 or 2 : 1
+        >>> met = Levels.of(yes_no_criterion("met", "Is it met?"))
+        >>> predictive_probability(met, [2, 0], 1)  # 3 : 0 or 2 : 1
         1.0
         >>> # of 1 yes and two draws, lost if both are no: (1/8)(9/8) / ((5/4)(9/4)) = 0.05
-        >>> round(predictive_probability([1, 0], 2, met), 9)
+        >>> round(predictive_probability(met, [1, 0], 2), 9)
         0.95
     """
-    levels = Levels.of(criterion)
-    if len(counts) != len(levels.values) or min(counts) < 0 or not sum(counts[option] for option in levels.scored):
-        raise InvalidInputError(
-            f"counts is {list(counts)!r}; give one count an option of {criterion.name!r}, which has "
-            f"{len(levels.values)}, and at least one draw of an option that is not NA"
-        )
-    return _predictive_probability(levels, tuple(counts), remaining)
-
-
-def _predictive_probability(levels: Levels, counts: tuple[int, ...], remaining: int) -> float:
     made = [option for option in levels.scored for _ in range(counts[option])]
     choice = collapse_indices(made, levels)
     draws, prior = counts, PRIOR_DRAWS / len(levels.scored)

@@ -110,6 +110,10 @@ class Levels:
             )
         return value
 
+    def value_of(self, choice: Choice) -> float:
+        """The number that led to a choice, or the value of its option where there was none."""
+        return self.number(choice.option) if choice.value is None else choice.value
+
     def choice(self, index: int) -> Choice:
         """An option as it was chosen."""
         return Choice(index, self.values[index])
@@ -120,7 +124,19 @@ class Levels:
         return (value > 0.5 + TOLERANCE) - (value < 0.5 - TOLERANCE)
 
     def worst(self, candidates: Iterable[int]) -> int:
-        """The candidate that scores worst: see :func:`worst_option`."""
+        """The one of the candidates that scores worst, which is where ties are broken to.
+
+        The lowest value for a weight >= 0, the highest for a weight < 0, the lowest index among equal values. Without
+        values: the lowest index; for a binary criterion the second option (not met) for a weight >= 0, the first below.
+
+        Example:
+            >>> from evenhand.criteria import Option
+            >>> options = tuple(Option(label=str(value), value=value) for value in (0, 0.5, 1))
+            >>> Levels.of(Criterion(name="clear", description="", options=options)).worst([1, 2])
+            1
+            >>> Levels.of(Criterion(name="rude", description="", options=options, weight=-1)).worst([1, 2])
+            2
+        """
         sign = 1.0 if self.criterion.weight >= 0 else -1.0
         if not self.has_values:
             if self.criterion.scale == "binary":
@@ -129,7 +145,7 @@ class Levels:
         return min(candidates, key=lambda index: (sign * self.number(index), index))
 
     def snap(self, value: float) -> int:
-        """The scored option whose value is nearest; ties as :func:`worst_option`, for pairwise toward the tie.
+        """The scored option whose value is nearest; ties as :meth:`worst`, for pairwise toward the tie.
 
         A pairwise tie must favour neither side: at equal distance the option nearer to ½ is taken, and exactly ½ is
         the tie, whether an option names it or not.
@@ -142,23 +158,6 @@ class Levels:
         if self.pairwise:
             return min(candidates, key=lambda index: (abs(self.number(index) - 0.5), index))
         return self.worst(candidates)
-
-
-def worst_option(criterion: Criterion, candidates: Iterable[int]) -> int:
-    """The one of the candidates that scores worst, which is where ties are broken to.
-
-    The lowest value for a weight >= 0, the highest for a weight < 0, the lowest index among equal values. Without
-    values: the lowest index; for a binary criterion the second option (not met) for a weight >= 0, the first below.
-
-    Example:
-        >>> from evenhand.criteria import Option
-        >>> levels = tuple(Option(label=str(value), value=value) for value in (0, 0.5, 1))
-        >>> worst_option(Criterion(name="clear", description="", options=levels), [1, 2])
-        1
-        >>> worst_option(Criterion(name="rude", description="", options=levels, weight=-1), [1, 2])
-        2
-    """
-    return Levels.of(criterion).worst(candidates)
 
 
 RULES: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
@@ -319,16 +318,19 @@ def average_of(values: Sequence[float], weights: Sequence[float] | None = None) 
 
 
 def _choice_by_value(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice:
-    values = [_value(ballot.choice, levels) for ballot in ballots]
+    values = [levels.value_of(ballot.choice) for ballot in ballots]
     if rule in {"min", "max"}:
         extreme = min(values) if rule == "min" else max(values)
         indices = [ballot.choice.option for ballot, value in zip(ballots, values, strict=True) if value == extreme]
         return Choice(min(indices), extreme)
     weights = [ballot.weight for ballot in ballots]
-    value = statistics.median(values) if rule == "median" else average_of(values, weights)
-    if len({ballot.choice.option for ballot in ballots}) == 1:
-        return Choice(ballots[0].choice.option, value)
-    return Choice(levels.snap(value), value)
+    return _snapped(ballots, statistics.median(values) if rule == "median" else average_of(values, weights), levels)
+
+
+def _snapped(ballots: Sequence[Ballot], value: float, levels: Levels) -> Choice:
+    """The option that all ballots chose, else the one nearest to their value."""
+    chosen = {ballot.choice.option for ballot in ballots}
+    return Choice(chosen.pop() if len(chosen) == 1 else levels.snap(value), value)
 
 
 def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
@@ -351,15 +353,13 @@ def _winning_side(ballots: Sequence[Ballot], levels: Levels) -> Choice:
     """The side with the most weight, at the mean value of those who took it; no single winner is a tie."""
     weights: dict[int, list[float]] = {}
     for ballot in ballots:
-        weights.setdefault(levels.side(_value(ballot.choice, levels)), []).append(ballot.weight)
+        weights.setdefault(levels.side(levels.value_of(ballot.choice)), []).append(ballot.weight)
     sides = _leaders(weights)
     if len(sides) > 1:
         return levels.tie
-    takers = [ballot for ballot in ballots if levels.side(_value(ballot.choice, levels)) == sides[0]]
-    value = average_of([_value(ballot.choice, levels) for ballot in takers], [ballot.weight for ballot in takers])
-    if len({ballot.choice.option for ballot in takers}) == 1:
-        return Choice(takers[0].choice.option, value)
-    return Choice(levels.snap(value), value)
+    takers = [ballot for ballot in ballots if levels.side(levels.value_of(ballot.choice)) == sides[0]]
+    value = average_of([levels.value_of(ballot.choice) for ballot in takers], [ballot.weight for ballot in takers])
+    return _snapped(takers, value, levels)
 
 
 def _plurality(ballots: Sequence[Ballot], levels: Levels) -> int:
@@ -384,9 +384,5 @@ def _selected(ballots: Sequence[Ballot], index: int, levels: Levels) -> Choice:
     takers = [ballot for ballot in ballots if ballot.choice.option == index]
     if option_value is None or not takers:
         return Choice(index, option_value)
-    values = [_value(ballot.choice, levels) for ballot in takers]
+    values = [levels.value_of(ballot.choice) for ballot in takers]
     return Choice(index, average_of(values, [ballot.weight for ballot in takers]))
-
-
-def _value(choice: Choice, levels: Levels) -> float:
-    return levels.number(choice.option) if choice.value is None else choice.value

@@ -113,10 +113,9 @@ def aggregate(
     without one it falls back to ``mode`` with an :class:`AggregationWarning`. Weighted rules set aside the judges of
     weight 0.
 
-    **Ties** (of counts, of weights within 1e-9 of the heaviest, of distances within 1e-9) go to
-    :func:`worst_option`. Pairwise ties
-    favour neither side: they are a tie, ½, and where no option names it ``selected_index`` is None and
-    ``selected_label`` is ``"tie"``.
+    **Ties** (of counts, of weights within 1e-9 of the heaviest, of distances within 1e-9) go to the option that scores
+    worst (:meth:`~evenhand.aggregation.rules.Levels.worst`). Pairwise ties favour neither side: they are a tie, ½, and
+    where no option names it ``selected_index`` is None and ``selected_label`` is ``"tie"``.
 
     **Without values** (``criterion.has_values`` is False) rules that need them select by ``mode``; the selection is
     reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
