@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from evenhand.aggregation import VoteRules, aggregate
 from evenhand.checklists import ChecklistResult, report_checklists
 from evenhand.criteria import Checklist, ChecklistItem
+from evenhand.numbers import Missing
 from evenhand.votes import Usage, Vote
 
 INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
@@ -71,7 +72,7 @@ def test_means_shares_and_counts():
     assert (report.answered, report.na, report.unanswered, report.reasks) == (5, 4, 3, 3)
     assert dict(report.unanswered_reasons) == dict(report.unscored_votes) == {"empty": 3}
     assert report.usage.calls == 12
-    assert report.positional_bias is None
+    assert report.positional_bias == Missing("no item was read in two orders")
     # the response to which nothing applies has no bounds: (2/3 + 1/2 + 0) / 3 and (2/3 + 1/2 + 1) / 3
     assert report.score_if_unscored_0 == pytest.approx((2 / 3 + 1 / 2) / 3)
     assert report.score_if_unscored_1 == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
@@ -113,12 +114,13 @@ def test_which_questions_tell_responses_apart():
     assert a.discrimination.low > 0
     assert b.discrimination.low > 0
     assert (a.finding, b.finding, c.finding, d.finding) == (None, None, "all pass", "all fail")
-    assert c.discrimination is d.discrimination is None
+    assert (c.discrimination, d.discrimination) == (Missing("all pass"), Missing("all fail"))
 
 
 def test_nothing_at_all():
     report = report_checklists([])
-    assert (report.num_instances, report.pass_rate, report.items, report.categories) == (0, None, (), ())
+    assert (report.num_instances, report.items, report.categories) == (0, (), ())
+    assert report.pass_rate == Missing("no response has an answered item")
     nothing = report_checklists([result(ABC, None, None, None)])
     assert nothing.items[0].finding == "no answer"
 
@@ -138,8 +140,8 @@ def test_the_order_of_responses_and_items_does_not_matter(rows, random):
     after = report_checklists([result(shuffled_list, *row) for row in shuffled_rows])
     for name in ("pass_rate", "micro_pass_rate", "weighted_score", "answered_share"):
         one, other = getattr(before, name), getattr(after, name)
-        assert (one is None) == (other is None)
-        if one is not None:
+        assert bool(one) == bool(other)
+        if one:
             assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high), abs=1e-7)
     assert {(item.label, item.yes, item.no) for item in before.items} == {
         (item.label, item.yes, item.no) for item in after.items
@@ -157,6 +159,6 @@ def test_missing_answers_can_only_make_the_score_what_the_bounds_say(rows):
     }
     for bound, answer in ((report.score_if_unscored_0, "no"), (report.score_if_unscored_1, "yes")):
         score = filled[answer].primary_score
-        assert (bound is None) == (score is None)
-        if score is not None:
+        assert isinstance(bound, Missing) == isinstance(score, Missing)
+        if score:
             assert bound == pytest.approx(score.estimate)

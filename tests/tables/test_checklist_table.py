@@ -9,6 +9,7 @@ import pytest
 from evenhand import ChecklistTable, checklist
 from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import ArtifactError, InvalidInputError, TooManyFailuresError, UnknownRuleError
+from evenhand.numbers import Missing
 from tests.support.checklists import sheet, shown_items
 from tests.support.judges import ScriptedJudge, http_judge
 from tests.support.server import JudgeServer
@@ -90,7 +91,7 @@ def test_questions_and_categories_by_hand(table):
     tone, form = table.reports["alder"].categories
     assert (tone.category, tone.answered, tone.pass_rate.estimate) == ("tone", 6, pytest.approx(3 / 6))
     assert (form.category, form.pass_rate.estimate) == ("form", 1.0)
-    assert short.discrimination is None
+    assert short.discrimination == Missing("all pass")
     assert -1 <= polite.discrimination.low <= polite.discrimination.estimate <= polite.discrimination.high <= 1
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +15,20 @@ from evenhand.aggregation import ItemResult, VoteRules
 from evenhand.aggregation.checklist_score import UNGROUPED
 from evenhand.checklists.asking import ChecklistResult
 from evenhand.judge_reliability import PanelReport, report_of_run
-from evenhand.scoring import NO_REPLY, count_readings
+from evenhand.numbers import Missing
+from evenhand.results.measures import known, measure
+from evenhand.scoring import summarize
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
-from evenhand.votes import MatchKind, Usage, Vote, total_usage, unselected_draws
+from evenhand.votes import MatchKind, Usage, Verdict
 
 FloatArray = NDArray[np.float64]
 
+NOTHING_APPLIES: Final = "the checklist applies to no response"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ItemReport:
     """One question over all responses that it was asked about.
 
@@ -39,27 +43,30 @@ class ItemReport:
         na: To how many it does not apply.
         unanswered: How many have no answer.
         by_prerequisite: How many of the no are due to a prerequisite alone.
-        pass_rate: yes / (yes + no); None where nothing is answered.
+        pass_rate: yes / (yes + no).
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
-            :func:`~evenhand.statistics.correlation.item_rest_correlations`); None where it is undefined.
-        finding: ``all pass``, ``all fail``, or why there is no discrimination; None where there is one.
+            :func:`~evenhand.statistics.correlation.item_rest_correlations`).
     """
 
     label: str
     question: str
     category: str
     weight: float | None
-    asked: int
-    yes: int
-    no: int
-    na: int
-    unanswered: int
-    by_prerequisite: int
-    pass_rate: Interval | None
-    confidence: Interval | None
-    discrimination: Interval | None
-    finding: str | None
+    asked: int = measure("count")
+    yes: int = measure("count")
+    no: int = measure("count")
+    na: int = measure("count")
+    unanswered: int = measure("count")
+    by_prerequisite: int = measure("count")
+    pass_rate: Interval | Missing = measure("score", always=True)
+    confidence: Interval | Missing = measure("score", always=True)
+    discrimination: Interval | Missing = measure("number", always=True)
+
+    @property
+    def finding(self) -> str | None:
+        """``all pass``, ``all fail``, or why there is no discrimination; None where there is one."""
+        return self.discrimination.reason if isinstance(self.discrimination, Missing) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +76,22 @@ class CategoryReport:
     Attributes:
         category: Its name; ``ungrouped`` for items without one.
         pass_rate: yes / answered over all responses (micro: every answer counts the same, while the pass rate of the
-            checklist is the mean over responses); None where nothing is answered.
+            checklist is the mean over responses).
         answered: Answers yes or no.
     """
 
     category: str
-    pass_rate: Interval | None
-    answered: int
+    pass_rate: Interval | Missing = measure("score", always=True)
+    answered: int = measure("count")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistReport:
     """What the checklists of ``num_instances`` responses come to. Intervals are over responses.
 
     Attributes:
         num_instances: Responses.
-        num_clusters: Clusters that these are of; None where responses do not depend on each other.
+        num_clusters: Clusters that these are of.
         unread: The bounds of the primary score, where so much is unread that they lead; else None.
         num_unscored: Responses without a primary score for want of an answer.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
@@ -100,7 +107,7 @@ class ChecklistReport:
         parse_rate: The share of the replies on items that named an answer; a reply that led to a re-ask did not.
         positional_bias: Where items or options were shown in several orders, how often the answer was not the same.
         agreement: The mean share of the votes on an item that equal its verdict, over items with more than one vote.
-        spread: The mean standard deviation of repeated draws; None without them.
+        spread: The mean standard deviation of repeated draws.
         score_if_unscored_0: The mean primary score if every missing answer had been no.
         score_if_unscored_1: The same with yes.
         answered: Items answered yes or no.
@@ -115,45 +122,58 @@ class ChecklistReport:
         categories: One a category, likewise.
     """
 
+    primary_score: Interval | Missing = measure("score", always=True)
+    pass_rate: Interval | Missing = measure("score", always=True)
+    weighted_score: Interval | Missing = measure("score", always=True)
+    normalized_score: Interval | Missing = measure("score", always=True)
+    scaled_score_1_5: Interval | Missing = measure("score", always=True)
+    micro_pass_rate: Interval | Missing = measure("score")
+    answered_share: Interval | Missing = measure("share")
+    parse_rate: Interval | Missing = measure("share")
+    positional_bias: Interval | Missing = measure("share")
+    agreement: Interval | Missing = measure("share")
+    spread: Interval | Missing = measure("score")
     num_instances: int
-    num_unscored: int
-    num_partial: int
-    num_na: int
-    num_other_metric: int
-    primary_score: Interval | None
-    pass_rate: Interval | None
-    micro_pass_rate: Interval | None
-    weighted_score: Interval | None
-    normalized_score: Interval | None
-    scaled_score_1_5: Interval | None
-    answered_share: Interval | None
-    parse_rate: Interval | None
-    positional_bias: Interval | None
-    agreement: Interval | None
-    spread: Interval | None
-    score_if_unscored_0: float | None
-    score_if_unscored_1: float | None
-    answered: int
-    na: int
-    unanswered: int
-    unanswered_reasons: Mapping[str, int]
-    unscored_votes: Mapping[str, int]
-    readings: Mapping[MatchKind, int]
-    reasks: int
-    usage: Usage
+    num_unscored: int = measure("count")
+    num_partial: int = measure("count")
+    num_na: int = measure("count")
+    num_other_metric: int = measure("count")
+    reasks: int = measure("count")
+    num_clusters: int | Missing = measure("count")
+    answered: int = measure("count", name="num_answered_items")
+    na: int = measure("count", name="num_na_items")
+    unanswered: int = measure("count", name="num_unanswered_items")
+    unanswered_reasons: Mapping[str, int] = measure("count", name="unanswered_items")
+    unscored_votes: Mapping[str, int] = measure("count")
+    score_if_unscored_0: float | Missing = measure("score", always=True)
+    score_if_unscored_1: float | Missing = measure("score", always=True)
+    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
+    usage: Usage = measure("count")
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
-    num_clusters: int | None = None
-    unread: UnreadBounds | None = None
+    unread: UnreadBounds | None
 
     @property
-    def macro_pass_rate(self) -> Interval | None:
+    def macro_pass_rate(self) -> Interval | Missing:
         """The mean of the responses' pass rates: ``pass_rate`` by its other name."""
         return self.pass_rate
 
 
-SCORES = ("primary_score", "pass_rate", "weighted_score", "normalized_score")
-RATES = ("micro_pass_rate", "answered_share", "parse_rate", "positional_bias", "agreement")
+SCORES: Final = {
+    "primary_score": "no response has an answered item",
+    "pass_rate": "no response has an answered item",
+    "weighted_score": "the answered items weigh nothing",
+    "normalized_score": "no response has a mean over draws",
+}
+"""The scores of a response, and why there may be none."""
+
+RATES: Final = {
+    "micro_pass_rate": "no item is answered",
+    "answered_share": "there are no items",
+    "positional_bias": "no item was read in two orders",
+    "agreement": "no item has two votes",
+}
+"""Likewise what is counted over the items of all responses."""
 
 
 def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95, seed: int = 0) -> ChecklistReport:
@@ -164,48 +184,51 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """
-    table = [[_number(getattr(result.score, name)) for name in SCORES] for result in results]
-    scores = mean_intervals(_columns(table, len(SCORES)), level=level)
-    scaled = _columns([[_number(result.score.scaled_score_1_5)] for result in results], 1)
-    counts = [_counts(result) for result in results]
-    rates = ratio_intervals(*_shares(counts, len(RATES)), level=level)
-    spreads = [_sum_and_count([item.verdict.spread for item in result.items]) for result in results]
+    together = summarize(
+        [Verdict(votes=tuple(vote for item in result.items for vote in item.verdict.votes)) for result in results],
+        level=level,
+    )
+    scored = _columns([[getattr(result.score, name) for name in SCORES] for result in results], len(SCORES))
+    scores = mean_intervals(scored, level=level)
+    scaled = _columns([[result.score.scaled_score_1_5] for result in results], 1)
+    rates = ratio_intervals(*_shares([_counts(result) for result in results], len(RATES)), level=level)
+    spreads = _shares([[_sum_and_count(item.verdict.spread for item in result.items)] for result in results], 1)
     bounds = [result.bounds for result in results if result.bounds is not None]
-    votes = [vote for result in results for item in result.items for vote in item.verdict.votes]
-    unanswered = [item.reason for result in results for item in result.items if item.answer is None]
+    lows, highs = zip(*bounds, strict=True) if bounds else ((), ())
+    unanswered = Counter(item.reason for result in results for item in result.items if item.reason and not item.answer)
+    named = [
+        known(interval, reason)
+        for interval, reason in zip((*scores, *rates), (*SCORES.values(), *RATES.values()), strict=True)
+    ]
     return ChecklistReport(
+        **dict(zip((*SCORES, *RATES), named, strict=True)),
+        scaled_score_1_5=known(mean_intervals(scaled, level=level, bounds=(1.0, 5.0))[0], SCORES["pass_rate"]),
+        parse_rate=together.parse_rate,
+        spread=known(ratio_intervals(*spreads, level=level, bounds=(0.0, 0.5))[0], "nothing was drawn twice"),
         num_instances=len(results),
         num_unscored=sum(result.score.primary_score is None and not result.na for result in results),
         num_partial=sum(result.score.answered > 0 and result.score.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
         num_other_metric=sum(result.primary_metric not in {None, result.asked_metric} for result in results),
-        **dict(zip(SCORES, scores, strict=True)),
-        **dict(zip(RATES, rates, strict=True)),
-        spread=ratio_intervals(*_shares([[each] for each in spreads], 1), level=level, bounds=(0.0, 0.5))[0],
-        scaled_score_1_5=mean_intervals(scaled, level=level, bounds=(1.0, 5.0))[0],
-        score_if_unscored_0=_mean([low for low, _ in bounds]),
-        score_if_unscored_1=_mean([high for _, high in bounds]),
+        reasks=together.reasks,
+        num_clusters=together.num_clusters,
         answered=sum(result.score.answered for result in results),
         na=sum(result.score.na for result in results),
-        unanswered=len(unanswered),
-        unanswered_reasons=_counted(unanswered),
-        unscored_votes=_counted([vote.unscored_reason for vote in votes]),
-        readings=count_readings(votes),
-        reasks=sum(vote.reasks for vote in votes),
-        usage=total_usage(vote.usage for vote in votes),
+        unanswered=sum(result.score.unanswered for result in results),
+        unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
+        unscored_votes=together.unscored_votes,
+        score_if_unscored_0=float(np.mean(lows)) if bounds else Missing(NOTHING_APPLIES),
+        score_if_unscored_1=float(np.mean(highs)) if bounds else Missing(NOTHING_APPLIES),
+        readings=together.readings,
+        usage=together.usage,
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
-        num_clusters=IntervalLevel.of(level).n_clusters,
         unread=unread_bounds(scores[0], [result.bounds for result in results], level=level),
     )
 
 
-def _number(value: float | None) -> float:
-    """Statistics take NaN for a missing number."""
-    return float("nan") if value is None else float(value)
-
-
-def _columns(rows: Sequence[Sequence[float]], width: int) -> FloatArray:
+def _columns(rows: Sequence[Sequence[float | None]], width: int) -> FloatArray:
+    """Rows as statistics take them: NaN for a missing number."""
     return np.array(rows, dtype=float).reshape(len(rows), width)
 
 
@@ -215,40 +238,20 @@ def _shares(counts: Sequence[Sequence[tuple[float, float]]], width: int) -> tupl
     return table[:, :, 0], table[:, :, 1]
 
 
-def _sum_and_count(values: Sequence[float | None]) -> tuple[float, float]:
-    known = [value for value in values if value is not None]
-    return float(sum(known)), float(len(known))
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return float(np.mean(values)) if values else None
-
-
-def _counted(reasons: Sequence[str | None]) -> Mapping[str, int]:
-    return MappingProxyType(dict(sorted(Counter(reason for reason in reasons if reason is not None).items())))
+def _sum_and_count(values: Iterable[float | None]) -> tuple[float, float]:
+    present = [value for value in values if value is not None]
+    return float(sum(present)), float(len(present))
 
 
 def _counts(result: ChecklistResult) -> tuple[tuple[float, float], ...]:
     """Numerator and denominator of each of :data:`RATES`."""
-    score = result.score
-    replied = [
-        vote
-        for item in result.items
-        for vote in unselected_draws(item.verdict.votes)
-        if vote.unscored_reason not in NO_REPLY
-    ]
-    checked = [item.verdict.position_consistent for item in result.items]
+    score, verdicts = result.score, result.verdicts
     return (
         (score.yes, score.answered),
-        (score.answered + score.na, len(result.items)),
-        (sum(map(_named, replied)), sum(1 + vote.reasks for vote in replied)),
-        (checked.count(False), len(checked) - checked.count(None)),
-        _sum_and_count([item.verdict.agreement for item in result.items if len(item.verdict.votes) > 1]),
+        (score.answered + score.na, len(verdicts)),
+        _sum_and_count(None if each.position_consistent is None else not each.position_consistent for each in verdicts),
+        _sum_and_count(each.agreement for each in verdicts if len(each.votes) > 1),
     )
-
-
-def _named(vote: Vote) -> bool:
-    return vote.selected_index is not None
 
 
 _Question = tuple[str, str]
@@ -262,21 +265,15 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: float, seed: int
         for item in result.items:
             key = (item.item.name if shared else "", " ".join(item.item.question.split()))
             found.setdefault(key, {}).setdefault(row, item)
-    labels = _labels(found)
-    passed = np.full((len(results), len(found)), np.nan)
-    for column, cells in enumerate(found.values()):
-        for row, item in cells.items():
-            passed[row, column] = _number(_met(item))
-    confidences = np.full_like(passed, np.nan)
-    for column, cells in enumerate(found.values()):
-        for row, item in cells.items():
-            confidences[row, column] = _number(item.confidence)
+    cells = [[by_row.get(row) for by_row in found.values()] for row in range(len(results))]
+    passed = _columns([[None if item is None else _met(item) for item in row] for row in cells], len(found))
+    confidences = _columns([[None if item is None else item.confidence for item in row] for row in cells], len(found))
     rates = mean_intervals(passed, level=level)
     sure = mean_intervals(confidences, level=level)
     telling = item_rest_correlations(passed, level=level, seed=seed)
     return tuple(
-        _item_report(label, list(cells.values()), *intervals)
-        for label, cells, *intervals in zip(labels, found.values(), rates, sure, telling, strict=True)
+        _item_report(label, list(by_row.values()), *intervals)
+        for label, by_row, *intervals in zip(_labels(found), found.values(), rates, sure, telling, strict=True)
     )
 
 
@@ -293,9 +290,9 @@ def _alike(results: Sequence[ChecklistResult]) -> bool:
 def _labels(found: Mapping[_Question, _Cells]) -> list[str]:
     """Names where they tell the questions apart and are more than numbers, else the questions."""
     names = [sorted({item.item.name for item in cells.values()}) for cells in found.values()]
-    known = Counter(name for given in names for name in given)
+    times = Counter(name for given in names for name in given)
     return [
-        given[0] if len(given) == 1 and known[given[0]] == 1 and not given[0].isdigit() else question
+        given[0] if len(given) == 1 and times[given[0]] == 1 and not given[0].isdigit() else question
         for given, (_, question) in zip(names, found, strict=True)
     ]
 
@@ -325,10 +322,9 @@ def _item_report(
         na=answers["na"],
         unanswered=answers[None],
         by_prerequisite=sum(item.reason == "prerequisite" for item in cells),
-        pass_rate=pass_rate,
-        confidence=confidence,
-        discrimination=discrimination,
-        finding=None if discrimination is not None else _finding(answers["yes"], answers["no"]),
+        pass_rate=known(pass_rate, "no answer"),
+        confidence=known(confidence, "no confidence is known"),
+        discrimination=known(discrimination, _finding(answers["yes"], answers["no"])),
     )
 
 
@@ -342,21 +338,18 @@ def _finding(yes: int, no: int) -> str:
 
 def _category_reports(results: Sequence[ChecklistResult], *, level: float) -> tuple[CategoryReport, ...]:
     categories = list(dict.fromkeys(item.item.category or UNGROUPED for result in results for item in result.items))
-    place = {category: column for column, category in enumerate(categories)}
-    yes = np.zeros((len(results), len(categories)))
-    answered = np.zeros_like(yes)
-    for row, result in enumerate(results):
-        for item in result.items:
-            met = _met(item)
-            if met is not None:
-                column = place[item.item.category or UNGROUPED]
-                answered[row, column] += 1
-                yes[row, column] += met
+    passed = [
+        [
+            _sum_and_count(_met(item) for item in result.items if (item.item.category or UNGROUPED) == category)
+            for category in categories
+        ]
+        for result in results
+    ]
+    yes, answered = _shares(passed, len(categories))
     rates = ratio_intervals(yes, answered, level=level)
-    totals = answered.sum(axis=0)
     return tuple(
-        CategoryReport(category, rate, int(total))
-        for category, rate, total in zip(categories, rates, totals, strict=True)
+        CategoryReport(category, known(rate, "no answer"), int(total))
+        for category, rate, total in zip(categories, rates, answered.sum(axis=0), strict=True)
     )
 
 

@@ -4,29 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Dict, Union
 
 from evenhand.aggregation import ItemResult
-from evenhand.checklists import ChecklistReport, ChecklistResult, ItemReport
+from evenhand.checklists import ChecklistReport, ChecklistResult
+from evenhand.checklists.checklist_report import RATES
 from evenhand.judge_reliability import PanelReport
-from evenhand.metrics.scores import (
-    all_interval_scores,
-    cluster_scores,
-    interval_scores,
-    number_or_nan,
-    reading_scores,
-    usage_scores,
-)
+from evenhand.metrics.scores import number_or_nan, warn_of_mentions
+from evenhand.results.measures import scores_of
 
 _OF_INSTANCE = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
-_OF_ALL = (
-    *_OF_INSTANCE,
-    "macro_pass_rate",
-    "micro_pass_rate",
-    "answered_share",
-    "parse_rate",
-    "positional_bias",
-    "agreement",
-    "spread",
-)
-_COUNTS = ("num_unscored", "num_partial", "num_na", "num_other_metric", "reasks")
+_OF_ALL = (*RATES, *_OF_INSTANCE, "macro_pass_rate", "parse_rate", "spread")
 _BOUNDS = ("", "_ci_low", "_ci_high")
 
 PLAIN = frozenset(
@@ -82,44 +67,24 @@ def global_scores(
     with_intervals: bool,
 ) -> Dict[str, Any]:
     """The global scores; what the votes say about the judges stands with each item."""
-    scores: Dict[str, Any] = {}
-    for name in _OF_ALL:
-        interval = getattr(report, name)
-        if interval is not None or name in _OF_INSTANCE:
-            scores |= interval_scores(name, interval, with_intervals=with_intervals)
+    warn_of_mentions(report.readings)
+    scores: Dict[str, Any] = scores_of(report, with_intervals=with_intervals)
+    if report.pass_rate:
+        scores |= scores_of(report, "macro", with_intervals=with_intervals, only={"pass_rate"})
     scores["primary_metric"] = results[0].asked_metric
-    scores |= {name: getattr(report, name) for name in _COUNTS}
-    scores |= cluster_scores("num_clusters", report.num_clusters)
-    scores |= {f"num_{name}_items": getattr(report, name) for name in ("answered", "na", "unanswered")}
-    scores |= {f"unanswered_items_{reason}": count for reason, count in report.unanswered_reasons.items()}
-    scores |= {f"unscored_votes_{reason}": count for reason, count in report.unscored_votes.items()}
-    scores |= {name: number_or_nan(getattr(report, name)) for name in ("score_if_unscored_0", "score_if_unscored_1")}
-    scores |= {**reading_scores(report.readings), **usage_scores(report.usage)}
-    scores["categories"] = {
-        each.category: {
-            **interval_scores("pass_rate", each.pass_rate, with_intervals=with_intervals),
-            "answered": each.answered,
+    scores["categories"] = {each.category: scores_of(each, with_intervals=with_intervals) for each in report.categories}
+    scores["items"] = [
+        {
+            "name": item.label,
+            **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
+            **scores_of(item, with_intervals=with_intervals),
         }
-        for each in report.categories
-    }
-    scores["items"] = [_report_record(item, with_intervals=with_intervals) for item in report.items]
+        for item in report.items
+    ]
     named = zip(scores["items"], results[0].checklist.items, strict=False) if panels else ()
     for record, item in named:
         record["panel"] = panels[item.name].scores(with_intervals=with_intervals)
     return scores
-
-
-def _report_record(item: ItemReport, *, with_intervals: bool) -> Dict[str, Any]:
-    """One question over all responses."""
-    record: Dict[str, Any] = {
-        "name": item.label,
-        **{name: getattr(item, name) for name in ("question", "category", "weight", "asked", "yes", "no", "na")},
-        "unanswered": item.unanswered,
-        "by_prerequisite": item.by_prerequisite,
-        "finding": item.finding,
-    }
-    measured = {name: getattr(item, name) for name in ("pass_rate", "confidence", "discrimination")}
-    return {**record, **all_interval_scores(measured, with_intervals=with_intervals)}
 
 
 def _prompts(result: ChecklistResult) -> Union[dict[str, Any], None]:

@@ -202,11 +202,13 @@ class Column:
         header: What stands above it.
         shown: The name of the field (a count, unless it is declared a measure), or what makes the cell of a result.
         optional: Leave the column out where no result has anything to say in it.
+        limits: Show the interval of an estimate too.
     """
 
     header: str
     shown: str | Callable[[Any], str]
     optional: bool = False
+    limits: bool = True
 
     def cell(self, result: object) -> str:
         """What stands in it for one result."""
@@ -214,6 +216,8 @@ class Column:
             return self.shown(result)
         value = getattr(result, self.shown)
         declared = type(result).__dataclass_fields__[self.shown].metadata.get(_DECLARED)  # type: ignore[attr-defined]
+        if not self.limits and hasattr(value, "estimate"):
+            value = value.estimate
         return format_value(value, declared.kind if declared else "count")
 
 
@@ -225,7 +229,7 @@ def score_cell(result: Any) -> str:  # noqa: ANN401 - whatever has a score and i
 def measures_table(
     title: str,
     labels: Sequence[str],
-    results: Mapping[Names, object],
+    results: Mapping[Names, object] | Sequence[tuple[Names, object]],
     columns: Sequence[Column],
     notes: Sequence[str] = (),
 ) -> TextTable:
@@ -234,14 +238,15 @@ def measures_table(
     Args:
         title: Above the table.
         labels: The headers of what names a result.
-        results: By their names.
+        results: By their names, or with them where names do not tell results apart.
         columns: What is shown of each.
         notes: Sentences beneath the table.
     """
-    cells = {column: [column.cell(result) for result in results.values()] for column in columns}
+    named_results = list(results.items() if isinstance(results, Mapping) else results)
+    cells = {column: [column.cell(result) for _, result in named_results] for column in columns}
     nothing = {"", format_number(None)}
     shown = [column for column in columns if not column.optional or not nothing.issuperset(cells[column])]
-    rows = [(*named, *(cells[column][place] for column in shown)) for place, named in enumerate(results)]
+    rows = [(*named, *(cells[column][place] for column in shown)) for place, (named, _) in enumerate(named_results)]
     return TextTable(title, (*labels, *(column.header for column in shown)), tuple(rows), tuple(notes))
 
 

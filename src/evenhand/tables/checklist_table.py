@@ -20,7 +20,7 @@ from evenhand.run_options import ChecklistMetric
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.checklist_texts import METRICS, checklist_tables
-from evenhand.tables.differences import SystemDifference, differences_tables, system_differences
+from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
 from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.saved import (
     Rules,
@@ -182,11 +182,9 @@ class ChecklistTable(PrintedTables):
         has_gold = any(answer is not None for response in self.responses for answer in response.gold)
         gold = {system: self.gold_agreement(system) for system in self.systems} if has_gold else None
         systems, *others = checklist_tables(self.reports, self.checklists, self.parameters, gold)
-        scores = {
-            system: -1.0 if (of := each.primary_score) is None else of.estimate for system, each in self.reports.items()
-        }
-        best = {METRICS[self.parameters["primary_metric"]]: max(scores, key=lambda system: scores[system])}
-        return systems, *differences_tables(self.differences, best, level=self.parameters["level"]), *others
+        best = best_system({system: report.primary_score for system, report in self.reports.items()})
+        by_metric = {METRICS[self.parameters["primary_metric"]]: best}
+        return systems, *differences_tables(self.differences, by_metric, level=self.parameters["level"]), *others
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an item of a response."""

@@ -17,13 +17,12 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
+from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval
 from evenhand.tables.notes import (
     baseline_note,
-    clusters_cell,
-    clusters_header,
     early_stop_note,
     unread_note,
     unscored_votes_note,
@@ -39,6 +38,7 @@ _DISCRIMINATION = (
     "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
     "fail the others."
 )
+_TELL_NOTHING = ("all pass", "all fail")
 METRICS = {"pass": "pass rate", "weighted": "weighted score", "normalized": "normalized score"}
 
 
@@ -72,70 +72,47 @@ def _systems_table(
     gold: Mapping[str, Interval | None] | None,
 ) -> TextTable:
     primary = METRICS[parameters["primary_metric"]]
-    scores = {system: _scores(report) for system, report in reports.items()}
-    others = [name for name in METRICS.values() if name != primary and _differs(name, scores.values())]
+    others = [name for name in METRICS.values() if name != primary and _differs(name, reports.values())]
     what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
-    flips = any(report.positional_bias is not None for report in reports.values())
-    headers = ["system", f"{primary} [{_level(parameters)}]", *others, "all items", "on 1–5", "n"]
-    headers += [*clusters_header(reports.values()), "unscored", "answered", "parse rate"]
-    rows = []
-    for system, report in reports.items():
-        cells = [system, format_score(report.primary_score, report.unread)]
-        cells += [format_estimate(scores[system][name]) for name in others]
-        cells += [format_estimate(report.micro_pass_rate), format_estimate(report.scaled_score_1_5)]
-        cells += [format_count(report.num_instances), *clusters_cell(report), format_count(report.num_unscored)]
-        cells += [format_estimate(each, share=True) for each in (report.answered_share, report.parse_rate)]
-        cells += [format_share(report.positional_bias)] if flips else []
-        cells += [format_share(gold[system])] if gold is not None else []
-        rows.append(tuple(cells))
-    headers += ["flips"] if flips else []
-    headers += ["agrees with people"] if gold is not None else []
-    return TextTable(
-        title=f"Checked by {what}, by {', '.join(parameters['judges'])}",
-        headers=tuple(headers),
-        rows=tuple(rows),
-        notes=_notes(reports, parameters),
+    columns = (
+        Column(f"{primary} [{_level(parameters)}]", lambda each: format_score(each.primary_score, each.unread)),
+        *(Column(name, name.replace(" ", "_"), limits=False) for name in others),
+        Column("all items", "micro_pass_rate", limits=False),
+        Column("on 1–5", "scaled_score_1_5", limits=False),
+        Column("n", "num_instances"),
+        Column("clusters", "num_clusters", optional=True),
+        Column("unscored", "num_unscored"),
+        Column("answered", "answered_share", limits=False),
+        Column("parse rate", "parse_rate", limits=False),
+        Column("flips", "positional_bias", optional=True),
     )
+    title = f"Checked by {what}, by {', '.join(parameters['judges'])}"
+    by_name = {(system,): report for system, report in reports.items()}
+    table = measures_table(title, ("system",), by_name, columns, _notes(reports, parameters))
+    if gold is None:
+        return table
+    return table.with_column("agrees with people", [format_share(gold[system]) for system in reports])
 
 
-def _scores(report: ChecklistReport) -> dict[str, Interval | None]:
-    return {
-        "pass rate": report.pass_rate,
-        "weighted score": report.weighted_score,
-        "normalized score": report.normalized_score,
-    }
-
-
-def _differs(name: str, scores: Iterable[Mapping[str, Interval | None]]) -> bool:
+def _differs(name: str, reports: Iterable[ChecklistReport]) -> bool:
     """Whether a score says anything beside the pass rate."""
-    return name == "pass rate" or any(
-        format_estimate(found[name]) != format_estimate(found["pass rate"]) for found in scores
+    return name == METRICS["pass"] or any(
+        format_estimate(getattr(each, name.replace(" ", "_"))) != format_estimate(each.pass_rate) for each in reports
     )
 
 
 def _questions_table(report: ChecklistReport, parameters: Mapping[str, Any]) -> TextTable:
     """One system: every question with what it tells."""
-    headers = ("question", "category", f"pass rate [{_level(parameters)}]", "yes", "no", "NA", "unanswered")
-    rows = [
-        (
-            _shortened(item.label),
-            item.category,
-            format_interval(item.pass_rate),
-            *(format_count(count) for count in (item.yes, item.no, item.na, item.unanswered)),
-            _finding(item) or format_interval(item.discrimination),
-        )
-        for item in report.items[:MOST_QUESTIONS]
-    ]
-    return TextTable(
-        title="Questions",
-        headers=(*headers, "discrimination"),
-        rows=tuple(rows),
-        notes=(
-            _DISCRIMINATION,
-            *_prerequisite_note(report.items),
-            *_left_out_note(len(report.items)),
-        ),
+    columns = (
+        Column(f"pass rate [{_level(parameters)}]", "pass_rate"),
+        *(Column(answer, answer) for answer in ("yes", "no")),
+        Column("NA", "na"),
+        Column("unanswered", "unanswered"),
+        Column("discrimination", lambda item: _told(item) or format_interval(item.discrimination)),
     )
+    named = [((_shortened(item.label), item.category), item) for item in report.items[:MOST_QUESTIONS]]
+    notes = (_DISCRIMINATION, *_prerequisite_note(report.items), *_left_out_note(len(report.items)))
+    return measures_table("Questions", ("question", "category"), named, columns, notes)
 
 
 def _questions_by_system_table(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]) -> TextTable:
@@ -182,21 +159,20 @@ def _categories_table(
 def _told_apart_note(items: Mapping[str, Mapping[str, ItemReport]], labels: Sequence[str]) -> tuple[str, ...]:
     """The questions that tell nothing, since every response of every system passes or fails them."""
     notes = []
-    for finding in ("all pass", "all fail"):
+    for finding in _TELL_NOTHING:
         named = [
             _shortened(label)
             for label in labels
-            if all(_finding(found[label]) == finding for found in items.values() if label in found)
+            if all(_told(found[label]) == finding for found in items.values() if label in found)
         ]
         if named:
             notes.append(f"Questions that {finding.partition(' ')[2]} everywhere: {', '.join(named)}.")
     return tuple(notes)
 
 
-def _finding(item: ItemReport) -> str | None:
-    if item.yes + item.no == 0:
-        return None
-    return "all pass" if item.no == 0 else "all fail" if item.yes == 0 else None
+def _told(item: ItemReport) -> str | None:
+    """What is said of a question that tells responses apart by nothing."""
+    return item.finding if item.finding in _TELL_NOTHING else None
 
 
 def _prerequisite_note(items: Sequence[ItemReport]) -> tuple[str, ...]:
