@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from evenhand.errors import InvalidInputError
 from evenhand.judging.grade_scores import check_grade_settings, grade, unrelated_effect
 from evenhand.judging.settings import RunSettings
+from evenhand.numbers import Missing
 from evenhand.statistics import grade_score
 from evenhand.votes import Vote
 from tests.statistics.unrelated_option import unrelated_option
@@ -60,10 +61,11 @@ class TestGrade:
     def test_one_answer_is_no_score(self):
         result = graded([[1, None, None], [None, None]])
         assert [one.unscored_reason for one in result.instances] == ["refusal", "refusal"]
-        assert result.grade_score is result.chance_corrected is result.llm_score is result.chance is None
+        for missing in (result.grade_score, result.chance_corrected, result.llm_score, result.chance):
+            assert missing == Missing("no instance has two rotations answered")
         assert result.num_scored == 0
         assert result.answered.estimate == pytest.approx(1 / 5)
-        assert result.histograms[0].places is None
+        assert result.histograms[0].places == Missing("no option was chosen")
         assert result.histograms[1].places.counts == (0, 1, 0)
 
     def test_what_the_budget_left_out_was_not_asked(self):
@@ -75,10 +77,12 @@ class TestGrade:
     def test_nothing_asked_at_all(self):
         result = grade([[], []], "j")
         assert result.num_missing_response == 2
-        assert result.answered is result.grade_score is None
+        assert result.answered == Missing("nothing was asked")
+        assert not result.grade_score
         assert result.histograms == ()
         effect = unrelated_effect(result, result)
-        assert effect.chosen is effect.difference is None
+        assert effect.chosen == Missing("no option was chosen")
+        assert effect.difference == Missing("no instance is scored in both runs")
 
     def test_draws_are_sets_of_rotations_of_their_own_and_averaged_in_their_instance(self):
         # Draw 0 always candidate 2 (G = 1), draw 1 always the first place (G = 0): 1/2. Pooled they would be neither.

@@ -136,7 +136,7 @@ class TestSummary:
             select([], ("a",), missing=("b", "c")),  # not asked
         ]
         summary = summarize_selections(selections)
-        rates = {one.name: one for one in summary.candidates}
+        rates = summary.candidates
         assert list(rates) == ["a", "b", "c"]
         # a: (1 + 1/2 + 0) / 3; b: offered in the scored instances 0 and 1; c: (0 + 1/2 + 1) / 3.
         assert rates["a"].rate.estimate == pytest.approx(0.5)
@@ -160,12 +160,12 @@ class TestSummary:
     def test_refused_choices_let_the_bounds_of_the_rates_lead(self):
         # a chosen in 12 of 12, and 8 refused: 12 to 20 of 20; b: 0 to 8
         read, refused = [select(both(0, 0), NAMES)] * 12, [select(both(None, None), NAMES)] * 8
-        a, b, _ = summarize_selections([*read, *refused]).candidates
+        a, b, _ = summarize_selections([*read, *refused]).candidates.values()
         assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((0.6, 1.0, 0.4))
         assert (b.unread.low, b.unread.high) == pytest.approx((0.0, 0.4))
-        assert [one.unread for one in summarize_selections(read).candidates] == [None] * 3
+        assert [one.unread for one in summarize_selections(read).candidates.values()] == [None] * 3
 
     def test_a_choice_that_is_set_aside_was_read(self):
         aside = select(both(0, 1), NAMES, on_position_bias="abstain")
-        rates = summarize_selections([select(both(0, 0), NAMES), aside]).candidates
+        rates = summarize_selections([select(both(0, 0), NAMES), aside]).candidates.values()
         assert [one.unread for one in rates] == [None] * 3

@@ -467,7 +467,7 @@ def choice_reliability(
         chance_corrected=grading.chance_corrected or NO_SCORE,
         llm_score=grading.llm_score or NO_SCORE,
         choice_score=grading.choice_score or NO_SCORE,
-        chance=grading.chance,
+        chance=None if isinstance(grading.chance, Missing) else grading.chance,
         answered=grading.answered or Missing("nothing was asked"),
         unanswered=tuple(
             UnscoredShare(reason, round(share.estimate * asked), share) for reason, share in grading.unanswered.items()
@@ -481,7 +481,7 @@ def choice_reliability(
         places=tuple(
             PlacesChosen(each.n_options, each.places.counts, each.places.shift_p_value)
             for each in grading.histograms
-            if each.places is not None
+            if not isinstance(each.places, Missing)
         ),
         **grading.usage.model_dump(),
         level=grading.level,

@@ -19,6 +19,7 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.numbers import Missing
+from evenhand.results.measures import known, measure
 from evenhand.scoring import summarize
 from evenhand.statistics import (
     GradeScoreChance,
@@ -38,6 +39,8 @@ from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+NOT_SCORED: Final = "no instance has two rotations answered"
+NO_CHOICE: Final = "no option was chosen"
 NOT_ASKED: Final = frozenset({"budget"})
 """Votes with these reasons were not asked for: they say nothing about the judge."""
 
@@ -78,31 +81,47 @@ class ChoiceHistograms:
     Attributes:
         n_options: Candidates shown.
         n_instances: Instances with so many.
-        places: First place first; None without an answer.
-        candidates: By their number in the data; likewise.
+        places: First place first.
+        candidates: By their number in the data.
     """
 
     n_options: int
     n_instances: int
-    places: Uniformity | None
-    candidates: Uniformity | None
+    places: Uniformity | Missing
+    candidates: Uniformity | Missing
+
+    def scores(self) -> dict[str, float]:
+        """Counts and tests by number of candidates shown, such as ``place_1_of_4`` and ``places_of_4_p_value``."""
+        scores: dict[str, float] = {}
+        of = f"of_{self.n_options}"
+        for one, many, found in (("place", "places", self.places), ("candidate", "candidates", self.candidates)):
+            if isinstance(found, Missing):
+                continue
+            scores |= {f"{one}_{number}_{of}": count for number, count in enumerate(found.counts, start=1)}
+            scores |= {
+                f"{many}_{of}_chi_square": found.chi_square,
+                f"{many}_{of}_chi_square_p_value": found.p_value,
+                f"{many}_{of}_p_value": found.shift_p_value,
+            }
+        return scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
     """The Grade Score of one judge on a data set, and what it rests on.
 
     Attributes:
         judge_id: The judge.
-        grade_score: Mean over the scored instances; None without one.
-        chance_corrected: Mean of (G − E) / (1 − E), E what a random judge reaches: 0 is chance, 1 perfection; likewise.
-        llm_score: Mean evenness of the places chosen; likewise.
-        choice_score: Mean share of the favourite candidate; likewise.
-        chance: Mean of E over the scored instances; likewise.
-        answered: Share of the votes asked for that named an option; None when nothing was asked.
+        grade_score: Mean over the scored instances.
+        chance_corrected: Mean of (G − E) / (1 − E), E what a random judge reaches: 0 is chance, 1 perfection.
+        llm_score: Mean evenness of the places chosen.
+        choice_score: Mean share of the favourite candidate.
+        chance: Mean of E over the scored instances.
+        answered: Share of the votes asked for that named an option.
         unanswered: Reason -> share of the votes asked for that named none for this reason.
         num_instances: Instances in the data.
         num_scored: Those with a score.
+        num_unscored: Those without.
         num_missing_response: Those of which fewer than two candidates had a text, so that nothing was asked.
         histograms: One for each number of candidates shown, the least first.
         chances: What a random judge reaches, for each number of candidates and of answers that was scored.
@@ -115,23 +134,24 @@ class Grading:
     """
 
     judge_id: str
-    grade_score: Interval | None
-    chance_corrected: Interval | None
-    llm_score: Interval | None
-    choice_score: Interval | None
-    chance: float | None
-    answered: Interval | None
-    unanswered: Mapping[str, Interval]
+    grade_score: Interval | Missing = measure("score", always=True)
+    chance_corrected: Interval | Missing = measure("score", name="chance_corrected_grade_score", always=True)
+    llm_score: Interval | Missing = measure("score", always=True)
+    choice_score: Interval | Missing = measure("score", always=True)
+    chance: float | Missing = measure("score", name="chance_grade_score", always=True)
+    answered: Interval | Missing = measure("share", always=True)
+    parse_rate: Interval | Missing = measure("share", always=True)
+    unanswered: Mapping[str, Interval] = measure("share")
     num_instances: int
-    num_scored: int
-    num_missing_response: int
+    num_scored: int = measure("count")
+    num_unscored: int = measure("count")
+    num_missing_response: int = measure("count")
+    reasks: int = measure("count")
+    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
+    usage: Usage = measure("count")
     histograms: tuple[ChoiceHistograms, ...]
     chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
-    parse_rate: Interval | Missing
-    readings: Mapping[MatchKind, int]
-    reasks: int
-    usage: Usage
     level: float
 
     @property
@@ -154,7 +174,7 @@ class Grading:
             else (each.grade_score, each.grade_score)
             for each in self.instances
         ]
-        return unread_bounds(self.grade_score, limits, level=self.level) is not None
+        return unread_bounds(self.grade_score or None, limits, level=self.level) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,19 +182,18 @@ class UnrelatedEffect:
     """What an option from another instance does to a judge.
 
     Attributes:
-        chosen: Share of the answers that chose it; None without an answer.
-        ever_chosen: Share of the answered instances in which it was chosen at least once; likewise.
-        difference: Mean of Grade Score with it less Grade Score without it, over the instances scored in both; None
-            without one.
+        chosen: Share of the answers that chose it.
+        ever_chosen: Share of the answered instances in which it was chosen at least once.
+        difference: Mean of Grade Score with it less Grade Score without it, over the instances scored in both.
         corrected_difference: The same of the scores corrected for chance, which allow for the further option.
         num_paired: Instances scored in both.
     """
 
-    chosen: Interval | None
-    ever_chosen: Interval | None
-    difference: Interval | None
-    corrected_difference: Interval | None
-    num_paired: int
+    chosen: Interval | Missing = measure("share", always=True)
+    ever_chosen: Interval | Missing = measure("share", always=True)
+    difference: Interval | Missing = measure("difference", always=True)
+    corrected_difference: Interval | Missing = measure("difference", always=True)
+    num_paired: int = measure("count")
 
 
 def check_grade_settings(settings: RunSettings, *, unrelated_option: object, rules: Sequence[object]) -> None:
@@ -237,19 +256,20 @@ def grade(
         chance_corrected=_mean_interval([each.chance_corrected for each in instances], level, least),
         llm_score=_mean_interval([each.llm_score for each in instances], level),
         choice_score=_mean_interval([each.choice_score for each in instances], level),
-        chance=float(np.mean(expected)) if expected else None,
-        answered=ratio_intervals(answered, asked, level=level)[0],
+        chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
+        answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
+        parse_rate=summary.parse_rate,
         unanswered=MappingProxyType(_unanswered(own, asked, level)),
         num_instances=len(instances),
         num_scored=sum(each.grade_score is not None for each in instances),
+        num_unscored=sum(each.grade_score is None for each in instances),
         num_missing_response=sum(each.unscored_reason == "missing_response" for each in instances),
+        reasks=summary.reasks,
+        readings=summary.readings,
+        usage=summary.usage,
         histograms=_histograms(instances, seed),
         chances=tuple(chances[key] for key in sorted(chances)),
         instances=instances,
-        parse_rate=summary.parse_rate,
-        readings=summary.readings,
-        reasks=summary.reasks,
-        usage=summary.usage,
         level=level,
     )
 
@@ -281,8 +301,8 @@ def unrelated_effect(with_option: Grading, without_option: Grading) -> Unrelated
         min((_corrected(0.0, chance) for chance in run.chances), default=0.0) for run in (with_option, without_option)
     )
     return UnrelatedEffect(
-        chosen=share,
-        ever_chosen=ever,
+        chosen=known(share, NO_CHOICE),
+        ever_chosen=known(ever, NO_CHOICE),
         difference=_mean_difference(plain, level, (-1.0, 1.0)),
         corrected_difference=_mean_difference(corrected, level, (least - 1, 1 - least_without)),
         num_paired=sum(None not in pair for pair in plain),
@@ -354,7 +374,7 @@ def _corrected(score: float, chance: GradeScoreChance) -> float:
     return (score - chance.expected) / (1 - chance.expected)
 
 
-def _mean_interval(values: Sequence[float | None], level: float, least: float = 0.0) -> Interval | None:
+def _mean_interval(values: Sequence[float | None], level: float, least: float = 0.0) -> Interval | Missing:
     """Of the mean of the values that are there, each between ``least`` and 1."""
     column = np.array([[np.nan if value is None else value] for value in values], dtype=float).reshape(-1, 1)
     present = ~np.isnan(column)
@@ -362,7 +382,7 @@ def _mean_interval(values: Sequence[float | None], level: float, least: float = 
         np.where(present, (column - least) / (1 - least), 0.0), present.astype(float), level=level
     )
     if scaled is None:
-        return None
+        return Missing(NOT_SCORED)
     low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
     estimate = float(column[present].mean())
     return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
@@ -370,9 +390,10 @@ def _mean_interval(values: Sequence[float | None], level: float, least: float = 
 
 def _mean_difference(
     pairs: Sequence[tuple[float | None, float | None]], level: float, bounds: tuple[float, float]
-) -> Interval | None:
+) -> Interval | Missing:
     differences = [np.nan if more is None or fewer is None else more - fewer for more, fewer in pairs]
-    return mean_intervals(np.array(differences, dtype=float).reshape(-1, 1), level=level, bounds=bounds)[0]
+    (difference,) = mean_intervals(np.array(differences, dtype=float).reshape(-1, 1), level=level, bounds=bounds)
+    return known(difference, "no instance is scored in both runs")
 
 
 def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: float) -> dict[str, Interval]:
@@ -395,7 +416,7 @@ def _histograms(instances: Sequence[InstanceGrade], seed: int) -> tuple[ChoiceHi
         own = [each for each in instances if each.n_options == n_options]
         answered = any(each.answered for each in own)
         places, candidates = (
-            uniformity(np.array(table), seed=seed) if answered else None
+            uniformity(np.array(table), seed=seed) if answered else Missing(NO_CHOICE)
             for table in ([each.places for each in own], [each.chosen for each in own])
         )
         found.append(ChoiceHistograms(n_options, len(own), places, candidates))

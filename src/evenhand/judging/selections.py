@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
+from evenhand.numbers import Missing
+from evenhand.results.measures import known, measure
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -17,6 +22,11 @@ from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 TOLERANCE = 1e-9
+
+OF_VOTES: Final = frozenset(
+    {"positional_bias", "parse_rate", "agreement", "num_clusters", "reasks", "unscored_votes", "readings", "usage"}
+)
+"""What is reported of the votes behind selections, which have no values."""
 
 Shares = NDArray[np.float64]
 
@@ -209,13 +219,12 @@ def _reason(votes: Sequence[Vote], shares: Shares | None, policy: str, consisten
     return most_frequent_reason([vote.unscored_reason or "no_match" for vote in votes if vote.selected_index is None])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateRate:
     """How often one candidate is selected.
 
     Attributes:
-        name: The candidate.
-        rate: Its mean share over the scored instances that offer it; None without one.
+        rate: Its mean share over the scored instances that offer it.
         if_unscored_0: The mean share, every unscored vote and instance counted for the others.
         if_unscored_1: The same, counted for it.
         num_offered: Instances that offer it beside another.
@@ -224,22 +233,21 @@ class CandidateRate:
         unread: The bounds of the rate, where so much is unread that they lead; else None.
     """
 
-    name: str
-    rate: Interval | None
-    if_unscored_0: float | None
-    if_unscored_1: float | None
-    num_offered: int
-    num_selected: int
-    num_missing: int
-    unread: UnreadBounds | None = None
+    rate: Interval | Missing = measure("score", name="selection_rate", always=True)
+    if_unscored_0: float | Missing = measure("score", name="selection_rate_if_unscored_0", always=True)
+    if_unscored_1: float | Missing = measure("score", name="selection_rate_if_unscored_1", always=True)
+    num_offered: int = measure("count")
+    num_selected: int = measure("count")
+    num_missing: int = measure("count")
+    unread: UnreadBounds | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionSummary:
     """What many selections come to.
 
     Attributes:
-        candidates: One a name, in the order in which they first appear.
+        candidates: Name -> how often it is selected, in the order in which they first appear.
         num_instances: Instances.
         num_unscored: Those that count in no rate.
         num_undecided: Those that count, but in which no candidate is ahead.
@@ -248,13 +256,13 @@ class SelectionSummary:
         votes: Positional bias, agreement, parse rate, reasons, re-asks and usage.
     """
 
-    candidates: tuple[CandidateRate, ...]
+    candidates: Mapping[str, CandidateRate] = measure("score", name="")
+    first_shown_share: Interval | Missing = measure("share")
     num_instances: int
-    num_unscored: int
-    num_undecided: int
-    unscored_instances: Mapping[str, int]
-    first_shown_share: Interval | None
-    votes: ScoreSummary
+    num_unscored: int = measure("count")
+    num_undecided: int = measure("count")
+    unscored_instances: Mapping[str, int] = measure("count")
+    votes: ScoreSummary = measure("share", name="", only=OF_VOTES)
 
 
 def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95) -> SelectionSummary:
@@ -265,10 +273,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
     names = list(dict.fromkeys(name for each in selections for name in (*each.names, *each.missing)))
-    reasons: dict[str, int] = {}
-    for selection in selections:
-        if selection.unscored_reason is not None:
-            reasons[selection.unscored_reason] = reasons.get(selection.unscored_reason, 0) + 1
+    reasons = Counter(each.unscored_reason for each in selections if each.unscored_reason is not None)
     first = [
         (sum(vote.order[0] == vote.selected_index for vote in answers), len(answers))
         for answers in ([vote for vote in each.votes if vote.selected_index is not None] for each in selections)
@@ -278,13 +283,14 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
         Verdict(position_consistent=each.position_consistent, agreement=each.agreement, votes=each.votes)
         for each in selections
     ]
+    (first_shown,) = ratio_intervals(firsts, answered, level=level)
     return SelectionSummary(
-        candidates=tuple(_rate(name, selections, level) for name in names),
+        candidates=MappingProxyType({name: _rate(name, selections, level) for name in names}),
+        first_shown_share=known(first_shown, "no vote named a candidate"),
         num_instances=len(selections),
         num_unscored=sum(not each.scored for each in selections),
         num_undecided=sum(each.scored and each.selected is None for each in selections),
         unscored_instances=dict(sorted(reasons.items())),
-        first_shown_share=ratio_intervals(firsts, answered, level=level)[0],
         votes=summarize(verdicts, level=level),
     )
 
@@ -298,13 +304,12 @@ def _rate(name: str, selections: Sequence[Selection], level: float) -> Candidate
     confidence = IntervalLevel.of(level).only(offered)
     rate = ratio_intervals(table[:, :1], table[:, 1:], level=confidence)[0] if offering else None
     return CandidateRate(
-        name=name,
-        rate=rate,
+        rate=known(rate, "no scored instance offers it"),
         unread=unread_bounds(
             rate, [None if each.set_aside else each.bounds[place] for each, place in offering], level=confidence
         ),
-        if_unscored_0=float(np.mean(lows)) if offering else None,
-        if_unscored_1=float(np.mean(highs)) if offering else None,
+        if_unscored_0=float(np.mean(lows)) if offering else Missing("no instance offers it"),
+        if_unscored_1=float(np.mean(highs)) if offering else Missing("no instance offers it"),
         num_offered=sum(len(each.names) > 1 for each, _ in offering),
         num_selected=sum(each.selected == name for each in selections),
         num_missing=sum(name in each.missing for each in selections),

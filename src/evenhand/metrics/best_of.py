@@ -10,30 +10,15 @@ from evenhand.data.fields import texts_of, warn_of_left_out_context
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.choices import Candidates, check_choice_rules, choice_prompt, warn_of_equal_candidates
-from evenhand.judging.selections import Selection, SelectionSummary, select, summarize_selections
+from evenhand.judging.selections import Selection, select, summarize_selections
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
-from evenhand.metrics.scores import (
-    all_interval_scores,
-    cluster_scores,
-    interval_scores,
-    number_or_nan,
-    reading_scores,
-    usage_scores,
-    warn_of_unread,
-)
+from evenhand.metrics.scores import warn_of_mentions, warn_of_unread
+from evenhand.results.measures import scores_of
 from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact
 from evenhand.votes import Vote
-
-RATE_NUMBERS = (
-    "selection_rate_if_unscored_0",
-    "selection_rate_if_unscored_1",
-    "num_offered",
-    "num_selected",
-    "num_missing",
-)
 
 
 class ChoiceMetric(JudgeMetric):
@@ -208,16 +193,11 @@ class BestOfJudge(ChoiceMetric):
     def reduce(self, intermediates: List[BestOfN]) -> Dict[str, Any]:
         """The global scores: how often each candidate is selected, and how far that can be trusted."""
         summary = summarize_selections([each.selection for each in intermediates], level=self.level_of(intermediates))
-        shown = self.return_confidence_interval
-        scores: dict[str, Any] = {}
-        for one in summary.candidates:
-            name = f"{one.name}_selection_rate"
-            warn_of_unread(name, one.unread, bounds=f"{name}_if_unscored")
-            scores |= interval_scores(name, one.rate, with_intervals=shown)
-            numbers = (one.if_unscored_0, one.if_unscored_1, one.num_offered, one.num_selected, one.num_missing)
-            named = zip(RATE_NUMBERS, numbers, strict=True)
-            scores |= {f"{one.name}_{name}": number_or_nan(value) for name, value in named}
-        scores |= _shared_scores(summary, with_intervals=shown)
+        for candidate, found in summary.candidates.items():
+            name = f"{candidate}_selection_rate"
+            warn_of_unread(name, found.unread, bounds=f"{name}_if_unscored")
+        warn_of_mentions(summary.votes.readings)
+        scores = scores_of(summary, with_intervals=self.return_confidence_interval)
         return {**scores, "score_name": f"{intermediates[0].first}_selection_rate"}
 
     def _selection(self, row: Candidates, votes: Sequence[Vote]) -> Selection:
@@ -228,22 +208,6 @@ class BestOfJudge(ChoiceMetric):
             aggregation=None if self.aggregation is None else str(self.aggregation),
             on_position_bias=self.on_position_bias,
         )
-
-
-def _shared_scores(summary: SelectionSummary, *, with_intervals: bool) -> dict[str, Any]:
-    votes = summary.votes
-    intervals = {
-        "positional_bias": votes.positional_bias,
-        "first_shown_share": summary.first_shown_share,
-        "parse_rate": votes.parse_rate,
-        "agreement": votes.agreement,
-    }
-    scores: dict[str, Any] = {**all_interval_scores(intervals, with_intervals=with_intervals, undefined=False)}
-    scores |= cluster_scores("num_clusters", votes.num_clusters)
-    scores |= {"num_unscored": summary.num_unscored, "num_undecided": summary.num_undecided, "reasks": votes.reasks}
-    scores |= {f"unscored_instances_{reason}": count for reason, count in summary.unscored_instances.items()}
-    scores |= {f"unscored_votes_{reason}": count for reason, count in votes.unscored_votes.items()}
-    return {**scores, **reading_scores(votes.readings), **usage_scores(votes.usage)}
 
 
 def _orders(votes: Sequence[Vote]) -> list[list[Vote]]:

@@ -8,24 +8,16 @@ from typing import Any, Dict, List, Union
 
 from evenhand.judging.choices import unrelated_candidates
 from evenhand.judging.grade_scores import (
-    ChoiceHistograms,
     Grading,
     InstanceGrade,
-    UnrelatedEffect,
     check_grade_settings,
     grade,
     unrelated_effect,
 )
 from evenhand.metrics.best_of import ChoiceMetric
-from evenhand.metrics.scores import (
-    all_interval_scores,
-    cluster_scores,
-    number_or_nan,
-    reading_scores,
-    usage_scores,
-)
+from evenhand.metrics.scores import cluster_scores, number_or_nan, warn_of_mentions
+from evenhand.results.measures import scores_of
 from evenhand.scoring import unread_choices_note
-from evenhand.statistics import Uniformity
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.votes import Vote
 
@@ -147,7 +139,7 @@ class GradeScore(ChoiceMetric):
                     logger.warning("The score %r: %s", name, *unread_choices_note(grading.num_unread))
                 found |= {prefix + name: value for name, value in _scores(grading, with_intervals=shown).items()}
             if len(gradings) == 2:
-                found |= _effect_scores(unrelated_effect(gradings[1], gradings[0]), with_intervals=shown)
+                found |= scores_of(unrelated_effect(gradings[1], gradings[0]), "unrelated", with_intervals=shown)
             scores |= {_suffixed(name, judges, judge): value for name, value in found.items()}
         return {**scores, "score_name": _suffixed("grade_score", judges, judges[0])}
 
@@ -186,56 +178,10 @@ def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequen
     }
 
 
-def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, Any]:
+def _scores(grading: Grading, *, with_intervals: bool) -> dict[str, float]:
     """One judge's scores in one run."""
-    intervals = {
-        "grade_score": grading.grade_score,
-        "chance_corrected_grade_score": grading.chance_corrected,
-        "llm_score": grading.llm_score,
-        "choice_score": grading.choice_score,
-        "answered": grading.answered,
-        "parse_rate": grading.parse_rate,
-        **{f"unanswered_{reason}": share for reason, share in grading.unanswered.items()},
-    }
-    scores: dict[str, Any] = {
-        **all_interval_scores(intervals, with_intervals=with_intervals),
-        "chance_grade_score": number_or_nan(grading.chance),
-        "num_scored": grading.num_scored,
-        "num_unscored": grading.num_instances - grading.num_scored,
-        "num_missing_response": grading.num_missing_response,
-        "reasks": grading.reasks,
-    }
+    warn_of_mentions(grading.readings)
+    scores = scores_of(grading, with_intervals=with_intervals)
     for histograms in grading.histograms:
-        scores |= _histogram_scores(histograms)
-    return {**scores, **reading_scores(grading.readings), **usage_scores(grading.usage)}
-
-
-def _histogram_scores(histograms: ChoiceHistograms) -> dict[str, Any]:
-    """Counts and tests by number of candidates shown, such as ``place_1_of_4`` and ``places_of_4_p_value``."""
-    scores: dict[str, Any] = {}
-    of = f"of_{histograms.n_options}"
-    named: tuple[tuple[str, str, Union[Uniformity, None]], ...] = (
-        ("place", "places", histograms.places),
-        ("candidate", "candidates", histograms.candidates),
-    )
-    for one, many, histogram in named:
-        if histogram is None:
-            continue
-        scores |= {f"{one}_{number}_{of}": count for number, count in enumerate(histogram.counts, start=1)}
-        scores |= {
-            f"{many}_{of}_chi_square": histogram.chi_square,
-            f"{many}_{of}_chi_square_p_value": histogram.p_value,
-            f"{many}_{of}_p_value": histogram.shift_p_value,
-        }
+        scores |= histograms.scores()
     return scores
-
-
-def _effect_scores(effect: UnrelatedEffect, *, with_intervals: bool) -> dict[str, Any]:
-    intervals = {
-        "unrelated_chosen": effect.chosen,
-        "unrelated_ever_chosen": effect.ever_chosen,
-        "unrelated_difference": effect.difference,
-        "unrelated_corrected_difference": effect.corrected_difference,
-    }
-    scores = all_interval_scores(intervals, with_intervals=with_intervals)
-    return {**scores, "unrelated_num_paired": effect.num_paired}

@@ -72,9 +72,17 @@ class _Declared:
     name: str | None
     always: bool
     shares: bool
+    only: Collection[str] | None
 
 
-def measure(kind: Kind, *, name: str | None = None, always: bool = False, shares: bool = False) -> Any:  # noqa: ANN401 - the type of the field
+def measure(
+    kind: Kind,
+    *,
+    name: str | None = None,
+    always: bool = False,
+    shares: bool = False,
+    only: Collection[str] | None = None,
+) -> Any:  # noqa: ANN401 - the type of the field
     """A field of a frozen result that is a measure.
 
     Its value is a number, an estimate with an interval, or :class:`~evenhand.numbers.Missing`; a mapping stands for a
@@ -85,8 +93,9 @@ def measure(kind: Kind, *, name: str | None = None, always: bool = False, shares
         name: Under which it is reported; the field's own by default, and the score itself if it is empty.
         always: Give unitxt NaN where it is missing, instead of leaving it out.
         shares: The mapping counts; report what share of all each entry is.
+        only: Which fields of a result are meant; all by default.
     """
-    return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares)})
+    return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only)})
 
 
 def known(value: T | None, reason: str) -> T | Missing:
@@ -116,15 +125,19 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
     if isinstance(value, Mapping):
         total = sum(value.values()) if declared.shares else 1
         for key, entry in value.items():
-            yield Measure(f"{name}_{key}", entry / total if declared.shares else entry, declared.kind, declared.always)
+            yield from _entries(_joined(name, str(key)), entry / total if declared.shares else entry, declared)
     elif isinstance(value, Usage):
         for part, amount in _consumed(value).items():
             yield Measure(part, amount, "money" if part == "cost" else "count")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
-        for inner in measures_of(value):
-            yield Measure("_".join(filter(None, (name, inner.name))), inner.value, inner.kind, inner.always)
+        for inner in measures_of(value, declared.only):
+            yield Measure(_joined(name, inner.name), inner.value, inner.kind, inner.always)
     else:
         yield Measure(name, value, declared.kind, declared.always)
+
+
+def _joined(*names: str) -> str:
+    return "_".join(filter(None, names))
 
 
 def _consumed(usage: Usage) -> dict[str, float]:
@@ -151,7 +164,7 @@ def scores_of(
     """
     scores: dict[str, float] = {}
     for each in measures_of(result, only):
-        scores |= score_entries("_".join(filter(None, (prefix, each.name))), each, with_intervals=with_intervals)
+        scores |= score_entries(_joined(prefix, each.name), each, with_intervals=with_intervals)
     return scores
 
 

@@ -13,15 +13,15 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.judging.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
+    Missing,
     format_count,
     format_estimate,
-    format_interval,
     format_level,
     format_p_value,
     format_percent,
     format_range,
-    format_share,
 )
+from evenhand.results.measures import Column, measures_table
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
@@ -194,59 +194,39 @@ class GradeTable(PrintedTables):
         return prompt if len(self.parameters["judges"]) == 1 else f"{judge}, {prompt}"
 
     def _scores_table(self) -> TextTable:
-        headers = (
-            self._key,
-            "unrelated\noption",
-            "LLM\nscore",
-            "choice\nscore",
-            f"Grade Score\n[{self._level}]",
-            f"corrected\n[{self._level}]",
-            "answered",
-            "n",
+        columns = (
+            Column("LLM\nscore", "llm_score", limits=False),
+            Column("choice\nscore", "choice_score", limits=False),
+            Column(f"Grade Score\n[{self._level}]", "grade_score"),
+            Column(f"corrected\n[{self._level}]", "chance_corrected"),
+            Column("answered", "answered", limits=False),
+            Column("n", "num_scored"),
         )
-        return TextTable(
-            title=f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}",
-            headers=headers,
-            rows=tuple(
+        named = [
+            (
                 (
                     self._named(judge, prompt),
                     f"chosen {self._unrelated_share(judge, prompt)}" if unrelated else "no",
-                    format_estimate(grading.llm_score),
-                    format_estimate(grading.choice_score),
-                    format_interval(grading.grade_score),
-                    format_interval(grading.chance_corrected),
-                    format_estimate(grading.answered, share=True),
-                    format_count(grading.num_scored),
-                )
-                for (judge, prompt, unrelated), grading in self.gradings.items()
-            ),
-            notes=tuple(self._notes()),
-        )
+                ),
+                grading,
+            )
+            for (judge, prompt, unrelated), grading in self.gradings.items()
+        ]
+        title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
+        return measures_table(title, (self._key, "unrelated\noption"), named, columns, tuple(self._notes()))
 
     def _unrelated_share(self, judge: str, prompt: str) -> str:
         return format_estimate(self.unrelated_effects[judge, prompt].chosen, share=True)
 
     def _effects_table(self) -> TextTable:
-        return TextTable(
-            title="An unrelated option among the candidates",
-            headers=(
-                self._key,
-                f"chosen [{self._level}]",
-                f"ever chosen [{self._level}]",
-                f"Grade Score\nwith − without [{self._level}]",
-                f"corrected\nwith − without [{self._level}]",
-            ),
-            rows=tuple(
-                (
-                    self._named(judge, prompt),
-                    format_share(effect.chosen),
-                    format_share(effect.ever_chosen),
-                    format_interval(effect.difference, signed=True),
-                    format_interval(effect.corrected_difference, signed=True),
-                )
-                for (judge, prompt), effect in self.unrelated_effects.items()
-            ),
+        columns = (
+            Column(f"chosen [{self._level}]", "chosen"),
+            Column(f"ever chosen [{self._level}]", "ever_chosen"),
+            Column(f"Grade Score\nwith − without [{self._level}]", "difference"),
+            Column(f"corrected\nwith − without [{self._level}]", "corrected_difference"),
         )
+        named = [((self._named(*run),), effect) for run, effect in self.unrelated_effects.items()]
+        return measures_table("An unrelated option among the candidates", (self._key,), named, columns)
 
     def _places_table(self) -> TextTable:
         """Shares of the places, and the tests that they are even."""
@@ -281,7 +261,7 @@ class GradeTable(PrintedTables):
 
     def _notes(self) -> Iterator[str]:
         gradings = list(self.gradings.values())
-        chances = [grading.chance for grading in gradings if grading.chance is not None]
+        chances = [grading.chance for grading in gradings if not isinstance(grading.chance, Missing)]
         if chances:
             reached = format_range(min(chances), max(chances))
             yield f"A judge that chooses at random would reach a Grade Score of {reached}; corrected for chance, 0."
@@ -325,14 +305,14 @@ class GradeTable(PrintedTables):
                 yield record
 
 
-def _bars(histogram: Uniformity | None, width: int) -> tuple[str, ...]:
+def _bars(histogram: Uniformity | Missing, width: int) -> tuple[str, ...]:
     """Shares of the places that there are, and nothing for those that there are not."""
-    if histogram is None:
+    if isinstance(histogram, Missing):
         return ("",) * width
     total = sum(histogram.counts)
     shares = [format_percent(count / total) for count in histogram.counts]
     return (*shares, *("",) * (width - len(shares)))
 
 
-def _p_value(histogram: Uniformity | None) -> str:
-    return format_p_value(None if histogram is None else histogram.shift_p_value)
+def _p_value(histogram: Uniformity | Missing) -> str:
+    return format_p_value(histogram if isinstance(histogram, Missing) else histogram.shift_p_value)
