@@ -15,7 +15,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from evenhand.errors import InvalidCriterionError, did_you_mean
+from evenhand.errors import InvalidCriterionError, InvalidInputError, did_you_mean
 
 Scale = Literal["binary", "ordinal", "nominal", "pairwise"]
 NaStrategy = Literal["skip", "zero", "partial", "fail"]
@@ -323,3 +323,15 @@ class Checklist(FrozenModel):
                 "an item may only depend on items that do not depend on it"
             ) from error
         return self
+
+
+def names_of(criteria: Sequence[Criterion]) -> list[str]:
+    """The names of the criteria, by which results tell them apart.
+
+    Raises:
+        InvalidInputError: If there is none, or two have one name.
+    """
+    names = [criterion.name for criterion in criteria]
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(f"the criteria are named {names!r}; give at least one, each once")
+    return names

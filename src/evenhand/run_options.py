@@ -318,3 +318,13 @@ class ChecklistOptions(Options):
                 "a call of its own: leave it out, or take mode='batch'"
             )
         return self
+
+
+def check_resamples(resamples: object) -> None:
+    """Check how many draws an interval is made of.
+
+    Raises:
+        InvalidInputError: If it is no whole number from 1.
+    """
+    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
+        raise InvalidInputError(f"resamples is {resamples!r}; give a whole number from 1")

@@ -1,4 +1,7 @@
-"""Reading what is judged out of a row of data: fields, contexts, texts, and the cluster that it belongs to."""
+"""Reading what is judged out of a row of data: fields, contexts, texts, and the cluster that it belongs to.
+
+The columns that hold it are named in the same words on every surface, and are checked here.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.cells import number_of, plain_cell
+from evenhand.data.plain_data import context_mapping
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.run_options import IntervalOptions
 from evenhand.statistics.intervals import IntervalLevel
@@ -345,3 +349,62 @@ def _warn_of_repeats(rows: Sequence[Mapping[str, Any]], apart: Collection[str]) 
             RepeatedColumnWarning,
             stacklevel=4,
         )
+
+
+def response_columns(response_field: str | Sequence[str]) -> tuple[str, ...]:
+    """The columns with responses, each of which is a system.
+
+    Raises:
+        InvalidInputError: If there is none, or one twice, or something that is no name.
+    """
+    columns = (response_field,) if isinstance(response_field, str) else tuple(response_field or ())
+    if not columns or len(set(columns)) < len(columns) or not all(isinstance(column, str) for column in columns):
+        raise InvalidInputError(f"response_field is {response_field!r}; name at least one column, each once")
+    return columns
+
+
+def context_columns(context_fields: object) -> dict[str, str] | None:
+    """Name shown -> column; None where what is judged says what is shown.
+
+    Raises:
+        InvalidInputError: If it is no column, list of columns or mapping.
+    """
+    if context_fields is None:
+        return None
+    if not isinstance(context_fields, (str, list, tuple, Mapping)):
+        raise InvalidInputError(
+            f"context_fields is {context_fields!r}; give a column, a list of columns, or name shown -> column"
+        )
+    return context_mapping(context_fields)
+
+
+def reference_column(
+    reference_field: str | None, row: Mapping[str, Any], others: Collection[object] = ()
+) -> str | None:
+    """The column with a known good answer: the one that is named, or ``reference`` where a row has it.
+
+    Args:
+        reference_field: As it was given.
+        row: Of the data.
+        others: Columns that hold something else, whatever they are called.
+    """
+    known_good = (name for name in sorted(REFERENCE_FIELDS) if name in row and name not in others)
+    return reference_field or next(known_good, None)
+
+
+def references_of(row: Mapping[str, Any], reference_field: str | None, instance: int) -> tuple[str, ...]:
+    """The known good answers of a row; none without a column for them."""
+    if reference_field is None:
+        return ()
+    return texts_of(field_of(row, reference_field, instance, "reference_field"))
+
+
+def check_gold_criteria(gold_fields: Mapping[str, str] | None, names: Sequence[str]) -> None:
+    """Check that labels are named for what is judged.
+
+    Raises:
+        InvalidInputError: If they are for another criterion.
+    """
+    unknown = sorted(set(gold_fields or {}) - set(names))
+    if unknown:
+        raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")

@@ -393,3 +393,23 @@ def _engine_id(engine: InferenceEngine) -> str:
         return str(engine.get_engine_id())
     except NotImplementedError:
         return type(engine).__name__
+
+
+def listed(given: object) -> list[object]:
+    """One thing or a list of them, as a list."""
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def judges_of(engine: object) -> tuple[JudgeEngine, ...]:
+    """The judge, or the judges of a panel.
+
+    Raises:
+        InvalidInputError: If there is none, or it is something else.
+    """
+    if engine is None:
+        raise InvalidInputError(
+            "no engine was given, and a judge has no default: give a catalog id such as "
+            "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]', an engine object, or, offline and without a model, "
+            "'engines.evenhand.baseline'"
+        )
+    return tuple(as_judge(item) for item in listed(engine))

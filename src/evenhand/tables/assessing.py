@@ -6,23 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from evenhand.checked_options import takes
-from evenhand.criteria import Criterion, Rubric, with_na_option
+from evenhand.criteria import Criterion, Rubric, names_of, with_na_option
+from evenhand.data.fields import check_gold_criteria, context_columns, reference_column, response_columns
 from evenhand.data.rows import read_rows
+from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields
 from evenhand.judging.settings import RunSettings
 from evenhand.rubric_scoring import rubric_as_judged
 from evenhand.run_options import AssessmentOptions, RunOptions
-from evenhand.tables.arguments import (
-    check_gold_criteria,
-    context_columns,
-    judges_of,
-    listed,
-    names_of,
-    reference_column,
-    response_columns,
-)
 from evenhand.tables.assessment_plan import AssessmentPlan
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import JudgementTable

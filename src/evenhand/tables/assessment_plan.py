@@ -9,7 +9,7 @@ from typing import Any
 import evenhand
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.cells import LabelReader
-from evenhand.data.fields import context_of, field_of, read_clusters, text_of, warn_of_left_out_context
+from evenhand.data.fields import context_of, field_of, read_clusters, references_of, text_of, warn_of_left_out_context
 from evenhand.data.rows import Row
 from evenhand.engines.base import JudgeEngine
 from evenhand.judging.estimate import RunEstimate
@@ -17,7 +17,6 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together
 from evenhand.question import Question
-from evenhand.tables.arguments import references_of
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.votes import MISSING_RESPONSE, is_missing

@@ -12,14 +12,25 @@ from evenhand.checked_options import takes
 from evenhand.checklists import Checking, Subject
 from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.data.cells import LabelReader
-from evenhand.data.fields import context_of, field_of, loaded_of_rows, read_clusters, text_of, warn_of_left_out_context
+from evenhand.data.fields import (
+    context_columns,
+    context_of,
+    field_of,
+    loaded_of_rows,
+    read_clusters,
+    reference_column,
+    references_of,
+    response_columns,
+    text_of,
+    warn_of_left_out_context,
+)
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.question import Question
 from evenhand.run_options import ChecklistOptions, RunOptions
-from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of, response_columns
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.unitxt.loading import load_checklist, load_checklist_of_row
 from evenhand.votes import is_missing

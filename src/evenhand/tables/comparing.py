@@ -19,23 +19,24 @@ from evenhand.contests import (
 )
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import is_abstention, is_written_nothing
-from evenhand.data.fields import context_of, field_of, read_clusters, warn_of_left_out_context
+from evenhand.data.fields import (
+    context_columns,
+    context_of,
+    field_of,
+    read_clusters,
+    reference_column,
+    references_of,
+    warn_of_left_out_context,
+)
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
 from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.run_options import RunOptions
-from evenhand.tables.arguments import (
-    check_resamples,
-    context_columns,
-    judges_of,
-    listed,
-    reference_column,
-    references_of,
-)
+from evenhand.run_options import RunOptions, check_resamples
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.unitxt.loading import load_comparison
 

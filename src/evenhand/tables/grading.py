@@ -9,10 +9,19 @@ from typing import Any, Literal, overload
 import evenhand
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
-from evenhand.data.fields import context_of, field_of, read_clusters, warn_of_left_out_context
+from evenhand.data.fields import (
+    context_columns,
+    context_of,
+    field_of,
+    read_clusters,
+    reference_column,
+    references_of,
+    warn_of_left_out_context,
+)
 from evenhand.data.rows import Row, read_rows
 from evenhand.data.systems import read_responses
 from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.choices import (
     CHOICE_PROMPTS,
@@ -26,7 +35,6 @@ from evenhand.judging.grade_scores import check_grade_settings
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.run_options import RunOptions
-from evenhand.tables.arguments import context_columns, judges_of, listed, reference_column, references_of
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.unitxt.loading import load_comparison
 

@@ -10,9 +10,10 @@ from typing import Any, Literal, overload
 import evenhand
 from evenhand.aggregation import VoteRules
 from evenhand.checked_options import takes
-from evenhand.criteria import Criterion
-from evenhand.data.fields import field_of, text_of
+from evenhand.criteria import Criterion, names_of
+from evenhand.data.fields import check_gold_criteria, field_of, text_of
 from evenhand.data.rows import Row, read_rows
+from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability import (
     FIRST,
@@ -28,9 +29,8 @@ from evenhand.judge_reliability import (
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.run_options import RunOptions
+from evenhand.run_options import RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.arguments import check_gold_criteria, check_resamples, judges_of, listed, names_of
 from evenhand.tables.assessing import judge
 from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable

@@ -1,8 +1,9 @@
 import pytest
 
+from evenhand.data.fields import context_columns, reference_column, references_of
 from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
-from evenhand.tables.arguments import context_columns, judges_of, reference_column, references_of
 
 
 def test_every_function_says_how_to_give_an_engine():
