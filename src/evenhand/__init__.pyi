@@ -24,6 +24,8 @@ from evenhand.metrics.recorded_votes_metric import VoteAggregation as VoteAggreg
 from evenhand.metrics.rubric import RubricJudge as RubricJudge
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
+from evenhand.results import Results as Results
+from evenhand.results import open as open  # noqa: A004 - a public name
 from evenhand.tables import AgreementTable as AgreementTable
 from evenhand.tables import ChecklistTable as ChecklistTable
 from evenhand.tables import GradeTable as GradeTable

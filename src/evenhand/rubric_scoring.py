@@ -19,6 +19,7 @@ from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
+from evenhand.results.results import Rules
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
@@ -328,3 +329,38 @@ def _mean(values: Sequence[float | None], level: float, bounds: tuple[float, flo
     numbers = np.array([np.nan if value is None else value for value in values])
     (interval,) = mean_intervals(np.clip(numbers, *bounds), level=level, bounds=bounds)
     return interval
+
+
+class RubricRules(Rules, total=False):
+    """How votes become verdicts, and the verdicts on a rubric its score.
+
+    Attributes:
+        na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
+        na_partial: What ``partial`` counts.
+    """
+
+    na_strategy: str | None
+    na_partial: float | None
+
+
+def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | None, Rules]:
+    """The rubric under other rules, and the rules that are not the rubric's.
+
+    Raises:
+        InvalidInputError: If there is no rubric whose rules could change, or a rule is not accepted.
+    """
+    own = {"na_strategy": rules.get("na_strategy"), "na_partial": rules.get("na_partial")}
+    rest = cast(Rules, {name: rule for name, rule in rules.items() if name not in own})
+    if all(rule is None for rule in own.values()):
+        return rubric, rest
+    if rubric is None:
+        raise InvalidInputError("na_strategy and na_partial are for the table of a rubric; this one is of criteria")
+    return (
+        rubric_as_judged(
+            rubric,
+            auto_na_option=False,
+            na_strategy=rules.get("na_strategy"),
+            na_partial=rules.get("na_partial"),
+        ),
+        rest,
+    )

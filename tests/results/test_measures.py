@@ -38,7 +38,7 @@ class Summary:
 FULL = Summary(
     score=SCORE,
     bias=Interval(0.25, 0.0, 0.5, 0.95, "beta", 8),
-    lowest=0.125,
+    lowest=0.375,
     count=1200,
     reasons={"empty": 2},
     kinds={"exact": 3, "near": 1},
@@ -65,7 +65,7 @@ def test_unitxt_scores_are_named_after_what_they_are_about():
         "main_bias": 0.25,
         "main_bias_ci_low": 0.0,
         "main_bias_ci_high": 0.5,
-        "main_lowest": 0.125,
+        "main_lowest": 0.375,
         "main_count": 1200,
         "main_reasons_empty": 2,
         "main_kind_share_exact": 0.75,
@@ -93,13 +93,13 @@ def test_what_is_missing_is_left_out_unless_the_score_must_be_there():
 
 
 def test_only_some_fields_and_no_prefix():
-    assert scores_of(FULL, only={"lowest", "count"}) == {"lowest": 0.125, "count": 1200}
+    assert scores_of(FULL, only={"lowest", "count"}) == {"lowest": 0.375, "count": 1200}
 
 
 def test_a_measure_knows_its_reason_and_how_it_is_written():
     missing = {each.name: each.value for each in measures_of(EMPTY)}
     assert missing["bias"] == Missing("nothing was read twice")
-    assert [str(each) for each in measures_of(FULL)][:4] == ["0.50 [0.25, ∞]", "25 % [0, 50]", "0.13", "1,200"]
+    assert [str(each) for each in measures_of(FULL)][:4] == ["0.50 [0.25, ∞]", "25 % [0, 50]", "0.38", "1,200"]
     assert Measure("p", 0.0421, "p_value").estimate == 0.0421
     assert Measure("p", Missing("no test")).estimate is None
     assert str(Measure("difference", 0.25, "difference")) == "+0.25"

@@ -190,26 +190,34 @@ def _parquet_rows(path: Path) -> list[Row]:
     import pyarrow.parquet  # noqa: PLC0415
 
     try:
-        _check_columns(pyarrow.parquet.read_schema(path).names, path)
+        schema = pyarrow.parquet.read_schema(path)
+        header = (schema.metadata or {}).get(PARQUET_HEADER)
+        if header is not None:
+            return [json.loads(header)]  # which says that it is a saved result
+        _check_columns(schema.names, path)
         rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
     except pyarrow.ArrowException as error:
         raise InvalidInputError(f"{str(path)!r} is not a Parquet file: {error}") from error
     return rows
 
 
+PARQUET_HEADER = b"evenhand"
+"""The key in the metadata of a Parquet file under which a saved result has its header."""
+
+
 class SavedKind(NamedTuple):
-    """What a saved table is.
+    """What a saved result is.
 
     Attributes:
         holds: What its rows are, for messages.
-        class_name: Of the table.
+        class_name: Of the result.
     """
 
     holds: str
     class_name: str
 
 
-_KINDS = {
+KINDS = {
     "judgements": SavedKind("judgements", "JudgementTable"),
     "winrates": SavedKind("contests", "WinrateTable"),
     "checklist": SavedKind("checked responses", "ChecklistTable"),
@@ -217,18 +225,18 @@ _KINDS = {
     "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
     "agreement": SavedKind("the agreement of raters", "AgreementTable"),
 }
-"""What the first line of a saved table calls it -> what it is."""
+"""What the header of a saved result calls it -> what it is."""
 
 
-def saved_kind(first: object) -> SavedKind | None:
-    """What a saved table holds, and which class loads it, by its first line; None for any other line.
+def saved_kind(header: object) -> SavedKind | None:
+    """What a saved result holds, and which class loads it, by its header; None for anything else.
 
     >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
     SavedKind(holds='contests', class_name='WinrateTable')
     >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
     True
     """
-    if not isinstance(first, Mapping) or not {"evenhand", "rows", "parameters"} <= first.keys():
+    if not isinstance(header, Mapping) or not {"evenhand", "rows", "parameters"} <= header.keys():
         return None
-    kind = first["evenhand"]
-    return _KINDS.get(kind) if isinstance(kind, str) else None
+    kind = header["evenhand"]
+    return KINDS.get(kind) if isinstance(kind, str) else None

@@ -1,1 +1,7 @@
 """Results: their measures, their tables, and how they are saved."""
+
+from evenhand.results.results import Results, open_results
+
+open = open_results  # noqa: A001 - the public name is evenhand.open
+
+__all__ = ["Results", "open", "open_results"]

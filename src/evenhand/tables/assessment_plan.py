@@ -73,6 +73,7 @@ class AssessmentPlan:
                     verdict=verdict,
                     gold=label,
                     cluster=None if clusters is None else clusters[instance],
+                    length_penalty=penalties[system][instance] if penalties else None,
                 )
                 for (instance, system, criterion), verdict, label in zip(cells, verdicts, gold, strict=True)
             ),
@@ -80,7 +81,6 @@ class AssessmentPlan:
             systems=self.systems,
             parameters=self.parameters(),
             rubric=self.rubric,
-            penalties=penalties,
         )
 
     def estimate(self) -> RunEstimate:

@@ -15,22 +15,15 @@ from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability import PanelReport
 from evenhand.results.measures import plain
+from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
+from evenhand.results.results import PrintedTables, Rules, changed_rules, could_stop_early
 from evenhand.run_options import ChecklistMetric
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.checklist_texts import METRICS, checklist_tables
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
-from evenhand.tables.read_only import PrintedTables, read_only
-from evenhand.tables.saved import (
-    Rules,
-    changed_rules,
-    could_stop_early,
-    load_table,
-    loaded_verdict,
-    save_table,
-    vote_record,
-)
+from evenhand.tables.saved import load_table, loaded_verdict, save_table, vote_record
 from evenhand.votes import Verdict
 
 if TYPE_CHECKING:

@@ -22,12 +22,13 @@ from evenhand.numbers import (
     format_range,
 )
 from evenhand.results.measures import Column, measures_table
+from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
+from evenhand.results.results import PrintedTables
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import baseline_note, unscored_votes_note
-from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.votes import Vote
 

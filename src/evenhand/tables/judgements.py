@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
@@ -16,7 +15,17 @@ from evenhand.judge_reliability import PanelReport, panel_tables, report_of_run
 from evenhand.numbers import format_level, format_range, format_share
 from evenhand.results.measures import Column, measures_table, plain, score_cell
 from evenhand.results.render import TextTable
-from evenhand.rubric_scoring import RubricResult, RubricSummary, rubric_result, summarize_criterion, summarize_rubric
+from evenhand.results.results import Results, changed_rules, votes_before
+from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.rubric_scoring import (
+    RubricResult,
+    RubricRules,
+    RubricSummary,
+    changed_rubric,
+    rubric_result,
+    summarize_criterion,
+    summarize_rubric,
+)
 from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -27,23 +36,8 @@ from evenhand.tables.notes import (
     unread_note,
     unscored_votes_note,
 )
-from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.rubric_texts import rubric_tables
-from evenhand.tables.saved import (
-    RubricRules,
-    changed_rubric,
-    changed_rules,
-    could_stop_early,
-    load_table,
-    loaded_verdict,
-    save_table,
-    vote_record,
-)
-from evenhand.votes import Verdict
-
-if TYPE_CHECKING:
-    import datasets
-    import pandas as pd
+from evenhand.votes import MISSING_RESPONSE, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +51,7 @@ class Judgement:
         verdict: The verdict with all votes.
         gold: The label that a person gave, where there is one.
         cluster: What the row belongs to; None where rows do not depend on each other.
+        length_penalty: What the length of the response takes from a rubric's score, where a penalty was asked for.
     """
 
     instance: int
@@ -65,31 +60,32 @@ class Judgement:
     verdict: Verdict
     gold: str | None = None
     cluster: str | None = None
+    length_penalty: float | None = None
 
 
 @dataclass(frozen=True)
-class JudgementTable(PrintedTables):
-    """The result of :func:`judge`: every verdict, and a summary a system and criterion.
+class JudgementTable(Results[Judgement]):
+    """The result of :func:`judge`: every verdict, and a summary of each system and criterion.
 
     Attributes:
         judgements: Ordered by criterion, system and instance.
         criteria: In the order asked for.
         systems: In the order asked for.
-        parameters: What made the table: judges, fields, orders, rules, seed, interval level, version.
         rubric: The rubric as it was judged, when the criteria are those of one.
-        penalties: System -> what the length of each response took; empty without a length penalty.
     """
 
     judgements: tuple[Judgement, ...]
     criteria: tuple[Criterion, ...]
     systems: tuple[str, ...]
-    parameters: Mapping[str, Any]
     rubric: Rubric | None = None
-    penalties: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
-        object.__setattr__(self, "penalties", read_only(self.penalties))
+    kind: ClassVar = "judgements"
+    names: ClassVar = ("instance", "system", "criterion")
+
+    @property
+    def entries(self) -> tuple[Judgement, ...]:
+        """The judgements."""
+        return self.judgements
 
     @cached_property
     def summaries(self) -> Mapping[tuple[str, str], ScoreSummary]:
@@ -114,12 +110,12 @@ class JudgementTable(PrintedTables):
         expected = self._rules.scoring == "expected"
         found = {}
         for system in self.systems:
-            columns = [[item.verdict for item in self._cell(system, each.name)] for each in rubric.criteria]
-            rows = list(zip(*columns, strict=True))
-            taken = self.penalties.get(system, (None,) * len(rows))
+            rows = zip(*(self._cell(system, each.name) for each in rubric.criteria), strict=True)
             found[system] = tuple(
-                rubric_result(row, rubric, expected=expected, length_penalty=penalty)
-                for row, penalty in zip(rows, taken, strict=True)
+                rubric_result(
+                    [item.verdict for item in row], rubric, expected=expected, length_penalty=row[0].length_penalty
+                )
+                for row in rows
             )
         return found
 
@@ -235,20 +231,9 @@ class JudgementTable(PrintedTables):
         """
         rubric, own = changed_rubric(self.rubric, rules)
         changed = changed_rules(self.parameters, own)
-        criteria = {criterion.name: criterion for criterion in self.criteria}
         for criterion in self.criteria:
             changed.check(criterion.scale, has_values=criterion.has_values)
-        rescored = tuple(
-            replace(
-                judgement,
-                verdict=changed.aggregate(judgement.verdict.votes, criteria[judgement.criterion])
-                if judgement.verdict.votes
-                else judgement.verdict,
-            )
-            for judgement in self.judgements
-        )
-        parameters = {**self.parameters, **changed.parameters()}
-        return replace(self, judgements=rescored, parameters=parameters, rubric=rubric)
+        return replace(self.rescored(changed), rubric=rubric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The rubric's scores, where there is one; the criteria's; how the systems differ; and the panel's."""
@@ -293,35 +278,17 @@ class JudgementTable(PrintedTables):
             "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
         )
 
-    def to_dataset(self) -> datasets.Dataset:
-        """A Hugging Face data set with one row a judgement, its votes inside."""
-        import datasets  # noqa: PLC0415 - a second of import that only this needs
-
-        return datasets.Dataset.from_list(list(self._records(votes=True)))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """One row a judgement, without the votes."""
-        import pandas as pd  # noqa: PLC0415 - as above
-
-        return pd.DataFrame.from_records(list(self._records(votes=False)))
-
-    def save(self, path: str | Path) -> None:
-        """Write JSONL: a line for the table, then a line a judgement.
-
-        The first line has ``evenhand`` (``"judgements"``), ``rows`` (how many follow), ``parameters``, ``systems``,
-        ``criteria`` and ``summaries``: for each ``system`` and ``criterion`` the fields of
-        :class:`~evenhand.scoring.ScoreSummary`, an interval as its own fields (an infinite limit is null), and
-        ``gold_agreement``; ``differences``: the fields of
-        :class:`~evenhand.tables.differences.SystemDifference` for each two systems; for a rubric also
-        ``rubric``, ``penalties`` and ``rubric_summaries`` (a system each, with the fields of
-        :class:`~evenhand.rubric_scoring.RubricSummary`); with several judges or draws ``panels`` (a cell each, with
-        those of :class:`~evenhand.judge_reliability.PanelReport`). The others have ``instance``, ``system``,
-        ``criterion``, ``gold``, ``cluster`` and ``verdict``, those of :class:`~evenhand.votes.Verdict`, votes and all.
-        """
-        header = {
-            "parameters": dict(self.parameters),
-            "systems": self.systems,
+    def judged(self) -> dict[str, Any]:
+        """The criteria or the rubric, and the systems."""
+        return {
+            "systems": list(self.systems),
             "criteria": [criterion.model_dump(mode="json") for criterion in self.criteria],
+            "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """The fields of each summary under its ``system`` and ``criterion``, of each difference, and of each panel."""
+        return {
             "summaries": [
                 {
                     "system": system,
@@ -332,50 +299,51 @@ class JudgementTable(PrintedTables):
                 for (system, criterion), summary in self.summaries.items()
             ],
             "differences": [plain(each) for each in (*self.rubric_differences, *self.differences)],
-            "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
-            "penalties": {system: list(taken) for system, taken in self.penalties.items()},
-            "rubric_summaries": [
-                {"system": system, **plain(summary)} for system, summary in self.rubric_scores.items()
-            ],
+            "rubric_summaries": [{"system": system, **plain(each)} for system, each in self.rubric_scores.items()],
             "panels": [
                 {"system": system, **report.as_json()}
                 for (system, _), report in self._panels.items()
                 if report is not None
             ],
         }
-        rows = (
-            {
-                **_identity(item),
-                "gold": item.gold,
-                "cluster": item.cluster,
-                "verdict": item.verdict.model_dump(mode="json"),
-            }
-            for item in self.judgements
-        )
-        save_table(path, "judgements", header, rows)
+
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each response and criterion."""
+        for item in self.judgements:
+            about = {"gold": item.gold, "cluster": item.cluster, "length_penalty": item.length_penalty}
+            yield Cell({**_identity(item), **about}, item.verdict.votes)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            InvalidInputError: If the file is something else.
-        """
-        return load_table(path, "judgements", cls._of, cls.__name__)
-
-    @classmethod
-    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        table = cls(
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The judgements that these votes come to."""
+        criteria = {each["name"]: Criterion.model_validate(each) for each in header["criteria"]}
+        rules = VoteRules.from_parameters(header["parameters"])
+        rubric = header.get("rubric")
+        return cls(
             judgements=tuple(
-                Judgement(**{**row, "verdict": loaded_verdict(row["verdict"], header["parameters"])}) for row in rows
+                Judgement(
+                    **cell.about,
+                    verdict=rules.aggregate(cell.votes, criteria[cell.about["criterion"]])
+                    if cell.votes
+                    else MISSING_RESPONSE,
+                )
+                for cell in cells
             ),
-            criteria=tuple(Criterion.model_validate(criterion) for criterion in header["criteria"]),
+            criteria=tuple(criteria.values()),
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
-            rubric=None if header.get("rubric") is None else Rubric.model_validate(header["rubric"]),
-            penalties={system: tuple(taken) for system, taken in header.get("penalties", {}).items()},
+            rubric=None if rubric is None else Rubric.model_validate(rubric),
         )
-        return table.rescore() if could_stop_early(table.parameters) else table
+
+    @classmethod
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """A row was a judgement with its verdict."""
+        penalties = header.get("penalties", {})
+        for row in rows:
+            about = {name: value for name, value in row.items() if name != "verdict"}
+            if row["system"] in penalties:
+                about["length_penalty"] = penalties[row["system"]][row["instance"]]
+            yield Cell(about, votes_before(row["verdict"], header["parameters"]))
 
     def __repr__(self) -> str:
         return (
@@ -393,7 +361,13 @@ class JudgementTable(PrintedTables):
             cells.setdefault((item.system, item.criterion), []).append(item)
         return cells
 
-    def _records(self, *, votes: bool) -> Iterable[dict[str, Any]]:
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each judgement."""
+        of_rubric = {
+            (item.system, item.instance): result
+            for system, results in self.rubric_results.items()
+            for item, result in zip(self._cell(system, self.criteria[0].name), results, strict=True)
+        }
         for judgement in self.judgements:
             verdict = judgement.verdict
             record: dict[str, Any] = {
@@ -409,11 +383,10 @@ class JudgementTable(PrintedTables):
                 "gold": judgement.gold,
                 "cluster": judgement.cluster,
             }
-            if judgement.system in self.rubric_results:
-                result = self.rubric_results[judgement.system][judgement.instance]
+            if (result := of_rubric.get((judgement.system, judgement.instance))) is not None:
                 record |= {"rubric_score": result.score, "rubric_unscored_reason": result.unscored_reason}
             if votes:
-                record["votes"] = [vote_record(vote) for vote in verdict.votes]
+                record["votes"] = [vote_row(vote) for vote in verdict.votes]
             yield record
 
     def _notes(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from evenhand.aggregation import REDRAW
 from evenhand.numbers import Missing, format_count
-from evenhand.tables.saved import could_stop_early
+from evenhand.results.results import could_stop_early
 
 BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "

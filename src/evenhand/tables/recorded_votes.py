@@ -42,10 +42,11 @@ from evenhand.judge_reliability import (
 )
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
+from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
+from evenhand.results.results import PrintedTables
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import unread_note
-from evenhand.tables.read_only import PrintedTables, read_only
 from evenhand.tables.saved import load_table, save_table
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict

@@ -24,9 +24,9 @@ from evenhand.judge_reliability import (
     findings_on_judges,
     judges_table,
 )
+from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
 from evenhand.tables.notes import baseline_note
-from evenhand.tables.read_only import read_only
 
 KIND = "reliability"
 SUFFIXES = (".json", ".md", ".html")

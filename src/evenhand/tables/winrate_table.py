@@ -22,21 +22,14 @@ from evenhand.contests import (
 )
 from evenhand.criteria import Criterion
 from evenhand.numbers import Missing
+from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
+from evenhand.results.results import PrintedTables, Rules, changed_rules, could_stop_early
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.tables.read_only import PrintedTables, read_only
-from evenhand.tables.saved import (
-    Rules,
-    changed_rules,
-    could_stop_early,
-    load_table,
-    loaded_verdict,
-    save_table,
-    vote_record,
-)
+from evenhand.tables.saved import load_table, loaded_verdict, save_table, vote_record
 from evenhand.tables.winrate_texts import system_record, winrate_tables
 
 if TYPE_CHECKING:

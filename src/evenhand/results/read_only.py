@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NoReturn
-
-from evenhand.results.render import TextTable
 
 
 def _refuse(*args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 - stands in for methods of any signature
@@ -54,21 +51,3 @@ def _read_only_value(value: object) -> object:
     if isinstance(value, list):
         return ReadOnlyList([_read_only_value(inner) for inner in value])
     return value
-
-
-class PrintedTables(ABC):
-    """A result that prints as tables of texts; what they say is its own matter."""
-
-    @abstractmethod
-    def text_tables(self) -> tuple[TextTable, ...]:
-        """The tables as texts."""
-
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join(table.to_markdown() for table in self.text_tables())
-
-    def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self.text_tables())
-
-    def _repr_html_(self) -> str:
-        return "".join(table.to_html() for table in self.text_tables())

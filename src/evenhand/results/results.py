@@ -1,0 +1,272 @@
+"""What every result can do: print, save and open, be filtered, scored again, and read as rows.
+
+A result is a header (what was judged, how, and under which rules) and cells: the votes on each question, and what it
+was about. All else is made of these.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypedDict, TypeVar
+
+from evenhand.aggregation import VoteRules
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.results.read_only import read_only
+from evenhand.results.render import TextTable
+from evenhand.results.saved import kind_of_file, read, write
+from evenhand.results.votes_columns import Cell, votes_table
+from evenhand.run_options import Aggregation
+from evenhand.votes import EarlyStop, Vote
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+    import pyarrow
+
+Entry = TypeVar("Entry")
+
+
+class PrintedTables(ABC):
+    """A result that prints as tables of texts; what they say is its own matter."""
+
+    @abstractmethod
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The tables as texts."""
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown."""
+        return "\n".join(table.to_markdown() for table in self.text_tables())
+
+    def to_html(self) -> str:
+        """The tables as HTML."""
+        return "".join(table.to_html() for table in self.text_tables())
+
+    def to_latex(self) -> str:
+        """The tables in LaTeX, for the package booktabs."""
+        return "\n".join(table.to_latex() for table in self.text_tables())
+
+    def to_csv(self) -> str:
+        """The tables as CSV, an empty line between them."""
+        return "\n".join(table.to_csv() for table in self.text_tables())
+
+    def __str__(self) -> str:
+        return "\n".join(table.to_terminal() for table in self.text_tables())
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results(PrintedTables, Generic[Entry]):
+    """What judging a data set came to, with every vote.
+
+    As a sequence it holds its entries: ``len(results)``, ``for entry in results``, ``results[0]``, and by what names
+    it ``results["3/alder/relevance"]``.
+
+    Attributes:
+        parameters: What made it: judges, fields, orders, rules, seed, interval level, version. They cannot be changed.
+    """
+
+    kind: ClassVar[str]
+    """What saved files call it: one of :data:`~evenhand.results.saved.KINDS`."""
+
+    names: ClassVar[tuple[str, ...]]
+    """The columns that name an entry."""
+
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", read_only(self.parameters))
+
+    @property
+    @abstractmethod
+    def entries(self) -> Sequence[Entry]:
+        """What was judged, one by one."""
+
+    @abstractmethod
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A plain row for each entry: what names it, and what its votes came to; with the votes inside if asked for."""
+
+    @abstractmethod
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each question, and what it was about."""
+
+    @abstractmethod
+    def judged(self) -> dict[str, Any]:
+        """What was judged, as plain JSON: with the parameters and the cells, all that the result is made of."""
+
+    def summary(self) -> dict[str, Any]:
+        """What it came to, as plain JSON, for readers of saved files; it is made anew when they are opened."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The result of these votes."""
+
+    @classmethod
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """The cells of the rows of a file that was saved before there were cells."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: int | str) -> Entry:
+        if isinstance(key, int):
+            return self.entries[key]
+        named = ["/".join(str(record[name]) for name in self.names) for record in self.records()]
+        if key not in named:
+            raise InvalidInputError(
+                f"there is no entry {key!r}; entries are named {'/'.join(self.names)}, as {named[0]!r}"
+            )
+        return self.entries[named.index(key)]
+
+    def votes(self) -> pyarrow.Table:
+        """Every vote as a row of an Arrow table, with what it was about."""
+        return votes_table(self.cells())
+
+    def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
+        """The result of some of the questions only.
+
+        Args:
+            keep: Told what a question was about (instance, system, …), says whether it stays.
+            **about: What must equal a column, or be among a list of values: ``system="alder"``, ``instance=[0, 3]``.
+
+        Raises:
+            InvalidInputError: If there is no such column, or nothing would be left.
+        """
+        cells = list(self.cells())
+        for name in about:
+            if name not in cells[0].about:
+                raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, list(cells[0].about))}")
+        accepted = {name: value if isinstance(value, (list, tuple, set)) else [value] for name, value in about.items()}
+        kept = [
+            cell
+            for cell in cells
+            if all(cell.about[name] in values for name, values in accepted.items()) and (not keep or keep(cell.about))
+        ]
+        if not kept:
+            raise InvalidInputError(f"of {len(cells)} questions none is left by {about or keep!r}")
+        left = {name: {cell.about.get(name) for cell in kept} for name in ("system", "first", "second", "instance")}
+        judged = self.judged()
+        if "systems" in judged:
+            systems = left["system"] | left["first"] | left["second"]
+            judged["systems"] = [system for system in judged["systems"] if system in systems]
+        parameters = {**self.parameters, "n": len(left["instance"])}
+        return type(self).of_cells({**judged, "parameters": parameters}, kept)
+
+    def rescored(self, rules: VoteRules, **changes: Any) -> Self:  # noqa: ANN401 - parameters
+        """The same votes under other rules, without a call.
+
+        Args:
+            rules: How votes become verdicts.
+            **changes: Other parameters that change, and what is judged, where that does.
+        """
+        parameters = {**self.parameters, **rules.parameters(), **changes}
+        return type(self).of_cells({**self.judged(), "parameters": parameters}, self.cells())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an entry, without the votes."""
+        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+
+        return pd.DataFrame.from_records(list(self.records()))
+
+    def to_dataset(self) -> datasets.Dataset:
+        """A Hugging Face data set with one row an entry, its votes inside."""
+        import datasets  # noqa: PLC0415 - as above
+
+        return datasets.Dataset.from_list(list(self.records(votes=True)))
+
+    def save(self, path: str | Path) -> None:
+        """Write a file that :func:`evenhand.open` reads.
+
+        Parquet (``.parquet``) has a row a vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
+        header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) have the header as the first line, and then
+        a line a question, with its votes.
+
+        Raises:
+            InvalidInputError: If the path ends otherwise.
+        """
+        header = {"parameters": dict(self.parameters), **self.judged(), **self.summary()}
+        write(path, self.kind, header, self.cells())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InvalidInputError: If the file is something else.
+        """
+        header, cells, rows = read(path, cls.kind)
+        try:
+            return cls.of_cells(header, cls.cells_before(header, rows) if cells is None else cells)
+        except (ValueError, LookupError, TypeError) as error:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a saved table of {cls.kind}, or not a whole one; {cls.__name__}.save writes one"
+            ) from error
+
+
+def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind
+    """The result that a file holds, of whatever kind: what the ``save`` of any result wrote.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, or holds no result.
+    """
+    return getattr(import_module("evenhand"), kind_of_file(path).class_name).load(path)
+
+
+class Rules(TypedDict, total=False):
+    """How votes become a verdict.
+
+    Attributes:
+        aggregation: The rule by which a panel's votes become one, or scale -> rule; None for the scale's default.
+        on_position_bias: What a disagreement between orders counts; None for the scale's default.
+        scoring: ``selected`` or ``expected``.
+        min_mass: Probabilities that cover less are not used.
+    """
+
+    aggregation: Aggregation
+    on_position_bias: str | None
+    scoring: str
+    min_mass: float
+
+
+def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> VoteRules:
+    """The rules given, and for what is not given those of the table.
+
+    Raises:
+        InvalidInputError: If something else is given.
+    """
+    for name in rules:
+        if name not in Rules.__annotations__:
+            raise InvalidInputError(f"there is no rule {name!r}. {did_you_mean(name, Rules.__annotations__)}")
+    return VoteRules.from_parameters({**parameters, **rules})
+
+
+def could_stop_early(parameters: Mapping[str, Any]) -> bool:
+    """Whether a table's parameters say that draws could stop early."""
+    grid = parameters.get("grid", {})
+    return bool(grid.get("stop_early")) and grid["samples"] > 1
+
+
+def votes_before(verdict: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[Vote, ...]:
+    """The votes of a verdict as it was saved before there were cells.
+
+    Earlier still, that draws could stop early stood in the parameters alone.
+    """
+    votes = tuple(map(Vote.model_validate, verdict["votes"]))
+    if not could_stop_early(parameters) or any(vote.early_stop for vote in votes):
+        return votes
+    stop = EarlyStop(planned=parameters["grid"]["samples"], confidence=parameters["grid"]["confidence"])
+    return tuple(vote.model_copy(update={"early_stop": stop}) for vote in votes)

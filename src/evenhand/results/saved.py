@@ -1,0 +1,169 @@
+"""Results as files: Parquet with a row a vote, or JSON lines with a line a question; and what was saved before."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
+from evenhand.errors import InvalidInputError
+from evenhand.results.votes_columns import Cell, cells_of, votes_table
+from evenhand.votes import Vote
+
+SUFFIXES = (".parquet", ".jsonl")
+LAYOUT: Final = 2
+"""Of the rows: a cell each. Before, they were whatever the table held."""
+
+
+def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
+    """Write a result: Parquet with a row a vote, or JSON lines with a line a question, as the path ends.
+
+    The file is written beside its place and moved there when it is whole, so that a full disk leaves what was there.
+
+    Args:
+        path: Ends in ``.parquet`` or ``.jsonl``.
+        kind: One of :data:`KINDS`.
+        header: What was judged, how, and what it came to, as plain JSON: the metadata ``evenhand`` of a Parquet file,
+            the first line of JSON lines.
+        cells: The votes.
+
+    Raises:
+        InvalidInputError: If the path ends otherwise.
+    """
+    path, held = Path(path), list(cells)
+    first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), **header}
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if check_suffix(path) == ".parquet":
+            _write_parquet(beside, first, held)
+        else:
+            lines = (
+                {**cell.about, "votes": [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]}
+                for cell in held
+            )
+            write_lines(beside, (first, *lines))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def check_suffix(path: Path) -> str:
+    """How a path ends.
+
+    Raises:
+        InvalidInputError: If results are not saved so.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidInputError(
+            f"{str(path)!r} ends in {path.suffix!r}; a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
+        )
+    return suffix
+
+
+def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Write JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def _write_parquet(path: Path, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
+    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
+
+    table = votes_table(cells)
+    metadata = {PARQUET_HEADER: json.dumps(header, ensure_ascii=False).encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
+
+
+class Saved(NamedTuple):
+    """What a file holds.
+
+    Attributes:
+        header: What was judged, how, and what it came to.
+        cells: The votes; None in a file from before there were cells.
+        rows: The rows of such a file.
+    """
+
+    header: dict[str, Any]
+    cells: list[Cell] | None
+    rows: list[dict[str, Any]]
+
+
+def read(path: str | Path, kind: str) -> Saved:
+    """What a saved result holds.
+
+    Args:
+        path: The file.
+        kind: What it must be: one of :data:`KINDS`.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, is no saved result, or is not whole.
+    """
+    path = Path(path).expanduser()
+    try:
+        saved = _read_parquet(path) if _is_parquet(path) else _read_lines(path)
+        held = saved.rows if saved.cells is None else saved.cells
+        other = saved_kind(saved.header)
+        if other is None or saved.header["rows"] != len(held):
+            raise KeyError(kind)
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+    except (ValueError, LookupError, TypeError) as error:
+        writer = KINDS[kind].class_name
+        raise InvalidInputError(
+            f"{str(path)!r} is not a saved table of {kind}, or not a whole one; {writer}.save writes one"
+        ) from error
+    if saved.header["evenhand"] != kind:
+        raise InvalidInputError(
+            f"{str(path)!r} is not a saved table of {kind}: it holds {other.holds}, which {other.class_name}.load reads"
+        )
+    return saved
+
+
+def kind_of_file(path: str | Path) -> SavedKind:
+    """What kind of result a file holds.
+
+    Raises:
+        InvalidInputError: If it cannot be read, or holds no result.
+    """
+    import pyarrow.parquet  # noqa: PLC0415 - as above
+
+    path = Path(path).expanduser()
+    try:
+        if _is_parquet(path):
+            header = json.loads((pyarrow.parquet.read_schema(path).metadata or {})[PARQUET_HEADER])
+        else:
+            with path.open(encoding="utf-8") as file:
+                header = json.loads(file.readline())
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
+    except (ValueError, LookupError):
+        header = None
+    kind = saved_kind(header)
+    if kind is None:
+        raise InvalidInputError(
+            f"{str(path)!r} is no saved result of evenhand; the save of a result writes one, as Parquet or JSON lines"
+        )
+    return kind
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _read_parquet(path: Path) -> Saved:
+    import pyarrow.parquet  # noqa: PLC0415 - as above
+
+    table = pyarrow.parquet.read_table(path)
+    return Saved(json.loads((table.schema.metadata or {})[PARQUET_HEADER]), list(cells_of(table)), [])
+
+
+def _read_lines(path: Path) -> Saved:
+    header, *rows = (json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line)
+    if saved_kind(header) is None or header.get("layout") != LAYOUT:
+        return Saved(header, None, rows)
+    return Saved(header, [Cell(row, tuple(map(Vote.model_validate, row.pop("votes")))) for row in rows], [])

@@ -1,0 +1,203 @@
+"""Results as files and as sequences: nothing that a vote says is lost, and other tools can read them."""
+
+import json
+
+import pandas as pd
+import pytest
+from datasets import load_dataset
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand
+from evenhand.engines.simulated import SimulatedEngine
+from evenhand.errors import InvalidInputError
+from evenhand.results.votes_columns import Cell, cells_of, votes_table
+from evenhand.tables import JudgementTable, judge
+from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
+from tests.golden.runs import rows
+
+RELEVANCE = "criteria.evenhand.direct.relevance"
+CORRECT = "criteria.evenhand.direct.correctness"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    given_rows = [{**row, "doc": f"d{number // 2}"} for number, row in enumerate(rows(6))]
+    given_rows[1] = {**given_rows[1], "alder": None}
+    return judge(
+        given_rows,
+        [RELEVANCE, CORRECT],
+        [SimulatedEngine(name="one", noise=0.3, seed=1), SimulatedEngine(name="two", refusal_rate=0.3, seed=2)],
+        response_field=["alder", "birch"],
+        gold_fields={"relevance": "{system}_relevance"},
+        cluster_field="doc",
+        samples=2,
+        include_prompts_in_result=True,
+        max_failure_rate=1.0,
+        journal=None,
+        progress=False,
+    )
+
+
+texts = st.none() | st.text(max_size=8).map(lambda text: text.encode("utf-8", "replace").decode())
+numbers = st.none() | st.floats(0, 1)
+
+
+MATCHES = (Match(index=1, kind="near"), Match(index=None, kind="none", reason="empty"))
+
+
+@st.composite
+def votes(draw):
+    options = draw(st.integers(2, 4))
+    logprobs = ((TokenLogprob(token="yes", logprob=-0.5, top=(("yes", -0.5), ("no", None))),),)
+    return Vote(
+        judge_id=draw(st.text("abc", min_size=1)),
+        order=tuple(draw(st.permutations(range(options)))),
+        sample=draw(st.integers(0, 5)),
+        selected_index=draw(st.none() | st.integers(0, options - 1)),
+        selected_label=draw(texts),
+        value=draw(numbers),
+        na=draw(st.booleans()),
+        probabilities=draw(st.none() | st.tuples(*[st.floats(0, 1)] * options)),
+        assessment=draw(texts),
+        summary=draw(texts),
+        completion=draw(
+            st.none()
+            | st.builds(
+                Completion,
+                text=texts,
+                finish_reason=st.sampled_from([None, "stop"]),
+                prompt_tokens=st.none() | st.integers(0, 9),
+                cost=numbers,
+                model=texts,
+                logprobs=st.sampled_from([None, (), *logprobs]),
+                cached=st.booleans(),
+            )
+        ),
+        match=draw(
+            st.sampled_from([None, Match(index=1, kind="near"), Match(index=None, kind="none", reason="empty")])
+        ),
+        unscored_reason=draw(st.sampled_from([None, "empty", "budget"])),
+        error=draw(texts),
+        weight=draw(st.floats(0, 3)),
+        reasks=draw(st.integers(0, 2)),
+        usage=draw(st.builds(Usage, calls=st.integers(0, 3), cached=st.integers(0, 3), cost=numbers)),
+        prompts=draw(st.sampled_from([None, {"assessment": [{"role": "user", "content": "Is “x” it? \n"}]}])),
+        early_stop=draw(
+            st.none()
+            | st.builds(EarlyStop, planned=st.integers(1, 9), confidence=st.sampled_from([None, 0.9, "predictive"]))
+        ),
+    )
+
+
+@given(st.lists(st.lists(votes(), max_size=3).map(tuple), min_size=1, max_size=3))
+def test_no_field_of_a_vote_is_lost_in_columns(cast):
+    cells = [Cell({"instance": place, "system": "s", "gold": None}, each) for place, each in enumerate(cast)]
+    assert list(cells_of(votes_table(cells))) == cells
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_a_saved_result_comes_back_whole_whatever_its_form(judged, tmp_path, suffix):
+    path = tmp_path / f"result.{suffix}"
+    judged.save(path)
+    opened = evenhand.open(path)
+    assert type(opened) is JudgementTable
+    assert opened == judged
+    assert opened.summaries == judged.summaries
+    assert str(opened) == str(judged)
+    assert list(tmp_path.iterdir()) == [path]  # nothing is left beside it
+
+
+def test_other_tools_read_the_parquet_file(judged, tmp_path):
+    path = tmp_path / "result.parquet"
+    judged.save(path)
+    frame = pd.read_parquet(path)
+    cast = [vote for item in judged for vote in item.verdict.votes]
+    missing = sum(not item.verdict.votes for item in judged)
+    assert len(frame) == len(cast) + missing == len(load_dataset("parquet", data_files=str(path))["train"])
+    asked = frame[frame.judge_id.notna()]
+    assert asked.selected_label.fillna("").tolist() == [vote.selected_label or "" for vote in cast]
+    assert asked.calls.sum() == sum(vote.usage.calls for vote in cast)
+    assert set(frame.system) == {"alder", "birch"}
+
+
+def test_it_is_a_sequence_of_entries_with_names(judged):
+    assert len(judged) == len(judged.judgements) == 24
+    assert next(iter(judged)) is judged[0]
+    named = judged["3/birch/correctness"]
+    assert (named.instance, named.system, named.criterion) == (3, "birch", "correctness")
+    with pytest.raises(InvalidInputError, match=r"no entry '9/birch'.*instance/system/criterion"):
+        judged["9/birch"]
+
+
+def test_some_of_it_is_a_result_of_its_own(judged):
+    alone = judged.filter(system="alder", instance=[0, 2, 3])
+    assert alone.systems == ("alder",)
+    assert [item.instance for item in alone] == [0, 2, 3] * 2
+    assert alone.parameters["n"] == 3
+    scores = [item.verdict.aggregated_value for item in alone if item.criterion == "relevance"]
+    known = [score for score in scores if score is not None]
+    assert alone.summaries["alder", "relevance"].score.estimate == pytest.approx(sum(known) / len(known))
+    assert judged.filter(lambda about: about["cluster"] != "d0").parameters["n"] == 4
+    with pytest.raises(InvalidInputError, match=r"no column 'sytem'.*'system'"):
+        judged.filter(sytem="alder")
+    with pytest.raises(InvalidInputError, match="of 24 questions none is left"):
+        judged.filter(system="cedar")
+
+
+def test_what_is_no_result_is_refused_with_the_next_step(judged, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"ends in '.csv'.*\.parquet"):
+        judged.save(tmp_path / "result.csv")
+    data = tmp_path / "data.parquet"
+    pd.DataFrame({"a": [1]}).to_parquet(data)
+    for path in (data, tmp_path / "absent.parquet"):
+        with pytest.raises(InvalidInputError, match=str(path)):
+            evenhand.open(path)
+    whole = tmp_path / "result.jsonl"
+    judged.save(whole)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("\n".join(whole.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(InvalidInputError, match="not a whole one"):
+        evenhand.open(cut)
+
+
+def test_a_file_that_is_there_survives_a_failed_save(judged, tmp_path, monkeypatch):
+    path = tmp_path / "result.parquet"
+    judged.save(path)
+    before = path.read_bytes()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    with pytest.raises(OSError, match="No space"):
+        judged.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_was_saved_before_there_were_cells_still_opens(judged, tmp_path):
+    header = {
+        "evenhand": "judgements",
+        "rows": len(judged),
+        "parameters": dict(judged.parameters),
+        "systems": judged.systems,
+        "criteria": [criterion.model_dump(mode="json") for criterion in judged.criteria],
+        "summaries": [],
+        "rubric": None,
+        "penalties": {},
+    }
+    lines = [
+        {
+            "instance": item.instance,
+            "system": item.system,
+            "criterion": item.criterion,
+            "gold": item.gold,
+            "cluster": item.cluster,
+            "verdict": item.verdict.model_dump(mode="json"),
+        }
+        for item in judged
+    ]
+    path = tmp_path / "old.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    assert evenhand.open(path) == judged
