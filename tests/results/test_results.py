@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.engines.simulated import SimulatedEngine
+from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.tables import JudgementTable, judge
@@ -27,7 +27,7 @@ def judged():
     return judge(
         given_rows,
         [RELEVANCE, CORRECT],
-        [SimulatedEngine(name="one", noise=0.3, seed=1), SimulatedEngine(name="two", refusal_rate=0.3, seed=2)],
+        [SimulatedJudge(name="one", noise=0.3, seed=1), SimulatedJudge(name="two", refusal_rate=0.3, seed=2)],
         response_field=["alder", "birch"],
         gold_fields={"relevance": "{system}_relevance"},
         cluster_field="doc",

@@ -91,7 +91,8 @@ def test_it_is_saved_and_loaded(tmp_path):
         samples=2,
     )
     # two words: half-way
-    assert table.penalties == {"alder": (0.25, 0.25), "birch": (0.25, None)}
+    taken = {(item.system, item.instance): item.length_penalty for item in table}
+    assert taken == {("alder", 0): 0.25, ("alder", 1): 0.25, ("birch", 0): 0.25, ("birch", 1): None}
     path = tmp_path / "table.jsonl"
     table.save(path)
     again = JudgementTable.load(path)
