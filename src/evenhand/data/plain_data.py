@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -83,14 +84,8 @@ def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     def refuse(constant: str) -> NoReturn:
         raise ArtifactError(f"{what} holds {constant}, which is no number of JSON")
 
-    try:
+    with _read_whole(what):
         return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, twice), parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
-    except ValueError as error:
-        raise ArtifactError(f"{what} holds a number that cannot be read") from error
-    except RecursionError as error:
-        raise ArtifactError(f"{what} is nested too deeply to be read") from error
 
 
 def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
@@ -102,9 +97,18 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above
     >>> parse_yaml("{label: no, na: false, value: 1}", "the text")
     {'label': 'no', 'na': False, 'value': 1}
     """
-    try:
+    with _read_whole(what):
         node = YAML(typ="safe", pure=True).compose(text)
         return None if node is None else _Reader().value(node)
+
+
+@contextmanager
+def _read_whole(what: str) -> Iterator[None]:
+    """Say in one line why a text could not be read."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise ArtifactError(f"{what} is not JSON (line {error.lineno}: {error.msg})") from error
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}: " if mark else ""

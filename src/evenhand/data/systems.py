@@ -160,15 +160,12 @@ class Layout:
 def _check_shared(rows: Sequence[Row], shared: Sequence[str], instance: int, identifier: str) -> None:
     for field in shared:
         seen: list[Any] = [text_of(field_of(row, field, instance, "context_fields")) for row in rows if field in row]
-        if len(set(seen)) > 1:
+        other = next((text for text in seen if text != seen[0]), None)
+        if other is not None:
             raise InvalidInputError(
-                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {_other(seen)!r}), which belongs to "
+                f"the rows of {identifier!r} differ in {field!r} ({seen[0]!r} and {other!r}), which belongs to "
                 "the prompt and is shown or counted once for all responses: give each prompt its own id"
             )
-
-
-def _other(seen: Sequence[str]) -> str:
-    return next(text for text in seen if text != seen[0])
 
 
 def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
