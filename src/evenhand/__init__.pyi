@@ -14,7 +14,7 @@ from evenhand.engines.replay import RecordingEngine as RecordingEngine
 from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
-from evenhand.judge_reliability import aggregate as aggregate
+from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.metrics.best_of import BestOfJudge as BestOfJudge
 from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
 from evenhand.metrics.direct import DirectJudge as DirectJudge

@@ -16,8 +16,10 @@ from evenhand.aggregation import VoteRules, aggregate
 from evenhand.aggregation.collapse import Scoring
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import Categories, agreement_of_judges, summarize_votes
+from evenhand.judge_reliability.asked import Categories
 from evenhand.judge_reliability.panel_report import panel_report
+from evenhand.judge_reliability.people import agreement_of_judges
+from evenhand.judge_reliability.raters import summarize_votes
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.votes import MISSING_RESPONSE, Vote

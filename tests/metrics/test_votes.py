@@ -16,7 +16,7 @@ from unitxt.templates import InputOutputTemplate
 
 from evenhand.aggregation import RULES
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.judge_reliability import aggregate
+from evenhand.judge_reliability.columns import aggregate
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.statistics import krippendorff_alpha, mean_intervals
 from evenhand.unitxt.bases import EvaluationInput, fetch_artifact

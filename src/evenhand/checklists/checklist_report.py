@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenhand.aggregation import ItemResult, VoteRules
 from evenhand.aggregation.checklist_score import UNGROUPED
 from evenhand.checklists.asking import ChecklistResult
-from evenhand.judge_reliability import PanelReport, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
 from evenhand.scoring import summarize

@@ -6,7 +6,7 @@ from typing import Any, Dict, Union
 from evenhand.aggregation import ItemResult
 from evenhand.checklists import ChecklistReport, ChecklistResult
 from evenhand.checklists.checklist_report import RATES
-from evenhand.judge_reliability import PanelReport
+from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions
 from evenhand.results.measures import scores_of
 

@@ -8,7 +8,7 @@ from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import ArtifactError
-from evenhand.judge_reliability import report_of_run
+from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
 from evenhand.results.measures import Measure, score_entries, scores_of
@@ -47,8 +47,9 @@ class DirectJudge(AssessingJudge):
     scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists
     the settings, and :class:`~evenhand.metrics.assessing_judge.AssessingJudge` those for examples. With several judges
     or draws the global scores also say what the votes show about the judges
-    (:class:`~evenhand.judge_reliability.PanelReport`); where instances name criteria of their own, under the name of
-    each. With ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the options.
+    (:class:`~evenhand.judge_reliability.panel_report.PanelReport`); where instances name criteria of their own, under
+    the name of each. With ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the
+    options.
     """
 
     def verify(self) -> None:

@@ -8,16 +8,9 @@ from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import is_written_nothing
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability import (
-    YES_OR_NO,
-    Column,
-    Comparison,
-    VoteReader,
-    columns_within,
-    measure_at,
-    recorded_verdicts,
-    summarize_votes,
-)
+from evenhand.judge_reliability.columns import YES_OR_NO, Column, VoteReader, columns_within, recorded_verdicts
+from evenhand.judge_reliability.raters import Comparison, summarize_votes
+from evenhand.judge_reliability.report import measure_at
 from evenhand.metrics.judge_metric import EvenhandMetric
 from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_unread
 from evenhand.numbers import Missing

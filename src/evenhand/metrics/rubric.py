@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Rubric, Scale
 from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import PanelReport, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.together import asked_together, check_calls

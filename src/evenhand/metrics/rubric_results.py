@@ -6,7 +6,7 @@ from typing import Any, Dict, Union
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidCriterionError
-from evenhand.judge_reliability import PanelReport
+from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of
 from evenhand.results.measures import scores_of
 from evenhand.rubric_scoring import RubricResult, RubricSummary

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Union
 
-from evenhand.judge_reliability import PanelReport
+from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.numbers import Missing, format_number, format_percent
 from evenhand.scoring import mention_caution
 from evenhand.statistics import Interval

@@ -37,13 +37,18 @@ class PrintedTables(ABC):
     def text_tables(self) -> tuple[TextTable, ...]:
         """The tables as texts."""
 
+    def closing_notes(self) -> tuple[str, ...]:
+        """What must be said beneath all tables."""
+        return ()
+
     def to_markdown(self) -> str:
         """The tables in Markdown."""
-        return "\n".join(table.to_markdown() for table in self.text_tables())
+        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *self.closing_notes()])
 
     def to_html(self) -> str:
         """The tables as HTML."""
-        return "".join(table.to_html() for table in self.text_tables())
+        notes = [f"<p>{note}</p>" for note in self.closing_notes()]
+        return "".join([*(table.to_html() for table in self.text_tables()), *notes])
 
     def to_latex(self) -> str:
         """The tables in LaTeX, for the package booktabs."""
@@ -54,7 +59,7 @@ class PrintedTables(ABC):
         return "\n".join(table.to_csv() for table in self.text_tables())
 
     def __str__(self) -> str:
-        return "\n".join(table.to_terminal() for table in self.text_tables())
+        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self.closing_notes()])
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -13,7 +13,7 @@ from evenhand.checklists import ChecklistReport, ChecklistResult, item_panels, r
 from evenhand.criteria import Checklist
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability import PanelReport
+from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.results.measures import plain
 from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable

@@ -11,7 +11,8 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import PanelReport, panel_tables, report_of_run
+from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
+from evenhand.judge_reliability.report import panel_tables
 from evenhand.numbers import format_level, format_range, format_share
 from evenhand.results.measures import Column, measures_table, plain, score_cell
 from evenhand.results.render import TextTable

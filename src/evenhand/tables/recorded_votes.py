@@ -18,28 +18,28 @@ from evenhand.data.cells import NOT_ASKED
 from evenhand.data.fields import read_clusters
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import (
+from evenhand.judge_reliability.columns import (
     YES_OR_NO,
     Column,
+    VoteReader,
+    categories_of,
+    columns_of,
+    read_column,
+    recorded_columns,
+    recorded_verdicts,
+)
+from evenhand.judge_reliability.raters import (
     Drawing,
     PanelAgreement,
     Rater,
     RaterPair,
     Scale,
-    VoteReader,
     VoteSummary,
     all_pairs,
-    categories_of,
-    columns_of,
-    labels_table,
-    pairs_of_raters_table,
     panels,
-    read_column,
-    recorded_columns,
-    recorded_verdicts,
     summarize_votes,
-    vote_summary_table,
 )
+from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
 from evenhand.results.read_only import read_only

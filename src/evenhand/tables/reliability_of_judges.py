@@ -15,17 +15,8 @@ from evenhand.data.fields import check_gold_criteria, field_of, text_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import (
-    FIRST,
-    NEITHER,
-    SECOND,
-    SIDES,
-    Asked,
-    ChoiceReliability,
-    Questions,
-    choice_reliability,
-    reliability_of_judges,
-)
+from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
+from evenhand.judge_reliability.one_judge import ChoiceReliability, choice_reliability, reliability_of_judges
 from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings

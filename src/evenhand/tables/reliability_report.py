@@ -12,32 +12,21 @@ from typing import Any, Self
 from pydantic import TypeAdapter, ValidationError
 
 from evenhand.errors import InvalidInputError
-from evenhand.judge_reliability import (
-    ChoiceReliability,
-    CriterionReliability,
-    Finding,
-    JudgesAgreement,
-    choices_table,
-    criterion_tables,
-    finding_on_choices,
-    findings,
-    findings_on_judges,
-    judges_table,
-)
+from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionReliability
+from evenhand.judge_reliability.people import JudgesAgreement
+from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
+from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
 from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
+from evenhand.results.results import PrintedTables
 from evenhand.tables.notes import baseline_note
 
 KIND = "reliability"
 SUFFIXES = (".json", ".md", ".html")
 
-_RESULTS = TypeAdapter(tuple[CriterionReliability, ...])
-_CHOICES = TypeAdapter(tuple[ChoiceReliability, ...])
-_AGREEMENTS = TypeAdapter(tuple[JudgesAgreement, ...])
-
 
 @dataclass(frozen=True)
-class ReliabilityReport:
+class ReliabilityReport(PrintedTables):
     """The result of :func:`~evenhand.tables.reliability`.
 
     Attributes:
@@ -98,39 +87,21 @@ class ReliabilityReport:
         level = self.parameters["level"]
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
-    def to_markdown(self) -> str:
-        """The whole report in Markdown."""
-        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *self._closing()])
-
-    def to_html(self) -> str:
-        """The whole report as HTML elements."""
-        notes = "".join(f"<p>{note}</p>" for note in self._closing())
-        return "".join(table.to_html() for table in self.text_tables()) + notes
+    def closing_notes(self) -> tuple[str, ...]:
+        """What the baseline is, where it is among the judges."""
+        return baseline_note(self.judges)
 
     def to_json(self) -> str:
         """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is ``"inf"``."""
+        said = [
+            *((each.criterion, each.judge_id, found) for each in self.results for found in findings(each)),
+            *((each.criterion, each.judge_id, finding_on_choices(each)) for each in self.choices),
+            *((each.criterion, None, found) for each in self.agreements for found in findings_on_judges(each)),
+        ]
         document = {
             "evenhand": KIND,
-            "parameters": self.parameters,
-            "results": [asdict(result) for result in self.results],
-            "choices": [asdict(choice) for choice in self.choices],
-            "agreements": [asdict(agreement) for agreement in self.agreements],
-            "findings": [
-                *(
-                    {"criterion": result.criterion, "judge": result.judge_id, **asdict(found)}
-                    for result in self.results
-                    for found in findings(result)
-                ),
-                *(
-                    {"criterion": choice.criterion, "judge": choice.judge_id, **asdict(finding_on_choices(choice))}
-                    for choice in self.choices
-                ),
-                *(
-                    {"criterion": agreement.criterion, "judge": None, **asdict(found)}
-                    for agreement in self.agreements
-                    for found in findings_on_judges(agreement)
-                ),
-            ],
+            **asdict(self),
+            "findings": [{"criterion": name, "judge": judge, **asdict(found)} for name, judge, found in said],
         }
         return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=1)
 
@@ -155,12 +126,7 @@ class ReliabilityReport:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
             if document["evenhand"] != KIND:
                 raise KeyError(KIND)
-            return cls(
-                results=_RESULTS.validate_python(document["results"]),
-                choices=_CHOICES.validate_python(document["choices"]),
-                agreements=_AGREEMENTS.validate_python(document["agreements"]),
-                parameters=document["parameters"],
-            )
+            return TypeAdapter(cls).validate_python(document)
         except OSError as error:
             raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
         except (ValueError, ValidationError, LookupError, TypeError) as error:
@@ -169,20 +135,11 @@ class ReliabilityReport:
                 "to a name that ends in '.json'"
             ) from error
 
-    def __str__(self) -> str:
-        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self._closing()])
-
     def __repr__(self) -> str:
         return f"<ReliabilityReport on {len(self.judges)} judge(s) and {len(self.criteria)} criterion/criteria>\n{self}"
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
     def _page(self) -> str:
         return f'<!doctype html>\n<meta charset="utf-8">\n<title>How reliable is the judge?</title>\n{self.to_html()}'
-
-    def _closing(self) -> tuple[str, ...]:
-        return baseline_note(self.judges)
 
 
 def check_suffix(path: str | Path) -> None:
