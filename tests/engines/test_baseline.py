@@ -12,9 +12,15 @@ from sklearn.metrics import cohen_kappa_score
 import evenhand
 from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.baseline import BaselineJudge, choose_option, quality, response_statistics
+from evenhand.engines.baseline import (
+    BaselineJudge,
+    TextStatistics,
+    choose_option,
+    quality,
+    response_statistics,
+    text_statistics,
+)
 from evenhand.engines.calls import Calls
-from evenhand.engines.text_statistics import TextStatistics, text_statistics
 from evenhand.errors import RejectedRequestError
 from evenhand.judging.flow import Flow
 from evenhand.question import Question, choice_criterion, comparison_criterion

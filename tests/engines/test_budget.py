@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenhand.engines.budget import Budget
+from evenhand.engines.limits import Budget
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
 

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.claims import SILENT_SECONDS
+from evenhand.engines.claims import SILENT_SECONDS, Process, is_running, this_process
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
-from evenhand.engines.processes import Process, is_running, this_process
+from evenhand.engines.limits import Budget
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
@@ -199,7 +198,7 @@ def test_a_hung_owner_is_replaced_and_may_come_back(path):
 
 def test_a_long_call_gives_signs_of_life(path, monkeypatch):
     clock = [1000.0]
-    monkeypatch.setattr("evenhand.engines.turns.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("evenhand.engines.calls.BEAT_SECONDS", 0.01)
 
     async def run(theirs):
         calls = Calls(SlowEngine(seconds=60), theirs)

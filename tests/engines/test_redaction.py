@@ -1,6 +1,6 @@
 import pytest
 
-from evenhand.engines.redaction import check_variable_name, redact
+from evenhand.engines.replies import check_variable_name, redact
 from evenhand.errors import InvalidInputError
 
 

@@ -12,7 +12,7 @@ from evenhand.engines.base import Request, SheetItem
 from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.simulated import SimulatedJudge, quality_from_context
 from evenhand.errors import RejectedRequestError
-from evenhand.judging.schemas import one_step_schema
+from evenhand.judging.conversation import one_step_schema
 from evenhand.parsing import match_closest_option, option_probabilities, read_sheet
 from evenhand.question import Question, choice_criterion
 

@@ -11,9 +11,8 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.engines.base import JudgeEngine, Request, SheetItem
 from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.calls import Calls
-from evenhand.engines.engine_thread import thread_of
 from evenhand.engines.journal import Journal
-from evenhand.engines.unitxt import UnitxtBridge, as_judge
+from evenhand.engines.unitxt import UnitxtBridge, as_judge, thread_of
 from evenhand.engines.unitxt_replies import public_fields, secret_values
 from evenhand.errors import (
     ArtifactError,

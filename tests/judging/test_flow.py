@@ -15,8 +15,8 @@ from evenhand.errors import (
     TransientEngineError,
 )
 from evenhand.judging import conversation
+from evenhand.judging.conversation import one_step_schema, selection_schema
 from evenhand.judging.flow import Flow
-from evenhand.judging.schemas import one_step_schema, selection_schema
 from evenhand.parsing import match_closest_option
 from evenhand.question import Question, choice_criterion, comparison_criterion
 from evenhand.votes import Completion

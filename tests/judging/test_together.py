@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError
-from evenhand.judging.together import asked_together, check_calls
+from evenhand.judging.sheet import asked_together, check_calls
 from evenhand.question import Question
 
 

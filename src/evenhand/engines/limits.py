@@ -1,4 +1,7 @@
-"""The gate in front of a server: calls in flight, calls a minute, tokens a minute, and what a 429 does to them."""
+"""What limits a run: what it may spend (calls, cost, who gets the last places), and how fast a server is asked.
+
+The gate in front of a server counts calls in flight, calls a minute and tokens a minute, and what a 429 does to them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,244 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Final
+
+from evenhand.errors import BudgetExhaustedError, InvalidInputError
+from evenhand.numbers import format_cost
+from evenhand.votes import Completion
+
+
+class Budget:
+    """How many calls one run may launch, and what they may cost; shared by all its engines.
+
+    A call counts when it is launched, whether or not it succeeds; the retries inside an engine are part of their
+    call. Replies taken from a journal are free. A vote that begins takes a :class:`Share` of as many places as it is
+    expected to need, so that the votes begun are finished before others begin. The cost of the calls in flight is not
+    known, so they are assumed to cost what the finished ones did on average; only the calls launched before the first
+    reply can exceed ``max_cost``.
+
+    Attributes:
+        max_calls: None for no limit.
+        max_cost: US dollars; None for no limit. Reached too when a reply has no known price.
+        launched: Calls launched.
+        in_flight: Calls launched and not yet answered.
+        cost: US dollars that the answered calls cost.
+        stopped: Nothing more is launched, whatever is left.
+        limited: There is a limit to keep.
+        reserved: Calls promised to shares and not launched.
+    """
+
+    def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        if max_calls is not None and max_calls < 0:
+            raise InvalidInputError(f"max_calls is {max_calls!r}; give a number of calls from 0, or None for no limit")
+        if max_cost is not None and not max_cost >= 0:
+            raise InvalidInputError(f"max_cost is {max_cost!r}; give US dollars from 0, or None for no limit")
+        self.max_calls = max_calls
+        self.max_cost = max_cost
+        self.launched = 0
+        self.in_flight = 0
+        self.cost = 0.0
+        self.stopped = False
+        self.limited = max_calls is not None or max_cost is not None
+        self.reserved = 0
+        self._hungry: list[tuple[tuple[int, ...], int, Share]] = []
+        self._entries = 0
+        self._priced = 0
+        self._unpriced: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
+
+    def share(self, expected: int = 0, order: tuple[int, ...] = ()) -> Share:
+        """The places of one vote: so many as it is expected to need, or as many of them as there are.
+
+        Places that are given back go to the shares that lack some, the smallest ``order`` first.
+        """
+        share = Share(self, order)
+        share.expect(expected)
+        return share
+
+    def settle(self, completion: Completion | None) -> None:
+        """Count a call as answered, or as failed when there is no completion."""
+        self.in_flight -= 1
+        if completion is not None:
+            if completion.cost is None:
+                self._unpriced = completion.model or "the engine"
+            else:
+                self.cost += completion.cost
+                self._priced += 1
+        self.distribute()
+
+    def stop(self) -> None:
+        """Launch nothing more; whoever waits for a place is refused. For the thread of the event loop."""
+        self.stopped = self.limited = True
+        self.distribute()
+
+    def fits(self, promised: int) -> bool:
+        """Whether one more call fits beside those launched and so many promised ones."""
+        if self.stopped or (self.max_calls is not None and self.launched + promised >= self.max_calls):
+            return False
+        if self.max_cost is None:
+            return True
+        mean = self.cost / self._priced if self._priced else 0.0
+        within = self.cost + (self.in_flight + promised) * mean + mean <= self.max_cost
+        return within and self.max_cost > 0 and self._unpriced is None
+
+    def launch(self) -> None:
+        """Count one more call in flight.
+
+        Raises:
+            BudgetExhaustedError: If it must not be launched.
+        """
+        if self.limited and not self.fits(0):
+            raise self.refusal()
+        self.launched += 1
+        self.in_flight += 1
+
+    def queue(self, share: Share) -> None:
+        """Give this share what it wants, when its turn comes."""
+        self._entries += 1
+        heappush(self._hungry, (share.order, self._entries, share))
+        self.distribute()
+
+    def distribute(self) -> None:
+        """Hand out what there is; when no share holds a place that it could give back, refuse whoever waits."""
+        while self._hungry and self.fits(self.reserved):
+            share = self._hungry[0][-1]
+            if share.wanted:
+                self.reserved += 1
+                share.give()
+            if not share.wanted:
+                heappop(self._hungry)
+                share.queued = False
+        if self._hungry and (self.stopped or not self.reserved):
+            refused, self._hungry = self._hungry, []
+            for _, _, share in refused:
+                share.queued = False
+                share.refuse(self.refusal())
+
+    def refusal(self) -> BudgetExhaustedError:
+        """Why there is no place."""
+        again = "raise it and run again; what a journal holds is not asked for again"
+        if self.stopped:
+            return BudgetExhaustedError("the run was interrupted before this call was launched")
+        if self.max_calls is not None and self.launched >= self.max_calls:
+            return BudgetExhaustedError(f"max_calls={self.max_calls!r} was reached: {again}")
+        if self._unpriced is not None:
+            return BudgetExhaustedError(
+                f"max_cost={self.max_cost!r} cannot be kept, because the price of {self._unpriced!r} is not known: "
+                "limit the run with max_calls instead, or give the engine its prompt_price and completion_price "
+                "(0 for a server of your own)"
+            )
+        return BudgetExhaustedError(
+            f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent, {self.in_flight} calls in "
+            f"flight): {again}"
+        )
+
+
+class Share:
+    """The places in a budget that one vote holds, for one call after the other.
+
+    A share that holds a place never waits for another one's, so that waiting always ends.
+
+    Attributes:
+        order: The smallest is served first.
+        held: Places promised to this vote.
+        wanted: Places that it still lacks.
+        queued: It is in the budget's queue.
+    """
+
+    __slots__ = ("_budget", "_waiter", "held", "order", "queued", "wanted")
+
+    def __init__(self, budget: Budget, order: tuple[int, ...]) -> None:
+        self.order = order
+        self.held = 0
+        self.wanted = 0
+        self.queued = False
+        self._budget = budget
+        self._waiter: asyncio.Future[None] | None = None
+
+    def expect(self, calls: int) -> None:
+        """So many more calls than were expected."""
+        if self._budget.limited and calls:
+            self.wanted += calls
+            if not self.queued:
+                self.queued = True
+                self._budget.queue(self)
+
+    def ready(self) -> bool:
+        """Whether a place is held for the next call; one is sought."""
+        if not self._budget.limited or self.held:
+            return True
+        if not self.wanted:
+            self.expect(1)
+        elif not self.queued:
+            self.queued = True
+            self._budget.queue(self)
+        return self.held > 0
+
+    async def granted(self) -> None:
+        """Wait for a place that another vote gives back.
+
+        Raises:
+            BudgetExhaustedError: When none can come any more.
+        """
+        if self.held:
+            return
+        if self._budget.stopped or not self._budget.reserved:
+            raise self._budget.refusal()
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def launch(self) -> None:
+        """Use a place: one more call is in flight. Every launch is followed by one :meth:`Budget.settle`.
+
+        Raises:
+            BudgetExhaustedError: If it must not be launched.
+        """
+        if self.held:
+            self.held -= 1
+            self._budget.reserved -= 1
+            self._budget.launch()
+        elif self._budget.limited and not self._budget.fits(self._budget.reserved):
+            raise self._budget.refusal()
+        else:
+            self._budget.launch()
+
+    def skip(self) -> None:
+        """An expected call was not needed."""
+        if self.wanted:
+            self.wanted -= 1
+        elif self.held:
+            self._give_back(1)
+
+    def close(self) -> None:
+        """The vote is done; what it did not use goes to others."""
+        self.wanted = 0
+        self._give_back(self.held)
+
+    def give(self) -> None:
+        """A place for this vote."""
+        self.held += 1
+        self.wanted -= 1
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def refuse(self, error: BudgetExhaustedError) -> None:
+        """No place will come."""
+        self.wanted = 0
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+
+    def _give_back(self, places: int) -> None:
+        self.held -= places
+        self._budget.reserved -= places
+        self._budget.distribute()
+
 
 SECONDS_PER_MINUTE: Final = 60.0
 CATCH_UP_SECONDS: Final = 0.05

@@ -18,9 +18,14 @@ from evenhand.engines.openai_compatible import (
     may_have_default_key,
     normalized_base_url,
 )
-from evenhand.engines.redaction import check_variable_name
 from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
-from evenhand.engines.replies import CONTENT_FILTER_CODES, filtered_completion, read_completion, read_error
+from evenhand.engines.replies import (
+    CONTENT_FILTER_CODES,
+    check_variable_name,
+    filtered_completion,
+    read_completion,
+    read_error,
+)
 from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError
 from evenhand.votes import Completion
 

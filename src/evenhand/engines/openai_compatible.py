@@ -15,9 +15,15 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from evenhand.engines.redaction import check_variable_name, redact
 from evenhand.engines.remote import Connection, RemoteSettings
-from evenhand.engines.replies import decode_reply, filtered_completion, read_completion, read_error
+from evenhand.engines.replies import (
+    check_variable_name,
+    decode_reply,
+    filtered_completion,
+    read_completion,
+    read_error,
+    redact,
+)
 from evenhand.errors import FatalEngineError, InvalidInputError, TransientEngineError
 from evenhand.votes import Completion
 

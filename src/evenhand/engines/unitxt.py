@@ -1,8 +1,12 @@
 """Any unitxt inference engine as a judge: vLLM, Hugging Face, watsonx, CrossProvider, and what users define themselves.
 
 Those engines take batches, so the bridge gathers what the running questions wait for and sends it as one batch, in the
-engine's own thread. unitxt's cache is switched off for that call: it has no sample index, and would answer the second
-draw of a prompt with the first; the journal keeps the replies instead.
+engine's own thread: calls block, and must neither stop the event loop nor meet each other. The thread and its event
+loop live as long as the engine, not as long as a run: engines such as unitxt's litellm engine bind what they hold to
+the first event loop they wait in, and models on a graphics card are not made for two threads.
+
+unitxt's cache is switched off for that call: it has no sample index, and would answer the second draw of a prompt with
+the first; the journal keeps the replies instead.
 """
 
 from __future__ import annotations
@@ -10,18 +14,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
+import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.engine_thread import call_alone, thread_of
-from evenhand.engines.redaction import redact
 from evenhand.engines.remote import REFUSALS
+from evenhand.engines.replies import redact
 from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.errors import (
     ArtifactError,
@@ -413,3 +419,57 @@ def judges_of(engine: object) -> tuple[JudgeEngine, ...]:
             "'engines.evenhand.baseline'"
         )
     return tuple(as_judge(item) for item in listed(engine))
+
+
+END_SECONDS: Final = 5.0
+
+_Result = TypeVar("_Result")
+
+_threads: weakref.WeakKeyDictionary[object, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def thread_of(engine: object) -> Executor:
+    """The one-threaded executor in which all calls of this engine are made."""
+    with _lock:
+        executor = _threads.get(engine)
+        if executor is None:
+            loop = asyncio.new_event_loop()
+            executor = ThreadPoolExecutor(
+                max_workers=1,
+                thread_name_prefix="evenhand-engine",
+                initializer=asyncio.set_event_loop,
+                initargs=(loop,),
+            )
+            weakref.finalize(engine, _close, executor, loop)
+            _threads[engine] = executor
+        return executor
+
+
+def call_alone(call: Callable[[], _Result]) -> _Result:
+    """Make a call in an engine's thread; when it fails, end the tasks that it left behind in the thread's event loop.
+
+    An engine that gathers its requests and gives up at the first failure leaves the others waiting for their turn. The
+    next call would send them, and nobody would read the replies.
+    """
+    loop = asyncio.get_event_loop()
+    before = asyncio.all_tasks(loop)
+    try:
+        return call()
+    except BaseException:
+        _end(asyncio.all_tasks(loop) - before, loop)
+        raise
+
+
+def _end(tasks: set[asyncio.Task[object]], loop: asyncio.AbstractEventLoop) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks and not loop.is_running():
+        loop.run_until_complete(asyncio.wait(tasks, timeout=END_SECONDS))
+
+
+def _close(executor: ThreadPoolExecutor, loop: asyncio.AbstractEventLoop) -> None:
+    """Runs wherever the garbage collector does, so it waits for nothing and submits nothing."""
+    executor.shutdown(wait=False)
+    if not loop.is_running():
+        loop.close()

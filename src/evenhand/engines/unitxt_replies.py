@@ -11,8 +11,15 @@ from os import PathLike
 from pathlib import PurePath
 from typing import Final
 
-from evenhand.engines.redaction import REDACTED, looks_random, names_a_secret, redact
-from evenhand.engines.replies import SHOWN_CHARACTERS, filtered_completion, read_error
+from evenhand.engines.replies import (
+    REDACTED,
+    SHOWN_CHARACTERS,
+    filtered_completion,
+    looks_random,
+    names_a_secret,
+    read_error,
+    redact,
+)
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
 from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput, own_words
 from evenhand.votes import Completion, Message

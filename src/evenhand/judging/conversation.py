@@ -1,4 +1,7 @@
-"""What is said on the way to a vote on one question, and what every conversation with a judge shares."""
+"""What is said on the way to a vote on one question, and what every conversation with a judge shares.
+
+The schemas of the replies that a judge is asked for stand at the end.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError
-from evenhand.judging.schemas import one_step_schema, selection_schema
 from evenhand.parsing import match_closest_option, option_probabilities
 from evenhand.prompts import FIRST_PROMPTS, FirstStage, Subject, fill_prompt, nonce_for, render_own_prompt
 from evenhand.question import Mode, Presentation, Question
@@ -373,3 +376,43 @@ def _assessment_in(text: str | None) -> str | None:
         return text
     found = [fields[name] for name in _REASONS_FIELDS if name in fields] if isinstance(fields, dict) else []
     return next((reasons for reasons in found if isinstance(reasons, str)), text)
+
+
+@lru_cache(maxsize=512)
+def selection_schema(answers: tuple[str, ...]) -> Mapping[str, Any]:
+    """A reply that names one of the answers."""
+    return _object({"selected_option": _one_of(answers)})
+
+
+@lru_cache(maxsize=512)
+def one_step_schema(answers: tuple[str, ...], *, verdict_first: bool = False) -> Mapping[str, Any]:
+    """A reply with reasons and verdict: the reasons first, unless the prompt asks for the verdict first."""
+    fields = {"assessment": {"type": "string"}, "selected_option": _one_of(answers)}
+    return _object(dict(reversed(fields.items())) if verdict_first else fields)
+
+
+@lru_cache(maxsize=512)
+def sheet_schema(numbered: tuple[tuple[int, tuple[str, ...]], ...], *, reasoning: bool) -> Mapping[str, Any]:
+    """A reply with one entry a question, each with its number and one of its own answers."""
+    reasons: dict[str, Any] = {"reasoning": {"type": "string"}} if reasoning else {}
+    by_answers: dict[tuple[str, ...], list[int]] = {}
+    for number, answers in numbered:
+        by_answers.setdefault(answers, []).append(number)
+    kinds = [
+        _object({"index": {"type": "integer", "enum": numbers}, **reasons, "answer": _one_of(answers)})
+        for answers, numbers in by_answers.items()
+    ]
+    return _object({"answers": {"type": "array", "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}}})
+
+
+def _one_of(answers: tuple[str, ...]) -> Mapping[str, Any]:
+    return {"type": "string", "enum": list(answers)}
+
+
+def _object(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -10,12 +10,11 @@ from typing import Self
 from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
-from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.limits import Budget
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.tasks import checked_weights, sheets_of, tasks_of
+from evenhand.judging.grid import Grid, checked_weights, sheets_of, tasks_of
 from evenhand.question import Question
 from evenhand.votes import Completion
 

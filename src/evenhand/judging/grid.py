@@ -1,16 +1,22 @@
-"""Which votes are asked for: judges × orders × samples for every question."""
+"""Which votes are asked for: judges × orders × samples for every question, as sheets and tasks one after the other."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.engines.base import JudgeEngine
+from evenhand.errors import InvalidInputError
+from evenhand.judging.conversation import Caller
+from evenhand.judging.flow import Flow
 from evenhand.question import Question
 from evenhand.run_options import GridOptions, Orders
+from evenhand.votes import Vote
 
 Permutation = tuple[int, ...]
 
@@ -64,3 +70,108 @@ class Grid(GridOptions):
 
 def _draw_key(question: Question) -> str:
     return question.draw_key or str(question.instance)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What is asked in one call: one question, or those of a sheet; and the orders in which it is shown.
+
+    Attributes:
+        rows: The indices of the questions.
+        questions: The questions.
+        orders: Per order the permutation of each question. Where questions have different numbers of permutations,
+            those that have fewer begin again: their votes are further draws in that order.
+        offsets: Per order and question the number of draws in that order before.
+    """
+
+    rows: tuple[int, ...]
+    questions: tuple[Question, ...]
+    orders: tuple[tuple[Permutation, ...], ...]
+    offsets: tuple[tuple[int, ...], ...]
+
+    async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
+        """One vote a question."""
+        shown = self.orders[order]
+        if self.together:
+            votes = await flow.ask_sheet(self.questions, shown, sample, caller, weight=weight)
+            return [
+                vote.model_copy(update={"sample": sample + offset}) if offset else vote
+                for vote, offset in zip(votes, self.offsets[order], strict=True)
+            ]
+        return [await flow.ask(self.questions[0], shown[0], sample, caller, weight=weight)]
+
+    @property
+    def together(self) -> bool:
+        """Whether one reply answers several questions."""
+        return bool(self.questions[0].sheet)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Draws of one sheet in one order: one draw, or all of them where the later ones may not be needed."""
+
+    sheet: Sheet
+    order: int
+    samples: range
+    places: range
+
+
+def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | None) -> Sequence[float]:
+    """One weight a judge; 1 each by default.
+
+    Raises:
+        InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
+    """
+    if not judges:
+        raise InvalidInputError("no judge was given; give an inference engine, or a list of them for a panel")
+    names = [judge.judge_id for judge in judges]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidInputError(
+            f"the panel has several judges named {repeated!r}; their votes could not be told apart. "
+            "For repeated draws of one judge set samples"
+        )
+    if weights is None:
+        return [1.0] * len(judges)
+    if len(weights) != len(judges) or any(not 0 < weight < math.inf for weight in weights):
+        raise InvalidInputError(f"judge_weights is {list(weights)!r}; give one positive weight for each of {names!r}")
+    return weights
+
+
+def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
+    """What is asked in one call each, in the order of the questions.
+
+    Raises:
+        InvalidInputError: If the questions of a sheet are not about the same response.
+    """
+    together: dict[object, list[int]] = {}
+    for row, question in enumerate(questions):
+        together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
+    permutations = grid.permutations(questions)
+    sheets = []
+    for rows in together.values():
+        asked = tuple(questions[row] for row in rows)
+        if any(question.responses != asked[0].responses for question in asked):
+            raise InvalidInputError(f"the sheet {asked[0].sheet!r} asks about different responses; give each its own")
+        width = max(len(permutations[row]) for row in rows)
+        orders = tuple(
+            tuple(permutations[row][place % len(permutations[row])] for row in rows) for place in range(width)
+        )
+        offsets = tuple(tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width))
+        sheets.append(Sheet(tuple(rows), asked, orders, offsets))
+    return sheets
+
+
+def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:
+    """What one judge is asked, with the places of the votes among those on a question."""
+    draws = range(grid.samples)
+    for sheet in sheets:
+        place = judge * len(sheet.orders) * grid.samples
+        again = any(offset for offsets in sheet.offsets for offset in offsets)  # those draws are collapsed together
+        for order in range(len(sheet.orders)):
+            if grid.stop_early and not again:
+                yield Task(sheet, order, draws, range(place, place + grid.samples))
+            else:
+                for sample in draws:
+                    yield Task(sheet, order, range(sample, sample + 1), range(place + sample, place + sample + 1))
+            place += grid.samples

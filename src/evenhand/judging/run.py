@@ -20,13 +20,12 @@ from tqdm.auto import tqdm
 
 from evenhand.aggregation import draws_are_settled
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
+from evenhand.engines.limits import Budget
 from evenhand.errors import TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.tasks import Task, checked_weights, sheets_of, tasks_of
+from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_of
 from evenhand.numbers import format_cost
 from evenhand.question import Question
 from evenhand.run_options import LimitOptions

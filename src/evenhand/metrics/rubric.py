@@ -10,7 +10,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.settings import RunSettings
-from evenhand.judging.together import asked_together, check_calls
+from evenhand.judging.sheet import asked_together, check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.rubric_results import check_score_names, global_scores, instance_scores
 from evenhand.metrics.scores import interval_scores, number_or_nan, score_name_of, warn_of_mentions, warn_of_unread

@@ -15,7 +15,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.settings import RunSettings
-from evenhand.judging.together import asked_together
+from evenhand.judging.sheet import asked_together
 from evenhand.question import Question
 from evenhand.tables.judge_options import Assessing
 from evenhand.tables.judgements import Judgement, JudgementTable

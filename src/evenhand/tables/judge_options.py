@@ -17,7 +17,7 @@ from evenhand.judging.examples import (
     check_number_of_examples,
     example_pool,
 )
-from evenhand.judging.together import check_calls
+from evenhand.judging.sheet import check_calls
 from evenhand.rubric_scoring import length_penalty_of
 from evenhand.run_options import AssessmentOptions, RunOptions
 
