@@ -35,10 +35,10 @@ from anyio.lowlevel import checkpoint
 from rapidfuzz import fuzz
 
 from evenhand.criteria import Criterion
-from evenhand.engines.base import Request
-from evenhand.engines.phrasing import (
+from evenhand.engines.base import (
     SHEET_STAGES,
     FreeJudge,
+    Request,
     Spoken,
     SpokenItem,
     asked,

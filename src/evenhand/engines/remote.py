@@ -273,11 +273,7 @@ class RemoteJudge:
         }
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars for so many tokens, where a price is known."""
-        return self._price_of(prompt_tokens, completion_tokens)
-
-    def _price_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars at the prices of the settings."""
+        """US dollars for so many tokens at the prices of the settings, where there are any."""
         prompt, reply = self.settings.prompt_price, self.settings.completion_price
         if prompt is None and reply is None:
             return None
@@ -301,11 +297,8 @@ class RemoteJudge:
     async def _open(self, loop: asyncio.AbstractEventLoop) -> _Session:
         settings, resources = self.settings, AsyncExitStack()
         connection = await resources.enter_async_context(self.transport.opened(settings))
-        session = self._sessions[loop] = _Session(
-            connection=connection,
-            resources=resources,
-            gate=Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute),
-        )
+        gate = Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute)
+        session = self._sessions[loop] = _Session(connection, resources, gate)
         return session
 
     async def complete(self, request: Request) -> Completion:
@@ -340,11 +333,7 @@ class RemoteJudge:
         if session.schema is None:
             supported, wanted = session.connection.supports_schema(), self.settings.structured_output
             session.schema = (supported and not self._schema_refused) if wanted == "auto" else wanted
-        return _Trial(
-            request=request,
-            tokens=self._expected_tokens(request, session),
-            replies_before=session.replies,
-        )
+        return _Trial(request, tokens=self._expected_tokens(request, session), replies_before=session.replies)
 
     async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
         if session.fatal is not None:
@@ -452,5 +441,6 @@ class RemoteJudge:
         counted = completion.prompt_tokens is not None and completion.completion_tokens is not None
         if not counted and (self.settings.prompt_price or self.settings.completion_price):
             return completion
-        cost = self._price_of(completion.prompt_tokens or 0, completion.completion_tokens or 0)
+        tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
+        cost = RemoteJudge.estimated_cost(self, *tokens)  # a transport's own list of prices is for estimates
         return completion if cost is None else completion.model_copy(update={"cost": cost})

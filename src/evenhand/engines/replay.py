@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -24,9 +24,8 @@ from anyio.lowlevel import checkpoint
 from pydantic import ValidationError
 
 from evenhand.data.cells import different_keys
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.base import FreeJudge, JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
-from evenhand.engines.phrasing import FreeJudge
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.votes import Completion
 
@@ -121,12 +120,9 @@ class RecordingEngine:
         """The recorded judge's."""
         return self.engine.identity()
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Keeps the recording open beside what the recorded judge holds."""
-        return self._running()
-
     @asynccontextmanager
-    async def _running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
+        """Keeps the recording open beside what the recorded judge holds."""
         try:
             file = self.path.open("a", encoding="utf-8")
         except OSError as error:

@@ -43,11 +43,11 @@ import numpy.typing as npt
 from anyio.lowlevel import checkpoint
 from scipy.special import expit, ndtr
 
-from evenhand.engines.base import Request, SheetItem
-from evenhand.engines.baseline import option_positions
-from evenhand.engines.phrasing import (
+from evenhand.engines.base import (
     SHEET_STAGES,
     FreeJudge,
+    Request,
+    SheetItem,
     Spoken,
     SpokenItem,
     asked,
@@ -55,6 +55,7 @@ from evenhand.engines.phrasing import (
     phrase,
     phrase_sheet,
 )
+from evenhand.engines.baseline import option_positions
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.question import Presentation, Question
 from evenhand.votes import Completion

@@ -19,7 +19,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -265,12 +265,9 @@ class UnitxtBridge:
             )
         return identity | {"once": uuid4().hex}
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Gathers requests into batches while it is entered."""
-        return self._running()
-
     @asynccontextmanager
-    async def _running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
+        """Gathers requests into batches while it is entered."""
         if self._gathering is not None:
             raise InvalidInputError(
                 f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"

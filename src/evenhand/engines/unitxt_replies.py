@@ -25,35 +25,13 @@ from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput
 from evenhand.votes import Completion, Message
 
 _NOT_IN_REPLIES: Final = frozenset(
-    {
-        "cache_batch_size",
-        "data_classification_policy",
-        "device",
-        "device_map",
-        "batch_size",
-        "lazy_load",
-        "max_requests_per_second",
-        "max_retries",
-        "num_parallel_requests",
-        "use_cache",
-    }
+    {"cache_batch_size", "data_classification_policy", "device", "device_map", "batch_size", "lazy_load"}
+    | {"max_requests_per_second", "max_retries", "num_parallel_requests", "use_cache"}
 )
 _WITH_SECRETS: Final = ("credential", "header")
 _ADDRESSES: Final = frozenset(
-    {
-        "base",
-        "url",
-        "uri",
-        "host",
-        "endpoint",
-        "region",
-        "version",
-        "model",
-        "project",
-        "space",
-        "deployment",
-        "instance",
-    }
+    {"base", "url", "uri", "host", "endpoint", "region"}
+    | {"version", "model", "project", "space", "deployment", "instance"}
 )
 
 
