@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -29,9 +29,8 @@ from evenhand.statistics import (
     mean_intervals,
     ratio_intervals,
     uniformity,
-    win_rate_intervals,
 )
-from evenhand.statistics.grade_score import grade_score_parts
+from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import unread_bounds
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
@@ -252,10 +251,12 @@ def grade(
     ]
     return Grading(
         judge_id=judge_id,
-        grade_score=_mean_interval([each.grade_score for each in instances], level),
-        chance_corrected=_mean_interval([each.chance_corrected for each in instances], level, least),
-        llm_score=_mean_interval([each.llm_score for each in instances], level),
-        choice_score=_mean_interval([each.choice_score for each in instances], level),
+        grade_score=known(mean_score_interval([each.grade_score for each in instances], level), NOT_SCORED),
+        chance_corrected=known(
+            mean_score_interval([each.chance_corrected for each in instances], level, least), NOT_SCORED
+        ),
+        llm_score=known(mean_score_interval([each.llm_score for each in instances], level), NOT_SCORED),
+        choice_score=known(mean_score_interval([each.choice_score for each in instances], level), NOT_SCORED),
         chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
         answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
         parse_rate=summary.parse_rate,
@@ -372,20 +373,6 @@ def _reason(votes: Sequence[Vote]) -> UnscoredReason:
 
 def _corrected(score: float, chance: GradeScoreChance) -> float:
     return (score - chance.expected) / (1 - chance.expected)
-
-
-def _mean_interval(values: Sequence[float | None], level: float, least: float = 0.0) -> Interval | Missing:
-    """Of the mean of the values that are there, each between ``least`` and 1."""
-    column = np.array([[np.nan if value is None else value] for value in values], dtype=float).reshape(-1, 1)
-    present = ~np.isnan(column)
-    (scaled,) = win_rate_intervals(
-        np.where(present, (column - least) / (1 - least), 0.0), present.astype(float), level=level
-    )
-    if scaled is None:
-        return Missing(NOT_SCORED)
-    low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
-    estimate = float(column[present].mean())
-    return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
 
 
 def _mean_difference(

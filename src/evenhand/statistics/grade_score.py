@@ -386,7 +386,9 @@ def grade_score(
     scored = ~np.isnan(parts[:, 0])
     if not scored.any():
         raise EstimationError("the Grade Score is undefined: no question has the answers that it needs")
-    score, entropy, frequency = (_mean_interval(column, level) for column in parts[:, :3].T)
+    limits = (0.0, 0.0, 0.0, _least_corrected(chances))
+    means = [mean_score_interval(column, level, least) for column, least in zip(parts.T, limits, strict=True)]
+    score, entropy, frequency, corrected = (mean for mean in means if mean is not None)
     sizes = []
     for block in blocks:
         places, options = _histograms(block, shift_draws, seed)
@@ -397,15 +399,15 @@ def grade_score(
                 n_options=block.n_options,
                 n_questions=len(block.rows),
                 n_set_aside=int((~scored[block.rows]).sum()),
-                grade_score=_mean_interval(parts[block.rows, 0], within) if own else None,
-                chance_corrected=_corrected_interval(parts[block.rows, 3], own, within) if own else None,
+                grade_score=mean_score_interval(parts[block.rows, 0], within),
+                chance_corrected=mean_score_interval(parts[block.rows, 3], within, _least_corrected(own)),
                 places=places,
                 options=options,
             )
         )
     return GradeScoreResult(
         grade_score=score,
-        chance_corrected=_corrected_interval(parts[:, 3], chances, level),
+        chance_corrected=corrected,
         position_entropy=entropy,
         mode_frequency=frequency,
         answered=next(interval for interval in ratio_intervals(answered, asked, level=level) if interval),
@@ -506,20 +508,27 @@ def _check_rotations(orders: IntArray, rows: IntArray) -> None:
         )
 
 
-def _mean_interval(values: FloatArray, level: float, least: float = 0.0) -> Interval:
-    """Of the mean of the values that are there, at least one, each between ``least`` and 1."""
-    known = ~np.isnan(values)
-    present = values[known, None]
-    confidence = IntervalLevel.of(level).only(known)
-    scaled = win_rate_intervals((present - least) / (1 - least), np.ones_like(present), level=confidence)
-    found = next(interval for interval in scaled if interval)
-    low, high = (least + (1 - least) * limit for limit in (found.low, found.high))
-    estimate = float(present.mean())
-    return replace(found, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
+def mean_score_interval(
+    values: Sequence[float | None] | FloatArray, level: float, least: float = 0.0
+) -> Interval | None:
+    """Of the mean of the values that are there, each between ``least`` and 1; None or NaN is missing.
+
+    The interval is that of `win_rate_intervals` for the share of the way from ``least`` to 1.
+    """
+    column = np.array(values, dtype=float).reshape(-1, 1)
+    present = ~np.isnan(column)
+    (scaled,) = win_rate_intervals(
+        np.where(present, (column - least) / (1 - least), 0.0), present.astype(float), level=level
+    )
+    if scaled is None:
+        return None
+    low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
+    estimate = float(column[present].mean())
+    return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
 
 
-def _corrected_interval(values: FloatArray, chances: Sequence[GradeScoreChance], level: float) -> Interval:
-    return _mean_interval(values, level, min(-chance.expected / (1 - chance.expected) for chance in chances))
+def _least_corrected(chances: Sequence[GradeScoreChance]) -> float:
+    return min((-chance.expected / (1 - chance.expected) for chance in chances), default=0.0)
 
 
 def _scored(block: _Block, used: BoolArray, draws: int, seed: int) -> tuple[list[GradeScoreChance], FloatArray]:
