@@ -77,7 +77,7 @@ def test_every_module_is_told_whether_it_may_know_unitxt():
         "evenhand.data.rows",
         "evenhand.judging.settings",
         "evenhand.contests",
-        "evenhand.checklists",
+        "evenhand.modes.checklist",
         "evenhand.judge_reliability",
         "evenhand.engines.openai_compatible",
         "evenhand.engines.baseline",

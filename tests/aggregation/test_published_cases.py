@@ -11,10 +11,9 @@ import pytest
 from evenhand.aggregation import ChecklistScore, LengthPenalty, aggregate, category_pass_rates, rubric_score
 from evenhand.aggregation.checklist_score import confidence_level, confident_answer, relative_confidence, score_answers
 from evenhand.aggregation.rules import Levels
-from evenhand.checklists.asking import ChecklistResult
-from evenhand.checklists.checklist_report import report_checklists
 from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
+from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.parsing import option_probabilities
 from evenhand.votes import TokenLogprob, Verdict, Vote
 from tests.aggregation.builders import criterion_of

@@ -229,9 +229,17 @@ def test_rescored_without_a_call():
         ScriptedJudge(lambda request: sheet("No", "No", "Yes"), name="b"),
     ]
     found = check(panel, rows=[ROWS[0]], response_field="alder")
-    assert found.results[0].answers() == {"polite": "no", "short": "no", "greets": "no"}
+    assert {each.item.name: each.answer for each in found.results[0].items} == {
+        "polite": "no",
+        "short": "no",
+        "greets": "no",
+    }
     kind = found.rescore(aggregation="any", primary_metric="weighted")
-    assert kind.results[0].answers() == {"polite": "yes", "short": "no", "greets": "yes"}
+    assert {each.item.name: each.answer for each in kind.results[0].items} == {
+        "polite": "yes",
+        "short": "no",
+        "greets": "yes",
+    }
     assert kind.reports["alder"].primary_score.estimate == pytest.approx(90 / 100)
     assert kind.parameters["primary_metric"] == "weighted"
     assert sum(len(judge.requests) for judge in panel) == 2

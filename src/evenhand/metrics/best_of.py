@@ -9,11 +9,18 @@ from evenhand.criteria import Scale
 from evenhand.data.fields import texts_of, warn_of_left_out_context
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
-from evenhand.judging.choices import Candidates, check_choice_rules, choice_prompt, warn_of_equal_candidates
-from evenhand.judging.selections import Selection, select, summarize_selections
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.scores import warn_of_mentions, warn_of_unread
+from evenhand.modes.best_of import (
+    Candidates,
+    Selection,
+    check_choice_rules,
+    choice_prompt,
+    select,
+    summarize_selections,
+    warn_of_equal_candidates,
+)
 from evenhand.results.measures import scores_of
 from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.unitxt.bases import Criteria, EvaluationInput

@@ -4,24 +4,38 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
-from evenhand.checklists import (
-    Checking,
-    ChecklistResult,
-    Subject,
-    item_panels,
-    report_checklists,
-)
 from evenhand.criteria import Checklist, Scale
 from evenhand.data.fields import loaded_of_rows, text_of, texts_of, warn_of_left_out_context
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.checklist_results import PLAIN, global_scores, instance_scores
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
-from evenhand.metrics.scores import score_name_of, warn_of_unread
+from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_mentions, warn_of_unread
+from evenhand.modes.checklist import (
+    OF_RESPONSE,
+    RATES,
+    Checking,
+    ChecklistReport,
+    ChecklistResult,
+    Subject,
+    item_record,
+    report_checklists,
+)
+from evenhand.results.measures import scores_of
 from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.loading import checklist_artifact, load_checklist, load_checklist_of_row
 from evenhand.votes import is_missing
+
+PLAIN = frozenset(
+    {
+        f"{name}{bound}"
+        for name in (*RATES, *OF_RESPONSE, "macro_pass_rate", "parse_rate", "spread")
+        for bound in ("", "_ci_low", "_ci_high")
+    }
+    | {"primary_metric", "items", "categories"}
+)
+"""The scores that stand under their own names, beside those that begin with the checklist's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,7 @@ class ChecklistJudge(ChecklistFields):
 
     def reduce_one(self, intermidate: CheckedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
         """The scores of one instance."""
-        scores = instance_scores(intermidate.result, with_prompts=self.include_prompts_in_result)
+        scores = _instance_scores(intermidate.result, with_prompts=self.include_prompts_in_result)
         return _named(scores, intermidate)
 
     def reduce(self, intermediates: List[CheckedInstance]) -> Dict[str, Any]:
@@ -195,7 +209,11 @@ class ChecklistJudge(ChecklistFields):
         report = report_checklists(results, level=level, seed=self.seed)
         warn_of_unread("primary_score", report.unread)
         panels = item_panels(results, self.rules(), samples=self.samples, level=level, seed=self.seed)
-        scores = global_scores(report, results, panels, with_intervals=self.return_confidence_interval)
+        shown = self.return_confidence_interval
+        scores = {**_global_scores(report, with_intervals=shown), "primary_metric": results[0].asked_metric}
+        named = zip(scores["items"], results[0].checklist.items, strict=False) if panels else ()
+        for record, item in named:
+            record["panel"] = panels[item.name].scores(with_intervals=shown)
         return _named(scores, intermediates[0])
 
     def _subject(self, row: int, given: EvaluationInput, checklist: Checklist) -> Union[Subject, None]:
@@ -214,6 +232,58 @@ class ChecklistJudge(ChecklistFields):
             data_classification=getattr(given, "data_classification", None),
             guidelines=self.guidelines,
         )
+
+
+def _instance_scores(result: ChecklistResult, *, with_prompts: bool) -> Dict[str, Any]:
+    record = result.record()
+    reasons = {
+        "primary_metric": record["primary_metric"],
+        "unscored_reason": record["unscored_reason"],
+        "weighted_score_reason": result.weighted_score_reason,
+        "prompts": _prompts(result) if with_prompts else None,
+    }
+    return {
+        **{name: number_or_nan(record[name]) for name in OF_RESPONSE},
+        **{name: value for name, value in reasons.items() if value is not None},
+        "num_items": len(result.items),
+        **{f"num_{name}": count for name, count in result.counts().items()},
+        "categories": {category: number_or_nan(rate) for category, rate in result.category_pass_rates.items()},
+        "items": [
+            {
+                "name": item.item.name,
+                **item_record(item),
+                "orders": [list(order) for order in dict.fromkeys(vote.order for vote in item.verdict.votes)],
+            }
+            for item in result.items
+        ],
+    }
+
+
+def _prompts(result: ChecklistResult) -> Union[dict[str, Any], None]:
+    """The messages sent in the first call about each item: by item, or once for all where they were asked together."""
+    sent = {
+        item.item.name: next((vote.prompts for vote in item.verdict.votes if vote.prompts), None)
+        for item in result.items
+    }
+    return {name: prompts for name, prompts in sent.items() if prompts is not None} or None
+
+
+def _global_scores(report: ChecklistReport, *, with_intervals: bool) -> Dict[str, Any]:
+    """The measures of a report, with those of its categories and its questions."""
+    warn_of_mentions(report.readings)
+    scores: Dict[str, Any] = scores_of(report, with_intervals=with_intervals)
+    if report.pass_rate:
+        scores |= scores_of(report, "macro", with_intervals=with_intervals, only={"pass_rate"})
+    scores["categories"] = {each.category: scores_of(each, with_intervals=with_intervals) for each in report.categories}
+    scores["items"] = [
+        {
+            "name": item.label,
+            **{name: getattr(item, name) for name in ("question", "category", "weight", "finding")},
+            **scores_of(item, with_intervals=with_intervals),
+        }
+        for item in report.items
+    ]
+    return scores
 
 
 def _named(scores: Dict[str, Any], instance: CheckedInstance) -> Dict[str, Any]:

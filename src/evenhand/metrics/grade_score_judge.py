@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.judging.choices import unrelated_candidates
-from evenhand.judging.grade_scores import (
+from evenhand.metrics.best_of import ChoiceMetric
+from evenhand.metrics.scores import cluster_scores, number_or_nan, warn_of_mentions
+from evenhand.modes.grade_score import (
     Grading,
     InstanceGrade,
     check_grade_settings,
     grade,
+    unrelated_candidates,
     unrelated_effect,
 )
-from evenhand.metrics.best_of import ChoiceMetric
-from evenhand.metrics.scores import cluster_scores, number_or_nan, warn_of_mentions
 from evenhand.results.measures import scores_of
 from evenhand.scoring import unread_choices_note
 from evenhand.unitxt.bases import EvaluationInput

@@ -9,7 +9,6 @@ from typing import Any, Literal, overload
 import evenhand
 from evenhand.aggregation import Answer
 from evenhand.checked_options import takes
-from evenhand.checklists import Checking, Subject
 from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.data.fields import (
@@ -29,6 +28,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
+from evenhand.modes.checklist import Checking, Subject
 from evenhand.question import Question
 from evenhand.run_options import ChecklistOptions, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
-from evenhand.checklists import ChecklistReport, ChecklistResult, item_panels, report_checklists
 from evenhand.criteria import Checklist
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.panel_report import PanelReport
+from evenhand.judge_reliability.panel_report import PanelReport, item_panels
+from evenhand.modes.checklist import ChecklistReport, ChecklistResult, item_record, report_checklists
 from evenhand.results.measures import plain
 from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
@@ -197,7 +197,7 @@ class ChecklistTable(PrintedTables):
         The first line has ``evenhand`` (``"checklist"``), ``rows`` (how many follow), ``parameters``, ``systems``,
         ``checklists``, ``differences`` (for each two systems the fields of
         :class:`~evenhand.tables.differences.SystemDifference`) and ``reports``: per system the fields of
-        :class:`~evenhand.checklists.ChecklistReport`, an interval as its own fields (an infinite limit is
+        :class:`~evenhand.modes.checklist.ChecklistReport`, an interval as its own fields (an infinite limit is
         null). The others have the fields of :class:`CheckedResponse`, votes and all.
         """
         header = {
@@ -261,55 +261,27 @@ class ChecklistTable(PrintedTables):
 
     def _item_records(self) -> Iterator[dict[str, Any]]:
         for response, result in zip(self.responses, self.results, strict=True):
-            for item, gold in zip(result.items, response.gold, strict=True):
-                yield {
-                    **_identity(response),
-                    "checklist": result.checklist.name,
-                    "item": item.item.name,
-                    "question": item.item.question,
-                    "category": item.item.category,
-                    "weight": item.item.weight,
-                    "answer": item.answer,
-                    "judged": item.judged,
-                    "reason": item.reason,
-                    "confidence": item.confidence,
-                    "confidence_level": item.confidence_level,
-                    "covered_mass": item.covered_mass,
-                    "reasoning": item.reasoning,
-                    "position_consistent": item.verdict.position_consistent,
-                    "agreement": item.verdict.agreement,
-                    "spread": item.verdict.spread,
-                    "gold": gold,
-                    "cluster": response.cluster,
-                }
+            about = {**_identity(response), "checklist": result.checklist.name}
+            yield from ({**about, **item, "cluster": response.cluster} for item in _items(response, result))
 
     def _response_records(self) -> Iterator[dict[str, Any]]:
-        items = self._item_records()
         for response, result in zip(self.responses, self.results, strict=True):
-            score = result.score
-            records = [next(items) for _ in result.items]
             yield {
                 **_identity(response),
                 "checklist": result.checklist.name,
-                **{
-                    name: getattr(score, name)
-                    for name in ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
-                },
-                "primary_metric": result.primary_metric,
-                "unscored_reason": result.unscored_reason,
+                **result.record(),
                 "cluster": response.cluster,
-                **{name: getattr(score, name) for name in ("yes", "no", "na", "answered", "unanswered")},
+                **result.counts(),
                 "items": [
-                    {
-                        **{name: value for name, value in record.items() if name not in _OF_RESPONSE},
-                        "votes": [vote_record(vote) for vote in verdict.votes],
-                    }
-                    for record, verdict in zip(records, response.verdicts, strict=True)
+                    {**item, "votes": [vote_record(vote) for vote in verdict.votes]}
+                    for item, verdict in zip(_items(response, result), response.verdicts, strict=True)
                 ],
             }
 
 
-_OF_RESPONSE = frozenset({"instance", "system", "checklist", "cluster"})
+def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[str, Any]]:
+    for item, gold in zip(result.items, response.gold, strict=True):
+        yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
 
 
 def _identity(response: CheckedResponse) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evenhand.checklists import ChecklistReport, ItemReport
 from evenhand.criteria import Checklist
+from evenhand.modes.checklist import ChecklistReport, ItemReport
 from evenhand.numbers import (
     format_count,
     format_estimate,

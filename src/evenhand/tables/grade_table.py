@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.judging.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
+from evenhand.modes.grade_score import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     Missing,
     format_count,

@@ -23,16 +23,15 @@ from evenhand.data.systems import read_responses
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.choices import (
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.settings import RunSettings
+from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     Candidates,
     choice_prompt,
-    unrelated_candidates,
     warn_of_equal_candidates,
 )
-from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.grade_scores import check_grade_settings
-from evenhand.judging.settings import RunSettings
+from evenhand.modes.grade_score import check_grade_settings, unrelated_candidates
 from evenhand.question import Question
 from evenhand.run_options import RunOptions
 from evenhand.tables.grade_table import GradedInstance, GradeTable

@@ -17,9 +17,9 @@ from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
 from evenhand.judge_reliability.one_judge import ChoiceReliability, choice_reliability, reliability_of_judges
-from evenhand.judging.choices import CHOICE_PROMPTS
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.run_options import RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge

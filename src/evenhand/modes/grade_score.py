@@ -6,8 +6,11 @@ averaged within their instance, and what cannot be scored keeps its reason.
 
 from __future__ import annotations
 
+import bisect
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -16,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.aggregation.verdict import most_frequent_reason
+from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.best_of import Candidates
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
 from evenhand.scoring import summarize
@@ -193,6 +198,54 @@ class UnrelatedEffect:
     difference: Interval | Missing = measure("difference", always=True)
     corrected_difference: Interval | Missing = measure("difference", always=True)
     num_paired: int = measure("count")
+
+
+def unrelated_candidates(rows: Sequence[Candidates], *, seed: int = 0) -> tuple[str | None, ...]:
+    """For every instance a candidate of another instance, drawn with the seed.
+
+    All texts lie on a circle at places that the seed and the text determine. An instance begins at a place that the
+    seed and its ``draw_key`` determine, and takes the next text that is not blank and equals none of its own candidates
+    (apart from case and space). So an instance draws in a part of the data what it draws in the whole, wherever that
+    text is in the part.
+
+    Args:
+        rows: The instances.
+        seed: Another seed, another draw.
+
+    Returns:
+        One text an instance; None where fewer than two candidates are left, so that nothing is asked.
+
+    Raises:
+        InvalidInputError: If an instance that is asked about has no text to draw.
+    """
+    texts = sorted({text for row in rows for text in row.responses if text.strip()})
+    circle = sorted((_lot(seed, "text", text), text) for text in texts)
+    drawn: list[str | None] = []
+    for row in rows:
+        if len(row.responses) < 2:
+            drawn.append(None)
+            continue
+        own = {fold_label(text) for text in row.responses}
+        start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or str(row.instance)), ""))
+        found = next((text for text in _around(circle, start) if fold_label(text) not in own), None)
+        if found is None:
+            raise InvalidInputError(
+                f"there is no unrelated option for instance {row.instance}: every candidate of the other instances "
+                "equals one of its own. Give more instances, or set unrelated_option=False"
+            )
+        drawn.append(found)
+    return tuple(drawn)
+
+
+def _around(circle: Sequence[tuple[float, str]], start: int) -> Iterator[str]:
+    for place in range(len(circle)):
+        yield circle[(start + place) % len(circle)][1]
+
+
+def _lot(seed: int, *labels: str) -> float:
+    """A number in [0, 1) that the seed and the labels determine."""
+    material = json.dumps([seed, "unrelated", *labels]).encode()
+    return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
 
 
 def check_grade_settings(settings: RunSettings, *, unrelated_option: object, rules: Sequence[object]) -> None:

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
-from evenhand.judging.choices import (
+from evenhand.judging.flow import Flow
+from evenhand.judging.grid import Grid
+from evenhand.judging.run import Limits, run_votes
+from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     Candidates,
     EqualCandidatesWarning,
     check_choice_rules,
     choice_prompt,
-    unrelated_candidates,
     warn_of_equal_candidates,
 )
-from evenhand.judging.flow import Flow
-from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.modes.grade_score import unrelated_candidates
 from evenhand.question import comparison_criterion
 from tests.support.choosing import choosing_judge, shown_candidates
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.judging.selections import select, summarize_selections
+from evenhand.modes.best_of import select, summarize_selections
 from evenhand.votes import Vote
 
 GIVEN, TURNED = (0, 1, 2), (2, 1, 0)

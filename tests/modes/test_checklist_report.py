@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.aggregation import VoteRules, aggregate
-from evenhand.checklists import ChecklistResult, report_checklists
 from evenhand.criteria import Checklist, ChecklistItem
+from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.numbers import Missing
 from evenhand.votes import Usage, Vote
 
