@@ -97,7 +97,7 @@ class Questions:
 
     @property
     def num_missing(self) -> int:
-        """Questions that were not put for want of a response."""
+        """Questions that were not put because a response is missing."""
         return sum(not question.verdict.votes for question in self.asked)
 
 

@@ -29,7 +29,7 @@ RecordedVote: TypeAlias = str | bool | float | SupportsIndex | None
 """A label, the value of an option, whether it is so, or None for an abstention."""
 
 RecordedVotes: TypeAlias = Sequence[RecordedVote] | Mapping[str, RecordedVote]
-"""The votes of one instance: one a judge in a fixed order, or judge -> vote."""
+"""The votes on one instance: one per judge in a fixed order, or judge -> vote."""
 
 YES_OR_NO = Criterion(
     name="votes",
@@ -50,7 +50,7 @@ class VoteReader(LabelReader):
         """The votes of one instance.
 
         Args:
-            recorded: A list with one vote a judge, or a mapping judge -> vote.
+            recorded: A list with one vote per judge, or a mapping judge -> vote.
             where: Which instance it is, for the messages.
 
         Raises:
@@ -110,7 +110,7 @@ def judge_weights(weights: object, votes: Sequence[Vote], where: str) -> dict[st
     """The weight of each judge that voted on an instance.
 
     Args:
-        weights: Judge -> weight, or for votes in a list one weight a vote; None for none.
+        weights: Judge -> weight, or for votes in a list one weight per vote; None for none.
         votes: As they were read.
         where: Which instance it is, for the message.
 
@@ -147,7 +147,7 @@ class Column:
 
     Attributes:
         name: Of the judge or person.
-        cells: One an instance, as recorded; `NOT_ASKED` where the row has no entry for this judge or person.
+        cells: One per instance, as recorded; `NOT_ASKED` where the row has no entry for this judge or person.
     """
 
     name: str
@@ -157,8 +157,8 @@ class Column:
 def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tuple[Column, ...]:
     """The columns of a data set that hold votes.
 
-    A single column whose cells are lists or mappings stands for one judge an entry: ``votes_0``, ``votes_1``, …, or as
-    the mapping names them.
+    A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
+    as the mapping names them.
 
     Args:
         rows: Of the data set.
@@ -182,7 +182,7 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
 
 
 def columns_within(column: Column) -> tuple[Column, ...]:
-    """A column of lists or mappings as one column an entry, named ``votes_0`` or as in the mapping.
+    """A column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
 
     Raises:
         InvalidInputError: If a cell is something else, and not empty either.
@@ -215,7 +215,7 @@ def categories_of(columns: Sequence[Column]) -> Criterion:
 
 
 def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
-    """The option that a judge or person chose, an instance; None where there was no vote.
+    """The option that a judge or person chose on each instance; None where there was no vote.
 
     Args:
         column: What was recorded.
@@ -320,13 +320,13 @@ def aggregate(
     """Collapse all votes on one question to one verdict: :func:`evenhand.aggregation.aggregate`, for plain votes too.
 
     Args:
-        votes: Votes that judges of evenhand cast; or recorded ones, a list with one a judge or a mapping judge -> vote,
-            each a label, the value of an option, True or False, or None for an abstention (how they are read:
+        votes: Votes that judges of evenhand cast; or recorded ones, a list with one per judge or a mapping judge ->
+            vote, each a label, the value of an option, True or False, or None for an abstention (how they are read:
             :mod:`evenhand.data.cells`).
         criterion: Whose options were voted on.
         rule: The panel rule; None for the scale's default.
-        weights: Judge -> weight, or for recorded votes in a list one weight a vote; None for equal weights (and for the
-            votes of evenhand's judges, their own).
+        weights: Judge -> weight, or for recorded votes in a list one weight per vote; None for equal weights (and for
+            the votes of evenhand's judges, their own).
         on_position_bias: What to do when the orders of one judge disagree, which recorded votes have not.
         as_index: Recorded votes that are numbers are places of options, 0 for the first.
 

@@ -77,7 +77,7 @@ def verbosity(
 
 
 def _without_contrast(meetings: Sequence[Meeting], *, given_people: bool) -> str | None:
-    """What there is none of, where no slope could be found for want of it."""
+    """What a slope needs and these meetings lack, where they lack it."""
     scores = [meeting.score for meeting in meetings if meeting.score is not None]
     if scores and all(score == 0.5 for score in scores):
         return "neither of two responses was ever held better"

@@ -84,7 +84,7 @@ class Replies:
         num_na: Those that selected NA.
         num_reasks: How many times the judge was asked again.
         parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored: Votes without a selection, a reason each, in the order of their names.
+        unscored: Votes without a selection, by reason, in the order of the reasons' names.
         calls: Calls sent.
         cached: Replies from the journal.
         prompt_tokens: Journaled replies included.
@@ -129,7 +129,7 @@ class CriterionReliability:
         mode: ``assess`` or ``compare``.
         num_instances: Instances with a question.
         num_questions: Questions put: instances × systems, or × pairs of systems.
-        num_missing: Questions not put for want of a response.
+        num_missing: Questions not put because a response is missing.
         num_samples: The most draws of one prompt.
         replies: What became of the votes.
         position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
@@ -266,7 +266,7 @@ def criterion_reliability(
         judge_id: Which judge; every vote is its own.
         asked: The questions with the votes on them.
         criterion: Whose options were voted on.
-        num_missing: Questions that were not put for want of a response.
+        num_missing: Questions that were not put because a response is missing.
         sides: What the two systems are called, where there are only two.
         level: Of the intervals.
         resamples: Draws for the intervals of kappa and alpha.

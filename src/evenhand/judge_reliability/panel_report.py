@@ -215,7 +215,7 @@ def panel_report(
     said. Where draws could stop early there is no spread (:mod:`evenhand.aggregation.early_stop`).
 
     Args:
-        verdicts: One an instance, each with all its votes.
+        verdicts: One per instance, each with all its votes.
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts; None for the defaults.
         weights: As they were given to `evenhand.aggregation.aggregate`.
@@ -408,7 +408,7 @@ def report_of_run(
     """The report on the judges of a run; None where one judge was asked once, which says nothing about judges.
 
     Args:
-        verdicts: One an instance, each with all its votes.
+        verdicts: One per instance, each with all its votes.
         criterion: Whose options were voted on.
         rules: The rules that made the verdicts.
         samples: Draws of each prompt that the run was to make at most.

@@ -148,7 +148,7 @@ def _votes_right(question: Asked, categories: Categories) -> list[float]:
 
 
 def _draws_right(question: Asked, categories: Categories) -> list[float]:
-    """1 a draw that is right in all orders, of the draws scored in two orders or more and in all."""
+    """Whether each draw is right in all orders, for the draws that were scored in all of two orders or more."""
     return [
         float(all(categories.of_vote(vote) == question.label for vote in votes.values()))
         for votes in question.draws.values()

@@ -130,10 +130,6 @@ class Scale:
         """Places of options, NaN where nothing was selected."""
         return _looked_up(self.places, indices)
 
-    def as_levels(self, indices: Iterable[int | None]) -> FloatArray:
-        """Levels, NaN where nothing or NA was selected."""
-        return _looked_up(self.levels, indices)
-
     def as_values(self, indices: Iterable[int | None]) -> FloatArray:
         """Values, NaN where nothing, NA or an option without a value was selected."""
         return _looked_up(self.values, indices)
@@ -353,7 +349,7 @@ def summarize_votes(
     """Scores, agreement and, where there are references, how often the verdicts are right.
 
     Args:
-        verdicts: One an instance, on recorded votes (one order and one sample a judge).
+        verdicts: One per instance, on recorded votes (one order and one sample per judge).
         criterion: Whose options were voted on.
         references: Per instance the option that is right, None where it is not known.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.

@@ -52,7 +52,7 @@ def _cell(result: object, line: Line) -> str:
 
 
 def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -> TextTable:
-    """What recorded votes come to: measure and value, one a row."""
+    """What recorded votes come to: one measure per row."""
     compared = summary.comparison
     lines = [line for line in _SUMMARY if line[0] != "clusters" or summary.scores.num_clusters]
     rows = [(line[0], _cell(summary, line)) for line in lines]
@@ -125,7 +125,7 @@ def labels_table(title: str, labels: Sequence[str], counts: Sequence[Sequence[in
 def pairs_of_raters_table(
     title: str, pairs: Sequence[RaterPair], panels: Sequence[PanelAgreement], notes: Sequence[str], *, level: float
 ) -> TextTable:
-    """One row a pair, with the agreement of all beneath it."""
+    """One row per pair, with the agreement of all beneath it."""
     columns = [
         Column("n", "num_compared"),
         Column(f"same option [{format_level(level)}]", "accuracy"),
@@ -260,7 +260,7 @@ def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable
     """All tables on one criterion: the measures of all judges, their flips, and a matrix for each judge.
 
     Args:
-        results: One a judge, all on the same criterion.
+        results: One per judge, all on the same criterion.
     """
     tables = [_measures_table(results)]
     if any(not isinstance(result.flips, Missing) for result in results):

@@ -1,4 +1,4 @@
-"""What the numbers on a judge say in words: a sentence a measure, each with its evidence.
+"""What the numbers on a judge say in words: a sentence per measure, each with its evidence.
 
 A sentence is a function of the numbers alone. An effect is named where its interval, or its exact test, excludes no
 effect at the report's level; otherwise the sentence says what size of effect the data leave open. Where an interval is
@@ -89,7 +89,7 @@ def findings(report: CriterionReliability) -> tuple[Finding, ...]:
 
 
 def findings_on_judges(agreement: JudgesAgreement) -> tuple[Finding, ...]:
-    """How far the judges agree, a sentence a pair and one on all."""
+    """How far the judges agree, a sentence per pair and one on all."""
     alpha = agreement.all_judges.krippendorff_alpha
     return (
         *(_finding(f"{pair.first} and {pair.second}", pair_in_words(pair)) for pair in agreement.pairs),

@@ -48,7 +48,7 @@ class AggregatedVotes:
 class VoteAggregation(EvenhandMetric):
     """Reduces recorded votes to a verdict an instance, and the verdicts to scores. It makes no calls.
 
-    A prediction is the votes on one instance: a list with one a judge, or a dict judge -> vote; each vote is a label,
+    A prediction is the votes on one instance: a list with one per judge, or a dict judge -> vote; each vote is a label,
     the value of an option, True or False, or None for an abstention, which is missing and no level. References are
     ground-truth labels or values, where there are any (:mod:`evenhand.data.cells` says how both are read).
     ``prediction_field`` and ``reference_field`` read them from the task data instead.
@@ -59,7 +59,7 @@ class VoteAggregation(EvenhandMetric):
         criteria: What was voted on: an artifact, its catalog id, or a frozen criterion. Binary votes are yes (or True,
             or 1) and no (False, 0) without it.
         as_index: Votes and references that are numbers are places of options, 0 for the first.
-        judge_weights: For the weighted rules: a list with one weight a judge, or a dict judge -> weight.
+        judge_weights: For the weighted rules: a list with one weight per judge, or a dict judge -> weight.
         resamples: Draws for the intervals of alpha and kappa.
         seed: Of the draws.
     """

@@ -65,7 +65,7 @@ class VoteTable(PrintedTables):
     """The result of :func:`aggregate_votes`.
 
     Attributes:
-        verdicts: One an instance, with its votes.
+        verdicts: One per instance, with its votes.
         references: Per instance the label that is right; None where it is not known.
         criterion: Whose options were voted on.
         parameters: What made the table: columns, rule, weights, level, resamples, seed, version.
@@ -119,13 +119,13 @@ class VoteTable(PrintedTables):
         return (self.text_table(), *([self.confusion_table()] if self.summary.comparison else []))
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row an instance, without the votes."""
+        """One row per instance, without the votes."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
         return pd.DataFrame.from_records(self._records(), exclude=["votes"])
 
     def save(self, path: str | Path) -> None:
-        """Write JSONL: a line for the table, with the summary, then a line an instance, with its votes."""
+        """Write JSONL: a line for the table, with the summary, then a line per instance, with its votes."""
         header = {
             "parameters": dict(self.parameters),
             "criterion": self.criterion.model_dump(mode="json"),
@@ -248,13 +248,13 @@ class AgreementTable(PrintedTables):
         return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a pair; a measure is its estimate, with its limits beside it."""
+        """One row per pair; a measure is its estimate, with its limits beside it."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
         return pd.DataFrame.from_records([_pair_record(pair) for pair in self.pairs])
 
     def save(self, path: str | Path) -> None:
-        """Write JSONL: a line for the table, with the alphas, then a line a pair.
+        """Write JSONL: a line for the table, with the alphas, then a line per pair.
 
         A measure is its fields; one that the data do not define has only the field ``reason``.
         """
@@ -318,13 +318,13 @@ def aggregate_votes(
 
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
-        votes: The columns with the votes, one a judge; or one column whose cells are lists or mappings. A vote is a
-            label, the value of an option, True or False, or None where there is none (how they are read:
+        votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
+            a label, the value of an option, True or False, or None where there is none (how they are read:
             :mod:`evenhand.data.cells`).
         criteria: Whose options were voted on: a catalog id, path, dict, artifact or frozen criterion; without it the
             votes are yes or no (True or False, 1 or 0).
         rule: The panel rule; None for the scale's default.
-        weights: One weight a judge, in the order of the columns, or judge -> weight; for the weighted rules.
+        weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
         gold: The column with the label that is right.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.

@@ -13,6 +13,7 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, names_of
 from evenhand.data.fields import check_gold_criteria, field_of, text_of
 from evenhand.data.rows import Row, read_rows
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
@@ -135,47 +136,35 @@ def reliability(
     settings = _checked_settings(options, (*assessed, *compared), confidences=confidences)
     gold = _gold_columns(gold_fields, gold_field, [*assessed, *compared])
     asked = _choice_prompts(prompts, systems, unrelated_option=unrelated_option)
-    shared = {"context_fields": context_fields, "reference_field": reference_field}
-    offered = {"allow_ties": allow_ties, "scale": scale}
-    runs: list[Callable[..., Any]] = []
-    if assessed:
-        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
-        columns = {**shared, "response_field": response_field, "gold_fields": own, "as_index": as_index}
-        runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
-    for criterion in compared:
-        comparing = {**shared, **offered, "gold_field": gold.get(criterion.name)}
-        runs.append(partial(winrates, rows, systems, criterion, list(judges), **comparing))
-        if asked:
-            choosing = {**shared, "prompts": asked, "unrelated_option": unrelated_option}
-            runs.append(partial(_choose, rows, systems, criterion, list(judges), **choosing))
-    plan = _Plan(
-        rows=rows,
-        judges=tuple(each.judge_id for each in judges),
-        runs=tuple(runs),
-        options={**options, **({"scoring": "expected"} if confidences else {})},
-        settings=settings,
-        resamples=resamples,
-        parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [each.judge_id for each in judges],
-            "n": len(rows),
-            "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
-            "response_field": list(response_field) if isinstance(response_field, tuple) else response_field,
-            "systems": list(systems) if isinstance(systems, tuple) else systems,
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in shared.items()},
-            "gold_fields": gold,
-            "as_index": as_index,
-            **offered,
-            "confidences": confidences,
-            "prompts": list(asked),
-            "unrelated_option": unrelated_option,
-            "resamples": resamples,
-            **settings.parameters(),
-        },
-    )
+    columns = {
+        "response_field": response_field,
+        "systems": systems,
+        "context_fields": context_fields,
+        "reference_field": reference_field,
+    }
+    parameters = {
+        "evenhand_version": evenhand.__version__,
+        "judges": [each.judge_id for each in judges],
+        "n": len(rows),
+        "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
+        "gold_fields": gold,
+        "as_index": as_index,
+        "allow_ties": allow_ties,
+        "scale": scale,
+        "confidences": confidences,
+        "prompts": list(asked),
+        "unrelated_option": unrelated_option,
+        "resamples": resamples,
+        **settings.parameters(),
+    }
+    wanted = {**options, **({"scoring": "expected"} if confidences else {})}
+    plan = _Plan(rows, _runs(rows, judges, assessed, compared, parameters), wanted, settings, parameters)
     if dry_run:
         return plan.estimate()
-    if len(runs) > 1:  # what a later run cannot use is an error before the first one; a single run checks by itself
+    if (
+        len(plan.runs) > 1
+    ):  # what a later run cannot use is an error before the first one; a single run checks by itself
         plan.estimate()
     return plan.report()
 
@@ -268,9 +257,35 @@ def _gold_columns(
     return dict(gold_fields or {})
 
 
-def _choose(*given: Any, **options: Any) -> Any:
-    run: Callable[..., Any] = grade_scores
-    return run(*given, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
+def _runs(
+    rows: Sequence[Row],
+    judges: tuple[JudgeEngine, ...],
+    assessed: Sequence[Criterion],
+    compared: Sequence[Criterion],
+    asked: Mapping[str, Any],
+) -> tuple[Callable[..., Any], ...]:
+    """The runs of `judge`, `winrates` and `grade_scores` that answer what is asked; they take the options."""
+
+    def given(*names: str) -> dict[str, Any]:
+        return {name: asked[name] for name in ("context_fields", "reference_field", *names)}
+
+    def choose(*about: Any, **options: Any) -> Any:
+        run: Callable[..., Any] = grade_scores
+        return run(*about, **{name: value for name, value in options.items() if name not in NOT_OF_CHOICES})
+
+    runs: list[Callable[..., Any]] = []
+    gold, systems = asked["gold_fields"], asked["systems"]
+    if assessed:
+        own = {criterion.name: gold[criterion.name] for criterion in assessed if criterion.name in gold}
+        columns = {**given("response_field", "as_index"), "gold_fields": own}
+        runs.append(partial(judge, rows, list(assessed), list(judges), **columns))
+    for criterion in compared:
+        columns = {**given("allow_ties", "scale"), "gold_field": gold.get(criterion.name)}
+        runs.append(partial(winrates, rows, systems, criterion, list(judges), **columns))
+        if asked["prompts"]:
+            columns = given("prompts", "unrelated_option")
+            runs.append(partial(choose, rows, systems, criterion, list(judges), **columns))
+    return tuple(runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,20 +294,16 @@ class _Plan:
 
     Attributes:
         rows: The data.
-        judges: The names of those who are asked, each for itself.
-        runs: Of `judge`, `winrates` and `grade_scores`, which take the options.
-        options: As they were given; with ``scoring`` where log-probabilities are wanted.
+        runs: What is asked, one run after the other.
+        options: Of the runs, as they were given; with ``scoring`` where log-probabilities are wanted.
         settings: The options, checked.
-        resamples: Draws for the intervals of kappa and alpha.
         parameters: What the report repeats.
     """
 
     rows: Sequence[Row]
-    judges: tuple[str, ...]
     runs: tuple[Callable[..., Any], ...]
     options: Mapping[str, Any]
     settings: RunSettings
-    resamples: int
     parameters: Mapping[str, Any]
 
     def estimate(self) -> RunEstimate:
@@ -318,16 +329,16 @@ class _Plan:
             votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
         results, agreements = reliability_of_judges(
             questions,
-            self.judges,
+            self.parameters["judges"],
             level=IntervalLevel(self.settings.level, None, self.settings.interval),
-            resamples=self.resamples,
+            resamples=self.parameters["resamples"],
             seed=self.settings.seed,
         )
         return ReliabilityReport(results, tuple(choices), agreements, self.parameters)
 
 
 def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
-    """The assessments of a table, a criterion each."""
+    """The assessments of a table, by criterion."""
     found = []
     for criterion in table.criteria:
         judgements = [judgement for judgement in table.judgements if judgement.criterion == criterion.name]

@@ -30,10 +30,10 @@ class ReliabilityReport(PrintedTables):
     """The result of :func:`~evenhand.tables.reliability`.
 
     Attributes:
-        results: One a criterion and judge, in the order asked for, judges within criteria.
+        results: One per criterion and judge, in the order asked for, judges within criteria.
         choices: Of pairwise criteria with three systems or more, or where prompts were named: the Grade Score of each
             judge and prompt, without and with an unrelated candidate.
-        agreements: One a criterion, where there are several judges: how far they agree.
+        agreements: One per criterion, where there are several judges: how far they agree.
         parameters: What made the report: judges, fields, orders, samples, rules, seed, interval level, version.
     """
 
@@ -74,7 +74,7 @@ class ReliabilityReport(PrintedTables):
         return found[0]
 
     def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Finding, ...]:
-        """What the numbers say in words, a sentence a measure."""
+        """What the numbers say in words, a sentence per measure."""
         return findings(self.of(criterion, judge))
 
     def text_tables(self) -> tuple[TextTable, ...]:
