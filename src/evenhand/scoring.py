@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
-from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.intervals import IntervalLevel, cluster_sums
+from evenhand.statistics.resampling import IntArray
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
 
@@ -93,14 +94,40 @@ def unread_choices_note(unread: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreSummary:
+class VoteMeasures:
+    """What the votes say of the judging, whatever they were asked about. What is missing says why.
+
+    Attributes:
+        num_clusters: Clusters that the instances are of.
+        positional_bias: The share of the questions read in several orders on which a judge changed its mind.
+        parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
+        agreement: The mean agreement of the votes with the verdict, over the questions with more than one vote.
+        spread: The mean standard deviation of repeated draws.
+        unscored_votes: Reason -> number of votes without a selection.
+        readings: How the others were read; see :func:`count_readings`.
+        reasks: How many times a judge was asked again.
+        usage: What all calls consumed.
+    """
+
+    num_clusters: int | Missing = measure("count")
+    positional_bias: Interval | Missing = measure("share")
+    parse_rate: Interval | Missing = measure("share")
+    agreement: Interval | Missing = measure("share")
+    spread: Interval | Missing = measure("score")
+    unscored_votes: Mapping[str, int] = measure("count")
+    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
+    reasks: int = measure("count")
+    usage: Usage = measure("count")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreSummary(VoteMeasures):
     """What the verdicts on ``num_instances`` instances come to.
 
     What is missing says why.
 
     Attributes:
         num_instances: Instances judged.
-        num_clusters: Clusters that these are of.
         unread: The bounds of the score, where so much is unread that they lead; else None.
         num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
@@ -109,24 +136,12 @@ class ScoreSummary:
         score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
             or whose orders contradict each other, counts 0.
         score_if_unscored_1: The same with the highest value, and 1.
-        positional_bias: The share of the instances shown in several orders whose selections disagree.
-        parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
-        agreement: The mean agreement of the votes with the verdict, over the instances with more than one vote.
-        spread: The mean standard deviation of repeated draws.
         covered_mass: How much of the probability expected values rest on: the mean of
             :func:`~evenhand.aggregation.mean_covered_mass` over the instances whose votes have probabilities; missing
             for scores of the options selected.
-        unscored_votes: Reason -> number of votes without a selection.
-        readings: How the others were read; see :func:`count_readings`.
-        reasks: How many times a judge was asked again.
-        usage: What all calls consumed.
     """
 
     score: Interval | Missing = measure("score", name="", always=True)
-    positional_bias: Interval | Missing = measure("share")
-    parse_rate: Interval | Missing = measure("share")
-    agreement: Interval | Missing = measure("share")
-    spread: Interval | Missing = measure("score")
     covered_mass: Interval | Missing = measure("share")
     num_instances: int
     num_unscored: int = measure("count")
@@ -134,11 +149,6 @@ class ScoreSummary:
     num_na: int = measure("count")
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
-    reasks: int = measure("count")
-    num_clusters: int | Missing = measure("count")
-    unscored_votes: Mapping[str, int] = measure("count")
-    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
-    usage: Usage = measure("count")
     unread: UnreadBounds | None
 
 
@@ -153,29 +163,12 @@ def summarize(
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
             options selected.
     """
-    columns = [
-        (
-            verdict.aggregated_value,
-            None if verdict.position_consistent is None else not verdict.position_consistent,
-            verdict.agreement if len(verdict.votes) > 1 else None,
-            mass,
-        )
-        for verdict, mass in zip(verdicts, covered_masses or (None,) * len(verdicts), strict=True)
-    ]
-    score, positional_bias, agreement, covered_mass = mean_intervals(_table(columns, 4), level=level)
-    spreads = [(verdict.spread,) for verdict in verdicts]
-    (spread,) = mean_intervals(_table(spreads, 1), level=level, bounds=(0.0, 0.5))
-    replies = _table([_replies(verdict) for verdict in verdicts], 2)
-    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
+    masses = covered_masses or (None,) * len(verdicts)
+    columns = [(verdict.aggregated_value, mass) for verdict, mass in zip(verdicts, masses, strict=True)]
+    measures, (score, covered_mass) = vote_measures(verdicts, columns, level=level)
     known_limits = [each for each in map(score_limits, verdicts) if each is not None]
-    votes = [vote for verdict in verdicts for vote in verdict.votes]
-    reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     return ScoreSummary(
         score=known(score, "no instance has a score"),
-        positional_bias=known(positional_bias, "no instance was read in two orders"),
-        parse_rate=known(parse_rate, "there are no replies"),
-        agreement=known(agreement, "no instance has two votes"),
-        spread=known(spread, "nothing was drawn twice"),
         covered_mass=known(covered_mass, "no expected value rests on probabilities"),
         num_instances=len(verdicts),
         num_unscored=sum(not verdict.scored and not verdict.na for verdict in verdicts),
@@ -183,15 +176,58 @@ def summarize(
         num_na=sum(verdict.na for verdict in verdicts),
         score_if_unscored_0=_mean([low for low, _ in known_limits]),
         score_if_unscored_1=_mean([high for _, high in known_limits]),
-        reasks=sum(vote.reasks for vote in votes),
-        num_clusters=known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
-        unscored_votes=MappingProxyType(dict(sorted(reasons.items()))),
-        readings=count_readings(votes),
-        usage=total_usage(vote.usage for vote in votes),
         unread=None
         if score is None and any(verdict.unscored_reason == "no_value" for verdict in verdicts)
         else unread_bounds(score, [_unread_limits(verdict) for verdict in verdicts], level=level),
+        **measures,
     )
+
+
+def vote_measures(
+    verdicts: Sequence[Verdict],
+    beside: Sequence[tuple[float | None, float | None]],
+    *,
+    rows: IntArray | None = None,
+    level: float,
+) -> tuple[dict[str, Any], tuple[Interval | None, ...]]:
+    """The fields of :class:`VoteMeasures`, and two other means over the verdicts; intervals are over instances.
+
+    Args:
+        verdicts: With all their votes.
+        beside: The two other numbers of each verdict, in [0, 1]; None where it has none.
+        rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+    """
+    rows = np.arange(len(verdicts)) if rows is None else rows
+    columns = [
+        (
+            None if verdict.position_consistent is None else not verdict.position_consistent,
+            verdict.agreement if len(verdict.votes) > 1 else None,
+            *others,
+            verdict.spread,
+        )
+        for verdict, others in zip(verdicts, beside, strict=True)
+    ]
+    table = _table(columns, 5)
+    sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
+    positional_bias, agreement, *means = ratio_intervals(sums[:, :4], counts[:, :4], level=level)
+    (spread,) = ratio_intervals(sums[:, 4:], counts[:, 4:], level=level, bounds=(0.0, 0.5))
+    replies = cluster_sums(_table([_replies(verdict) for verdict in verdicts], 2), rows)
+    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
+    votes = [vote for verdict in verdicts for vote in verdict.votes]
+    reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
+    measures = {
+        "num_clusters": known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
+        "positional_bias": known(positional_bias, "no instance was read in two orders"),
+        "parse_rate": known(parse_rate, "there are no replies"),
+        "agreement": known(agreement, "no instance has two votes"),
+        "spread": known(spread, "nothing was drawn twice"),
+        "unscored_votes": MappingProxyType(dict(sorted(reasons.items()))),
+        "readings": count_readings(votes),
+        "reasks": sum(vote.reasks for vote in votes),
+        "usage": total_usage(vote.usage for vote in votes),
+    }
+    return measures, tuple(means)
 
 
 def _table(rows: Sequence[Sequence[float | None]], columns: int) -> NDArray[np.float64]:

@@ -24,8 +24,8 @@ from evenhand.contests.contest import (
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
-from evenhand.scoring import INDEPENDENT, NO_REPLY, count_readings
-from evenhand.statistics import Interval, mean_ranks, ratio_intervals
+from evenhand.scoring import VoteMeasures, vote_measures
+from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.pairwise import PairComparison
@@ -33,7 +33,6 @@ from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, posi
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
 from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
-from evenhand.votes import MatchKind, Usage, total_usage, unselected_draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +82,7 @@ class SystemSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContestSummary:
+class ContestSummary(VoteMeasures):
     """All contests. What is missing says why.
 
     Intervals take instances as the sampling unit, each with all its contests.
@@ -93,36 +92,25 @@ class ContestSummary:
         reduction: How contests became winrates.
         level: Of the intervals.
         num_instances: Instances with a contest.
-        num_clusters: Clusters that these are of.
         contests: Contests.
         ties: The scored ones without a winner.
         tie_rate: Their share of the scored ones.
         unscored: Those without a score.
         unscored_contests: Reason -> contests without a score.
-        positional_bias: The share of the contests judged in several orders on which a judge changed its mind.
-        position_consistency: The share on which none did.
+        position_consistency: The share of the contests judged in several orders on which no judge changed its mind.
         position: Where the two orders of a judge disagree on the winner: how often, whether it sticks to what is shown
             first, and the exact test of that. Its unit is a contest and judge. Its measures follow.
-        agreement: The mean agreement of the votes with the verdict, over the contests with more than one vote.
-        spread: The mean standard deviation of repeated draws.
-        parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored_votes: Reason -> votes without a selection.
-        readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
-        reasks: How many times a judge was asked again.
-        usage: What all calls consumed.
     """
 
     systems: tuple[SystemSummary, ...]
     reduction: Reduction
     level: float
     num_instances: int
-    num_clusters: int | Missing = measure("count")
     contests: int = measure("count", name="num_contests")
     ties: int = measure("count", name="num_ties")
     tie_rate: Interval | Missing = measure("share")
     unscored: int = measure("count", name="num_unscored")
     unscored_contests: Mapping[str, int] = measure("count")
-    positional_bias: Interval | Missing = measure("share")
     position_consistency: Interval | Missing = measure("share")
     position: PositionBias | Missing
     num_inconsistent: int = measure("count")
@@ -130,13 +118,6 @@ class ContestSummary:
     first_shown_preference: Interval | Missing = measure("share")
     first_shown_preference_p_value: float | Missing = measure("p_value")
     first_position_share: Interval | Missing = measure("share")
-    agreement: Interval | Missing = measure("share")
-    spread: Interval | Missing = measure("score")
-    parse_rate: Interval | Missing = measure("share")
-    unscored_votes: Mapping[str, int] = measure("count")
-    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
-    reasks: int = measure("count")
-    usage: Usage = measure("count")
 
 
 NO_SCORE = "no scored contest"
@@ -172,29 +153,32 @@ def summarize_contests(
         rounds = [contest.round for contest in contests]
         ranking = rank_systems(resolved, presented=presented, rounds=rounds, level=level, resamples=1)
     rows, level = _by_instance(contests, level)
-    votes = [vote for contest in contests for vote in contest.verdict.votes]
+    held = [contest for row in rows for contest in row]
+    reasons = Counter(contest.unscored_reason for contest in held if contest.unscored_reason is not None)
+    measures, (tie_rate, consistency) = vote_measures(
+        [contest.verdict for contest in held],
+        [(_tied(contest), contest.verdict.position_consistent) for contest in held],
+        rows=np.repeat(np.arange(len(rows)), [len(row) for row in rows]),
+        level=level,
+    )
     return ContestSummary(
         systems=_system_summaries(rows, systems, reduction, ranking, level),
         reduction=reduction,
         level=float(level),
         num_instances=len(rows),
-        num_clusters=known(level.n_clusters, INDEPENDENT),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
-        tie_rate=_share(rows, _tied, level, NO_SCORE),
+        tie_rate=known(tie_rate, NO_SCORE),
         unscored=sum(contest.score is None for contest in contests),
-        unscored_contests=_counts(contest.unscored_reason for contest in contests),
-        positional_bias=_share(rows, _position_inconsistent, level, "no contest was read in two orders"),
-        position_consistency=_share(rows, _position_consistent, level, "no contest was read in two orders"),
+        unscored_contests=MappingProxyType(dict(sorted(reasons.items()))),
+        position_consistency=known(consistency, "no contest was read in two orders"),
         **_position_measures(contests, level),
-        agreement=_share(rows, _agreement, level, "no contest has two votes"),
-        spread=_share(rows, lambda contest: _given(contest.verdict.spread), level, "nothing was drawn twice", 0.5),
-        parse_rate=_share(rows, _read, level, "there are no replies"),
-        unscored_votes=_counts(vote.unscored_reason for vote in votes),
-        readings=count_readings(votes),
-        reasks=sum(vote.reasks for vote in votes),
-        usage=total_usage(vote.usage for vote in votes),
+        **measures,
     )
+
+
+def _tied(contest: Contest) -> bool | None:
+    return None if contest.score is None else contest.score == 0.5
 
 
 def unread_pairs(
@@ -327,12 +311,6 @@ def _system_summaries(
     if not any(ranks):
         ranks = tuple(entries[system].rank.mean_rank for system in systems)
     bounds = _winrate_bounds(rows, systems, rates, reduction, level)
-    held, ties, unscored = (Counter[str]() for _ in range(3))
-    for contest in (contest for row in rows for contest in row):
-        sides = (contest.first, contest.second)
-        held.update(sides)
-        ties.update(sides if contest.score == 0.5 else ())
-        unscored.update(sides if contest.score is None else ())
     return tuple(
         SystemSummary(
             system=system,
@@ -341,9 +319,9 @@ def _system_summaries(
             winrate_if_unscored_1=known(bounds[column].greatest, "no contest"),
             unread=bounds[column].unread,
             mean_rank=known(ranks[column], "no instance on which all systems met"),
-            contests=held[system],
-            ties=ties[system],
-            unscored=unscored[system],
+            contests=entries[system].record.contests + entries[system].record.unscored,
+            ties=entries[system].record.ties,
+            unscored=entries[system].record.unscored,
             **_of_ranking(entries[system], ranking),
         )
         for column, system in enumerate(systems)
@@ -363,49 +341,3 @@ def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:
         "field_winrate": known(entry.field_win_rate, ALL_MET if ranking.balanced else unranked),
         "length_controlled_winrate": known(entry.length_controlled_win_rate, lengths or "no contest with lengths"),
     }
-
-
-def _share(
-    rows: Sequence[Sequence[Contest]],
-    trials: Callable[[Contest], Sequence[float]],
-    level: float,
-    missing: str,
-    greatest: float = 1.0,
-) -> Interval | Missing:
-    """The mean over all trials of the contests, with an interval over the instances; why there is none without one."""
-    outcomes = [[outcome for contest in row for outcome in trials(contest)] for row in rows]
-    sums = np.array([sum(row) for row in outcomes], dtype=float)
-    counts = np.array([len(row) for row in outcomes], dtype=float)
-    (interval,) = ratio_intervals(sums, counts, level=level, bounds=(0.0, greatest))
-    return known(interval, missing)
-
-
-def _tied(contest: Contest) -> list[float]:
-    return [] if contest.score is None else [contest.score == 0.5]
-
-
-def _position_consistent(contest: Contest) -> list[float]:
-    return _given(contest.verdict.position_consistent)
-
-
-def _position_inconsistent(contest: Contest) -> list[float]:
-    return [1 - same for same in _position_consistent(contest)]
-
-
-def _agreement(contest: Contest) -> list[float]:
-    return _given(contest.verdict.agreement) if len(contest.verdict.votes) > 1 else []
-
-
-def _given(value: float | None) -> list[float]:
-    return [] if value is None else [float(value)]
-
-
-def _read(contest: Contest) -> list[float]:
-    """1 a reply that named an option, 0 one that did not; a re-ask follows one that did not."""
-    replied = [vote for vote in unselected_draws(contest.verdict.votes) if vote.unscored_reason not in NO_REPLY]
-    return [float(vote.selected_index is not None) for vote in replied] + [0.0] * sum(vote.reasks for vote in replied)
-
-
-def _counts(reasons: Iterable[str | None]) -> Mapping[str, int]:
-    found = Counter(reason for reason in reasons if reason is not None)
-    return MappingProxyType(dict(sorted(found.items())))
