@@ -365,6 +365,35 @@ class TestFiles:
         lines = (tmp_path / "contests.jsonl").read_text(encoding="utf-8").splitlines()
         assert len(lines) == 1 + 3
 
+    def test_parquet_and_some_of_the_contests(self, tmp_path):
+        table = compare(engine=judge_of(refusal_rate=0.3), design="swiss:2")
+        table.save(tmp_path / "contests.parquet")
+        assert evenhand.open(tmp_path / "contests.parquet") == table
+        assert table["0/a/b"].contest.instance == 0
+        some = table.filter(instance=[0, 2])
+        assert {entry.contest.instance for entry in some} == {0, 2}
+        assert some.parameters["n"] == 2
+
+    def test_files_from_before_votes_were_cells(self, tmp_path):
+        rows = [{**row, "gold": "a"} for row in ROWS]
+        table = compare(rows, ["a", "b"], judge_of(refusal_rate=0.3), gold_field="gold", samples=3, stop_early=True)
+        header = {"evenhand": "winrates", "rows": 3, "parameters": table.parameters, **table.judged()}
+        lines = [
+            {
+                "prompt_id": entry.prompt_id,
+                "lengths": entry.lengths,
+                "gold": entry.gold,
+                "contest": entry.contest.model_dump(mode="json"),
+            }
+            for entry in table
+        ]
+        for line in lines:
+            for vote in line["contest"]["verdict"]["votes"]:
+                del vote["early_stop"]  # stood in the parameters alone
+        text = "".join(json.dumps(line) + "\n" for line in (header, *lines))
+        (tmp_path / "contests.jsonl").write_text(text, encoding="utf-8")
+        assert WinrateTable.load(tmp_path / "contests.jsonl") == table
+
     @pytest.mark.parametrize(
         "damage", [lambda lines: lines[:-1], lambda lines: lines[1:], lambda lines: ["[]"], lambda lines: []]
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from evenhand.statistics.contests import Contests
 from evenhand.statistics.ranking import balanced_prompts
 from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.strength_contrasts import strengths_of_wins
-from evenhand.votes import Verdict, Vote, unselected_draws
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
 
 TOLERANCE: Final = 1e-9
 DEFAULT_RULES: Final = VoteRules()
@@ -56,6 +56,24 @@ class Contest(FrozenModel):
     graded: bool = False
     round: int = 0
     cluster: str | None = None
+
+    @classmethod
+    def between(
+        cls,
+        first: str,
+        second: str,
+        criterion: Criterion,
+        *,
+        instance: int,
+        round: int = 0,  # noqa: A002 - the name of the field
+        cluster: str | None = None,
+    ) -> Self:
+        """A contest of which nothing was judged yet, under a criterion."""
+        graded = len([option for option in criterion.options if not option.na]) > 3
+        verdict = MISSING_RESPONSE
+        return cls(
+            instance=instance, first=first, second=second, verdict=verdict, graded=graded, round=round, cluster=cluster
+        )
 
     @property
     def score(self) -> float | None:

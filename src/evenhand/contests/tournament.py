@@ -20,7 +20,6 @@ from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
-from evenhand.votes import MISSING_RESPONSE
 
 logger = logging.getLogger(__name__)
 
@@ -57,11 +56,6 @@ class ComparisonRow:
                 f"the criterion {self.criterion.name!r} of instance {self.instance} has the scale "
                 f"{self.criterion.scale!r}; a comparison needs a pairwise one: see load_comparison"
             )
-
-    @property
-    def graded(self) -> bool:
-        """Whether the criterion offers degrees of preference."""
-        return len([option for option in self.criterion.options if not option.na]) > 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +236,9 @@ class _Field:
 
     def contest(self, place: int, pair: Pair, round_number: int) -> Contest:
         """A contest before anything was judged."""
-        row = self.rows[place]
-        return Contest(
-            instance=row.instance,
-            first=self.systems[pair[0]],
-            second=self.systems[pair[1]],
-            verdict=MISSING_RESPONSE,
-            graded=row.graded,
-            round=round_number,
-            cluster=row.cluster,
+        row, (first, second) = self.rows[place], (self.systems[side] for side in pair)
+        return Contest.between(
+            first, second, row.criterion, instance=row.instance, round=round_number, cluster=row.cluster
         )
 
     def position(self, contest: Contest) -> tuple[int, Pair]:

@@ -104,7 +104,7 @@ class Results(PrintedTables, Generic[Entry]):
     def judged(self) -> dict[str, Any]:
         """What was judged, as plain JSON: with the parameters and the cells, all that the result is made of."""
 
-    def summary(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, Any]:
         """What it came to, as plain JSON, for readers of saved files; it is made anew when they are opened."""
         return {}
 
@@ -203,7 +203,7 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If the path ends otherwise.
         """
-        header = {"parameters": dict(self.parameters), **self.judged(), **self.summary()}
+        header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
         write(path, self.kind, header, self.cells())
 
     @classmethod

@@ -287,7 +287,7 @@ class JudgementTable(Results[Judgement]):
             "rubric": None if self.rubric is None else self.rubric.model_dump(mode="json"),
         }
 
-    def summary(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, Any]:
         """The fields of each summary under its ``system`` and ``criterion``, of each difference, and of each panel."""
         return {
             "summaries": [

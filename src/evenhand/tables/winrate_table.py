@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
+from evenhand.aggregation import VoteRules
 from evenhand.contests import (
     Contest,
     ContestSummary,
@@ -22,18 +22,16 @@ from evenhand.contests import (
 )
 from evenhand.criteria import Criterion
 from evenhand.numbers import Missing
-from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables, Rules, changed_rules, could_stop_early
+from evenhand.results.results import Results, Rules, changed_rules, votes_before
+from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.tables.saved import load_table, loaded_verdict, save_table, vote_record
 from evenhand.tables.winrate_texts import system_record, winrate_tables
 
 if TYPE_CHECKING:
-    import datasets
     import pandas as pd
 
 TIE = "tie"
@@ -70,23 +68,26 @@ class ContestEntry:
 
 
 @dataclass(frozen=True)
-class WinrateTable(PrintedTables):
+class WinrateTable(Results[ContestEntry]):
     """The result of :func:`winrates`: every contest, and which system is better, by how much, how surely.
 
     Attributes:
         contests: Ordered by prompt and pair.
         criterion: What was compared.
         systems: In the order asked for.
-        parameters: What made the table: judges, fields, design, orders, rules, seed, interval level, version.
     """
 
     contests: tuple[ContestEntry, ...]
     criterion: Criterion
     systems: tuple[str, ...]
-    parameters: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
+    kind: ClassVar = "winrates"
+    names: ClassVar = ("instance", "first", "second")
+
+    @property
+    def entries(self) -> tuple[ContestEntry, ...]:
+        """The contests."""
+        return self.contests
 
     @cached_property
     def summary(self) -> ContestSummary:
@@ -190,14 +191,7 @@ class WinrateTable(PrintedTables):
         """
         changed = changed_rules(self.parameters, rules)
         changed.check(self.criterion.scale)
-        entries = tuple(
-            replace(
-                entry,
-                contest=resolve(entry.contest, entry.contest.verdict.votes, self.criterion, changed),
-            )
-            for entry in self.contests
-        )
-        return replace(self, contests=entries, parameters={**self.parameters, **changed.parameters()})
+        return self.rescored(changed)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""
@@ -209,72 +203,65 @@ class WinrateTable(PrintedTables):
 
         return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])
 
-    def to_dataset(self) -> datasets.Dataset:
-        """A Hugging Face data set with one row a contest, its votes inside."""
-        import datasets  # noqa: PLC0415 - as above
+    def judged(self) -> dict[str, Any]:
+        """The systems and the criterion."""
+        return {"systems": list(self.systems), "criterion": self.criterion.model_dump(mode="json")}
 
-        return datasets.Dataset.from_list(list(self._records()))
-
-    def save(self, path: str | Path) -> None:
-        """Write JSONL: a line with the parameters and the criterion, then a line a contest, votes and all."""
-        header = {
-            "parameters": dict(self.parameters),
-            "systems": self.systems,
-            "criterion": self.criterion.model_dump(mode="json"),
-        }
-        rows = (
-            {
-                "prompt_id": entry.prompt_id,
-                "lengths": entry.lengths,
-                "gold": entry.gold,
-                "contest": entry.contest.model_dump(mode="json"),
-            }
-            for entry in self.contests
-        )
-        save_table(path, "winrates", header, rows)
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each contest."""
+        for entry in self.contests:
+            yield Cell(_about(entry), entry.contest.verdict.votes)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            InvalidInputError: If the file is something else.
-        """
-        return load_table(path, "winrates", cls._of, cls.__name__)
-
-    @classmethod
-    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        table = cls(
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The contests that these votes come to."""
+        criterion = Criterion.model_validate(header["criterion"])
+        rules = VoteRules.from_parameters(header["parameters"])
+        return cls(
             contests=tuple(
                 ContestEntry(
-                    contest=Contest.model_validate(row["contest"]).model_copy(
-                        update={"verdict": loaded_verdict(row["contest"]["verdict"], header["parameters"])}
+                    contest=resolve(
+                        Contest.between(criterion=criterion, **{name: about[name] for name in _CONTEST}),
+                        votes,
+                        criterion,
+                        rules,
                     ),
-                    prompt_id=row["prompt_id"],
-                    lengths=(row["lengths"][0], row["lengths"][1]),
-                    gold=row["gold"],
+                    prompt_id=about["prompt_id"],
+                    lengths=(about["first_length"], about["second_length"]),
+                    gold=about["gold"],
                 )
-                for row in rows
+                for about, votes in cells
             ),
-            criterion=Criterion.model_validate(header["criterion"]),
+            criterion=criterion,
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
         )
-        return table.resummarize() if could_stop_early(table.parameters) else table
+
+    @classmethod
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """A row was an entry, with its contest whole."""
+        for row in rows:
+            contest, (first, second) = row["contest"], row["lengths"]
+            about = {name: contest[name] for name in _CONTEST if name in contest}
+            beside = {
+                "prompt_id": row["prompt_id"],
+                "first_length": first,
+                "second_length": second,
+                "gold": row["gold"],
+            }
+            yield Cell(
+                {"round": 0, "cluster": None, **about, **beside}, votes_before(contest["verdict"], header["parameters"])
+            )
 
     def __repr__(self) -> str:
         return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"
 
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each contest."""
         for entry in self.contests:
             contest, verdict = entry.contest, entry.contest.verdict
-            yield {
-                "instance": contest.instance,
-                "cluster": contest.cluster,
-                "prompt_id": entry.prompt_id,
-                "round": contest.round,
-                "first": contest.first,
-                "second": contest.second,
+            record: dict[str, Any] = {
+                **_about(entry),
                 "score": contest.score,
                 "grade": contest.grade,
                 "winner": contest.winner,
@@ -283,11 +270,23 @@ class WinrateTable(PrintedTables):
                 "spread": verdict.spread,
                 "unscored_reason": contest.unscored_reason,
                 "assessment": verdict.assessment,
-                "first_length": entry.lengths[0],
-                "second_length": entry.lengths[1],
-                "gold": entry.gold,
-                "votes": [vote_record(vote) for vote in verdict.votes],
             }
+            yield {**record, "votes": [vote_row(vote) for vote in verdict.votes]} if votes else record
+
+
+_CONTEST = ("instance", "first", "second", "round", "cluster")
+
+
+def _about(entry: ContestEntry) -> dict[str, Any]:
+    """What names a contest, and what is known of it before it is judged."""
+    contest, (first, second) = entry.contest, entry.lengths
+    return {
+        **{name: getattr(contest, name) for name in _CONTEST},
+        "prompt_id": entry.prompt_id,
+        "first_length": first,
+        "second_length": second,
+        "gold": entry.gold,
+    }
 
 
 def _with_strength_or_reason(entry: SystemRanking) -> SystemRanking:
