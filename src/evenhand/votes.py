@@ -6,13 +6,16 @@ label, never a guess. An NA vote is not unscored: the judge answered, and said t
 
 from __future__ import annotations
 
+import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import AfterValidator
+from pydantic import AfterValidator, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from evenhand.criteria import FrozenModel
 
@@ -189,6 +192,65 @@ class EarlyStop(FrozenModel):
     confidence: StopConfidence = None
 
 
+class Prompts(Mapping[str, list[Message]]):
+    """The messages that were sent, by stage, held small: most of a prompt is our own text and that of the question.
+
+    A mapping stage -> messages, which is written as the plain one that it equals.
+
+    >>> sent = Prompts({"assessment": [{"role": "user", "content": "Is it clear?"}]}, like=("Is it clear?",))
+    >>> sent["assessment"], sent == {"assessment": [{"role": "user", "content": "Is it clear?"}]}
+    ([{'role': 'user', 'content': 'Is it clear?'}], True)
+    """
+
+    __slots__ = ("_like", "_packed")
+
+    def __init__(self, messages: Mapping[str, list[Message]], like: tuple[str, ...] = ()) -> None:
+        """Pack the messages.
+
+        Args:
+            messages: By stage.
+            like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
+        """
+        self._like = like
+        packer = zlib.compressobj(zdict=self._known())
+        text = json.dumps(dict(messages), ensure_ascii=False).encode("utf-8", "replace")
+        self._packed = packer.compress(text) + packer.flush()
+
+    def _known(self) -> bytes:
+        return json.dumps(self._like, ensure_ascii=False).encode("utf-8", "replace")
+
+    def _messages(self) -> dict[str, list[Message]]:
+        found: dict[str, list[Message]] = json.loads(zlib.decompressobj(zdict=self._known()).decompress(self._packed))
+        return found
+
+    def __getitem__(self, stage: str) -> list[Message]:
+        return self._messages()[stage]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._messages())
+
+    def __len__(self) -> int:
+        return len(self._messages())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and self._messages() == dict(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._messages()))
+
+    def __repr__(self) -> str:
+        return repr(self._messages())
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        plain = handler(dict[str, list[Message]])
+        return core_schema.no_info_before_validator_function(
+            lambda given: given if isinstance(given, cls) else cls(SchemaValidator(plain).validate_python(given)),
+            core_schema.is_instance_schema(cls),
+            serialization=core_schema.plain_serializer_function_ser_schema(dict),
+        )
+
+
 class Vote(FrozenModel):
     """One answer to one question: one judge, one order, one sample.
 
@@ -232,7 +294,7 @@ class Vote(FrozenModel):
     weight: float = 1.0
     reasks: int = 0
     usage: Usage = Usage()
-    prompts: dict[str, list[Message]] | None = None
+    prompts: Prompts | None = None
     early_stop: EarlyStop | None = None
 
     @property

@@ -15,9 +15,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError
 from evenhand.parsing import match_closest_option, option_probabilities
-from evenhand.prompts import FIRST_PROMPTS, FirstStage, Subject, fill_prompt, nonce_for, render_own_prompt
+from evenhand.prompts import (
+    FIRST_PROMPTS,
+    FirstStage,
+    Subject,
+    fill_prompt,
+    nonce_for,
+    prompt_sources,
+    render_own_prompt,
+)
 from evenhand.question import Mode, Presentation, Question
-from evenhand.votes import Completion, Match, Message, UnscoredReason, Usage, Vote
+from evenhand.votes import Completion, Match, Message, Prompts, UnscoredReason, Usage, Vote
 
 if TYPE_CHECKING:
     from evenhand.judging.flow import Flow
@@ -89,6 +97,12 @@ class Conversation:
         )
         self.usage += reply.usage
         return reply
+
+    def sent(self, question: Question) -> Prompts | None:
+        """The prompts sent about a question, where they are kept."""
+        if not self.prompts:
+            return None
+        return Prompts(self.prompts, like=(prompt_sources(), *question.responses, *question.context.values()))
 
     def hear(self, reply: Completion) -> None:
         """Keep a reply in the conversation."""
@@ -259,7 +273,7 @@ class QuestionConversation(Conversation):
             weight=weight,
             reasks=self.reasks,
             usage=self.usage,
-            prompts=self.prompts or None,
+            prompts=self.sent(self.question),
         )
 
 

@@ -136,7 +136,7 @@ class SheetConversation(Conversation):
             weight=weight,
             reasks=self.reasks.get(item.number, 0),
             usage=self.usage if first else Usage(),
-            prompts=(self.prompts or None) if first else None,
+            prompts=self.sent(item.question) if first else None,
         )
 
 

@@ -189,7 +189,7 @@ class BestOfJudge(ChoiceMetric):
             "selections": [_selected_in(votes, selection.names) for votes in given],
             "orders": [[selection.names[index] for index in votes[0].order] for votes in given],
             "assessments": [[vote.assessment for vote in votes] for votes in given],
-            "prompts": [votes[0].prompts for votes in given] if any(votes[0].prompts for votes in given) else None,
+            "prompts": _prompts(given),
             "missing_candidates": list(selection.missing) or None,
             "criteria": intermidate.criteria_json,
             **{f"{name}_selection_rate": share for name, share in shares.items()},
@@ -223,6 +223,12 @@ def _orders(votes: Sequence[Vote]) -> list[list[Vote]]:
     for vote in votes:
         orders.setdefault(vote.order, []).append(vote)
     return list(orders.values())
+
+
+def _prompts(given: Sequence[Sequence[Vote]]) -> Union[list[Any], None]:
+    """The prompts of the first vote in each order; None where they were not kept."""
+    sent = [votes[0].prompts and dict(votes[0].prompts) for votes in given]
+    return sent if any(sent) else None
 
 
 def _selected_in(votes: Sequence[Vote], names: Sequence[str]) -> Union[str, None]:

@@ -262,7 +262,7 @@ def _instance_scores(result: ChecklistResult, *, with_prompts: bool) -> Dict[str
 def _prompts(result: ChecklistResult) -> Union[dict[str, Any], None]:
     """The messages sent in the first call about each item: by item, or once for all where they were asked together."""
     sent = {
-        item.item.name: next((vote.prompts for vote in item.verdict.votes if vote.prompts), None)
+        item.item.name: next((dict(vote.prompts) for vote in item.verdict.votes if vote.prompts), None)
         for item in result.items
     }
     return {name: prompts for name, prompts in sent.items() if prompts is not None} or None

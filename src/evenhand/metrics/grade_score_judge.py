@@ -159,7 +159,7 @@ def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:
 
 def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequence[str]) -> dict[str, Any]:
     """One judge's scores on one instance; ``selections``, ``orders`` and ``assessments`` have one entry a vote."""
-    prompts = [vote.prompts for vote in votes]
+    prompts = [vote.prompts and dict(vote.prompts) for vote in votes]
     return {
         "grade_score": number_or_nan(grade_.grade_score),
         "chance_corrected_grade_score": number_or_nan(grade_.chance_corrected),

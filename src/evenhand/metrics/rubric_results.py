@@ -108,7 +108,7 @@ def instance_scores(
     prompts = {}
     for criterion, verdict in zip(rubric.criteria, result.verdicts, strict=True):
         named |= _criterion_scores(criterion, verdict, expected=expected)
-        sent = next((vote.prompts for vote in verdict.votes if vote.prompts), None)
+        sent = next((dict(vote.prompts) for vote in verdict.votes if vote.prompts), None)
         if sent is not None:
             prompts[criterion.name] = sent
     if with_prompts:

@@ -111,6 +111,13 @@ def _read_source(name: str) -> str:
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
+@cache
+def prompt_sources() -> str:
+    """The texts of all our prompts, one after the other."""
+    held = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
+    return "".join(file.read_text(encoding="utf-8") for file in held if file.name.endswith(".md"))
+
+
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     loader=FunctionLoader(_read_source),
     undefined=StrictUndefined,

@@ -84,7 +84,7 @@ def _whole_row(vote: Vote) -> dict[str, Any]:
         "reply_logprobs": None if logprobs is None else json.dumps(logprobs),
         "match_index": match.index if match else None,
         "match_reason": match.reason if match else None,
-        "prompts": None if vote.prompts is None else json.dumps(vote.prompts, ensure_ascii=False),
+        "prompts": None if vote.prompts is None else json.dumps(dict(vote.prompts), ensure_ascii=False),
         "stop_confidence": None if stop is None or stop.confidence is None else str(stop.confidence),
     }
 
