@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from scipy.stats import binomtest
 
@@ -45,6 +44,7 @@ from evenhand.statistics import (
 )
 
 Measured = TypeVar("Measured")
+More = ParamSpec("More")
 
 NO_NUMBER = "no number: "
 
@@ -69,23 +69,22 @@ class Finding:
 
 def findings(report: CriterionReliability) -> tuple[Finding, ...]:
     """Every measure of a judge on a criterion in words, those without a number with the reason."""
-    found = {
+    mode = report.mode
+    said = {
         "replies": replies_in_words(report.replies),
-        "position consistency": _or_why(report.position, partial(consistency_in_words, mode=report.mode)),
-        "preference for a place": _or_why(report.position, partial(fairness_in_words, mode=report.mode)),
-        "option flips": _or_why(report.flips, flips_in_words),
-        "repetition": _or_why(report.repetition, partial(repetition_in_words, samples=report.num_samples)),
-        "spread of draws": _or_why(report.spread, spread_in_words),
-        "Grade Score": _or_why(report.grade_score, grade_score_in_words),
-        "verbosity": _or_why(report.verbosity, partial(verbosity_in_words, mode=report.mode)),
-        "verbosity, preference fixed": _or_why(
-            report.verbosity_given_people, partial(fixed_verbosity_in_words, mode=report.mode)
-        ),
-        "agreement with people": _or_why(report.people, people_in_words),
-        "confidences": _or_why(report.confidences, confidences_in_words),
+        "position consistency": _said(report.position, consistency_in_words, mode),
+        "preference for a place": _said(report.position, fairness_in_words, mode),
+        "option flips": _said(report.flips, flips_in_words),
+        "repetition": _said(report.repetition, repetition_in_words, report.num_samples),
+        "spread of draws": _said(report.spread, spread_in_words),
+        "Grade Score": _said(report.grade_score, grade_score_in_words),
+        "verbosity": _said(report.verbosity, verbosity_in_words, mode),
+        "verbosity, preference fixed": _said(report.verbosity_given_people, fixed_verbosity_in_words, mode),
+        "agreement with people": _said(report.people, people_in_words),
+        "confidences": _said(report.confidences, confidences_in_words),
         "calls": calls_in_words(report.replies),
     }
-    return tuple(_finding(measure, text) for measure, text in found.items())
+    return tuple(_finding(measure, text) for measure, text in said.items())
 
 
 def findings_on_judges(agreement: JudgesAgreement) -> tuple[Finding, ...]:
@@ -103,10 +102,12 @@ def finding_on_choices(found: ChoiceReliability) -> Finding:
     return _finding(f"Grade Score, prompt {found.prompt!r}{unrelated}", choices_in_words(found))
 
 
-def choices_in_words(found: ChoiceReliability) -> str:
+def choices_in_words(found: ChoiceReliability) -> str | Missing:
     """The Grade Score beside what a random judge reaches, and what an unrelated candidate does."""
-    if isinstance(found.grade_score, Missing) or isinstance(found.chance_corrected, Missing):
-        return _or_why(found.grade_score, format_interval)
+    if isinstance(found.grade_score, Missing):
+        return found.grade_score
+    if isinstance(found.chance_corrected, Missing):
+        return format_interval(found.grade_score)
     text = (
         f"{format_interval(found.grade_score)}, where a random judge reaches {format_number(found.chance or 0.0)}; "
         f"{_beyond_chance(found.chance_corrected)}"
@@ -144,14 +145,14 @@ def _place_in_words(places: PlacesChosen, level: float) -> str:
     )
 
 
-def replies_in_words(replies: Replies) -> str:
+def replies_in_words(replies: Replies) -> str | Missing:
     """How many replies named an option, and why the others did not.
 
     >>> replies_in_words(Replies(2, 2, 0, 0, Interval(1.0, 0.4, 1.0, 0.95, "exact", 2), (), 2, 0, 0, 0, None))
     '100 % [40, 100] of the replies name an option; all 2 votes select one; too few to tell (n = 2)'
     """
     if isinstance(replies.parse_rate, Missing):
-        return f"{NO_NUMBER}{replies.parse_rate.reason}"
+        return replies.parse_rate
     text = f"{format_share(replies.parse_rate)} of the replies name an option"
     if replies.unscored:
         listed = ", ".join(
@@ -168,11 +169,11 @@ def replies_in_words(replies: Replies) -> str:
     return text + _too_few(replies.parse_rate)
 
 
-def consistency_in_words(position: PreferenceFairness, mode: Mode = "compare") -> str:
+def consistency_in_words(position: PreferenceFairness, mode: Mode) -> str | Missing:
     """How often the swap of the order leaves the selection as it is."""
     rate = position.position_consistency
     if rate is None:
-        return NO_NUMBER + "nothing was selected in both orders"
+        return Missing("nothing was selected in both orders")
     what = "the same response wins" if mode == "compare" else "the same option is selected"
     text = f"{what} in both orders in {format_share(rate)} of {format_count(position.n_checked, 'pair')} of votes"
     if position.n_lone:
@@ -180,12 +181,12 @@ def consistency_in_words(position: PreferenceFairness, mode: Mode = "compare") -
     return text + _too_few(rate)
 
 
-def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> str:
+def fairness_in_words(position: PreferenceFairness, mode: Mode) -> str | Missing:
     """Which place gains when the selection changes with the order."""
     share, p = position.first_shown_share, position.p_value
     n = position.n_primacy + position.n_recency
     if share is None or p is None:
-        return f"no number: none of {format_count(position.n_checked, 'pair')} of votes changes with the order"
+        return Missing(f"none of {format_count(position.n_checked, 'pair')} of votes changes with the order")
     test = f"{state_p_value(p)}, {_TESTS[position.p_value_method or 'exact']}"
     inconsistent = f"the {format_count(n, 'inconsistent pair')}"
     alpha = 1 - position.level
@@ -215,7 +216,7 @@ def fairness_in_words(position: PreferenceFairness, mode: Mode = "compare") -> s
     return f"no evidence of a preference for a place: {stated}; the data leave open {_range(share)}" + _too_few(share)
 
 
-def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
+def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str | Missing:
     """The option with the greatest flip rate; that it is abandoned most is said where the intervals tell it apart.
 
     Its lower limit must lie above the upper limit of every other option. For two rates with intervals at 95 % that is a
@@ -223,7 +224,7 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
     """
     known = [(each.flips.flip_rate, each) for each in flips if each.flips.flip_rate is not None]
     if not known:
-        return NO_NUMBER + "no option was selected in a question scored in two orders"
+        return Missing("no option was selected in a question scored in two orders")
     rate, worst = max(known, key=lambda found: found[0].estimate)
     unused = [each.label for each in flips if each.flips.flip_rate is None]
     if rate.estimate == 0:
@@ -248,11 +249,11 @@ def flips_in_words(flips: tuple[OptionFlipRate, ...]) -> str:
     return text + _too_few(rate)
 
 
-def repetition_in_words(repetition: RepetitionStability, samples: int) -> str:
+def repetition_in_words(repetition: RepetitionStability, samples: int) -> str | Missing:
     """How often two draws of a prompt select the same."""
     agreement = repetition.pair_agreement
     if agreement is None:
-        return NO_NUMBER + "no prompt has a selection in two draws"
+        return Missing("no prompt has a selection in two draws")
     text = (
         f"repeated draws agree in {format_share(agreement)} of the pairs of draws "
         f"({format_count(repetition.n_repeated, 'prompt')} of up to {format_count(samples, 'draw')})"
@@ -284,11 +285,11 @@ def grade_score_in_words(score: GradeScoreResult) -> str:
     ) + _too_few(score.grade_score)
 
 
-def verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") -> str:
+def verbosity_in_words(verbosity: VerbositySlope, mode: Mode) -> str | Missing:
     """What twice the length does to the chance of winning."""
     chance = verbosity.win_probability_at_double.interval
     if chance is None:
-        return f"{NO_NUMBER}{verbosity.reason}"
+        return Missing(verbosity.reason or "the slope is not known")
     text = format_share(chance)
     winning = "winning" if mode == "compare" else "the higher score"
     ties = "" if verbosity.ties == "half" else ", ties aside,"
@@ -303,16 +304,17 @@ def verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") -> str
     )
 
 
-def fixed_verbosity_in_words(verbosity: VerbositySlope, mode: Mode = "compare") -> str:
+def fixed_verbosity_in_words(verbosity: VerbositySlope, mode: Mode) -> str | Missing:
     """The same among responses of which people think alike."""
-    return f"with people's preference held fixed, {verbosity_in_words(verbosity, mode)}"
+    said = verbosity_in_words(verbosity, mode)
+    return said if isinstance(said, Missing) else f"with people's preference held fixed, {said}"
 
 
-def people_in_words(people: AgreementWithPeople) -> str:
+def people_in_words(people: AgreementWithPeople) -> str | Missing:
     """How often the verdicts are what people chose, and how much of that is beyond chance."""
     accuracy = people.verdict_accuracy
     if isinstance(accuracy, Missing):
-        return f"{NO_NUMBER}{accuracy.reason}"
+        return accuracy
     text = f"the verdict is what people chose in {format_share(accuracy)} of "
     text += format_count(people.num_compared, "question")
     if isinstance(people.vote_accuracy, Interval):
@@ -354,10 +356,10 @@ def calls_in_words(replies: Replies) -> str:
     )
 
 
-def pair_in_words(pair: RaterPair) -> str:
+def pair_in_words(pair: RaterPair) -> str | Missing:
     """How often two judges select the same, and how much of that is beyond chance."""
     if isinstance(pair.accuracy, Missing):
-        return f"{NO_NUMBER}{pair.accuracy.reason}"
+        return pair.accuracy
     text = f"the same selection in {format_share(pair.accuracy)} of {format_count(pair.num_compared, 'question')}"
     text += f"; Cohen's kappa is {_coefficient(pair.cohen_kappa)}"
     if pair.quadratic_weighted_kappa is not None:
@@ -368,16 +370,23 @@ def pair_in_words(pair: RaterPair) -> str:
 _TESTS = {"exact": "exact test", "bound": "sign-flip test, an upper bound", "normal": "sign-flip test"}
 
 
-def _finding(measure: str, text: str) -> Finding:
-    return Finding(measure, text, measured=not text.startswith(NO_NUMBER))
+def _finding(measure: str, said: str | Missing) -> Finding:
+    if isinstance(said, Missing):
+        return Finding(measure, f"{NO_NUMBER}{said.reason}", measured=False)
+    return Finding(measure, said)
 
 
-def _or_why(found: Measured | Missing, in_words: Callable[[Measured], str]) -> str:
-    return f"{NO_NUMBER}{found.reason}" if isinstance(found, Missing) else in_words(found)
+def _said(
+    found: Measured | Missing,
+    in_words: Callable[Concatenate[Measured, More], str | Missing],
+    *more: More.args,
+    **named: More.kwargs,
+) -> str | Missing:
+    return found if isinstance(found, Missing) else in_words(found, *more, **named)
 
 
 def _coefficient(found: Agreement | Missing) -> str:
-    return f"undefined ({found.reason})" if isinstance(found, Missing) else format_interval(found.interval)
+    return f"undefined ({found.reason})" if isinstance(found, Missing) else format_interval(found)
 
 
 def _beyond_chance(corrected: Interval) -> str:
