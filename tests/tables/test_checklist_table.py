@@ -6,6 +6,7 @@ import json
 import datasets
 import pytest
 
+import evenhand
 from evenhand import ChecklistTable, checklist
 from evenhand.aggregation.checklist_score import met_answers
 from evenhand.errors import ArtifactError, InvalidInputError, TooManyFailuresError, UnknownRuleError
@@ -197,6 +198,41 @@ def test_it_is_saved_and_loaded_whole(table, tmp_path):
     path.write_text(path.read_text(encoding="utf-8").rpartition('{"instance"')[0], encoding="utf-8")
     with pytest.raises(InvalidInputError, match="not a whole one"):
         ChecklistTable.load(path)
+
+
+def test_it_is_saved_as_parquet_and_opened_by_what_it_says_it_is(table, tmp_path):
+    path = tmp_path / "checked.parquet"
+    table.save(path)
+    opened = evenhand.open(path)
+    assert (type(opened), opened, str(opened)) == (ChecklistTable, table, str(table))
+
+
+def test_what_was_saved_before_there_were_cells_still_opens(table, tmp_path):
+    path = tmp_path / "before.jsonl"
+    header = {"evenhand": "checklist", "rows": len(table), "parameters": dict(table.parameters), **table.judged()}
+    before = [
+        {
+            "instance": each.instance,
+            "system": each.system,
+            "checklist": each.checklist,
+            "gold": each.gold,
+            "cluster": each.cluster,
+            "verdicts": [verdict.model_dump(mode="json") for verdict in each.verdicts],
+        }
+        for each in table
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *before)), encoding="utf-8")
+    assert ChecklistTable.load(path) == table
+
+
+def test_whole_responses_can_be_left_out(table):
+    assert len(table) == 6
+    assert table["1/birch"] is table.responses[4]
+    birch = table.filter(system="birch")
+    assert birch.systems == ("birch",)
+    assert birch.reports["birch"] == table.reports["birch"]
+    with pytest.raises(InvalidInputError, match="keep all items of a response"):
+        table.filter(item=["polite", "greets"])
 
 
 def test_it_is_shown_as_text_markdown_and_html(table):

@@ -120,14 +120,32 @@ class TestFile:
     def test_saved_and_loaded_it_is_the_same(self, tmp_path):
         engine = SimulatedJudge(quality=spread(0.5), refusal_rate=0.2)
         table = scores(rows(6, 3), engine, prompts="all", unrelated_option=True, samples=2)
-        table.save(tmp_path / "grades.jsonl")
-        loaded = GradeTable.load(tmp_path / "grades.jsonl")
-        assert loaded == table
-        assert str(loaded) == str(table)
-        assert loaded.to_markdown() == table.to_markdown()
+        for name in ("grades.jsonl", "grades.parquet"):
+            table.save(tmp_path / name)
+            loaded = GradeTable.load(tmp_path / name)
+            assert loaded == table
+            assert str(loaded) == str(table)
+            assert loaded.to_markdown() == table.to_markdown()
         (tmp_path / "other.jsonl").write_text(json.dumps({"evenhand": "winrates", "rows": 0}) + "\n")
         with pytest.raises(InvalidInputError, match="not a saved table of grade_scores"):
             GradeTable.load(tmp_path / "other.jsonl")
+
+    def test_what_was_saved_before_there_were_cells_still_opens(self, tmp_path):
+        table, path = scores(rows(3, 3), [BEST, FIRST], unrelated_option=True), tmp_path / "before.jsonl"
+        header = {"evenhand": "grade_scores", "rows": len(table), "parameters": dict(table.parameters)}
+        before = [
+            {**cell.about, "votes": [vote.model_dump(mode="json") for vote in cell.votes]} for cell in table.cells()
+        ]
+        lines = [{**header, **table.judged()}, *before]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        assert GradeTable.load(path) == table
+
+    def test_a_part_has_the_scores_of_the_part(self):
+        table = scores(rows(3, 3), [BEST, FIRST], prompts=["grade", "select"], unrelated_option=True)
+        assert table["grade/True/2"] is table.instances[5]
+        part = table.filter(prompt="select")
+        assert part.gradings == {key: value for key, value in table.gradings.items() if key[1] == "select"}
+        assert table.filter(with_unrelated=True).unrelated_effects == {}
 
     def test_frames_and_forms(self):
         table = scores(rows(3, 3), [BEST, FIRST], unrelated_option=True)

@@ -80,7 +80,7 @@ class Results(PrintedTables, Generic[Entry]):
     """What saved files call it: one of :data:`~evenhand.results.saved.KINDS`."""
 
     names: ClassVar[tuple[str, ...]]
-    """The columns that name an entry."""
+    """The attributes that name an entry."""
 
     parameters: Mapping[str, Any]
 
@@ -130,7 +130,7 @@ class Results(PrintedTables, Generic[Entry]):
     def __getitem__(self, key: int | str) -> Entry:
         if isinstance(key, int):
             return self.entries[key]
-        named = ["/".join(str(record[name]) for name in self.names) for record in self.records()]
+        named = ["/".join(str(getattr(entry, name)) for name in self.names) for entry in self.entries]
         if key not in named:
             raise InvalidInputError(
                 f"there is no entry {key!r}; entries are named {'/'.join(self.names)}, as {named[0]!r}"

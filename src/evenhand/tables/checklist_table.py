@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist
@@ -15,19 +14,17 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
 from evenhand.modes.checklist import ChecklistReport, ChecklistResult, item_record, report_checklists
 from evenhand.results.measures import plain
-from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables, Rules, changed_rules, could_stop_early
+from evenhand.results.results import Results, Rules, changed_rules, votes_before
+from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.checklist_texts import METRICS, checklist_tables
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
-from evenhand.tables.saved import load_table, loaded_verdict, save_table, vote_record
-from evenhand.votes import Verdict
+from evenhand.votes import MISSING_RESPONSE, Verdict
 
 if TYPE_CHECKING:
-    import datasets
     import pandas as pd
 
 
@@ -53,30 +50,37 @@ class CheckedResponse:
 
 
 @dataclass(frozen=True)
-class ChecklistTable(PrintedTables):
+class ChecklistTable(Results[CheckedResponse]):
     """The result of :func:`checklist`: every verdict, what each response comes to, and a report a system.
 
     Attributes:
         responses: Ordered by system and instance.
         checklists: As they were asked; one unless each row had its own.
         systems: In the order asked for.
-        parameters: What made the table: judges, fields, mode, primary metric, orders, rules, seed, level, version.
     """
 
     responses: tuple[CheckedResponse, ...]
     checklists: tuple[Checklist, ...]
     systems: tuple[str, ...]
-    parameters: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
+    kind: ClassVar = "checklist"
+    names: ClassVar = ("instance", "system")
+
+    @property
+    def entries(self) -> tuple[CheckedResponse, ...]:
+        """The responses."""
+        return self.responses
+
+    @property
+    def _rules(self) -> VoteRules:
+        return VoteRules.from_parameters(self.parameters)
 
     @cached_property
     def results(self) -> tuple[ChecklistResult, ...]:
         """What each of the responses comes to."""
-        rules, metric = VoteRules.from_parameters(self.parameters), self.parameters["primary_metric"]
+        metric = self.parameters["primary_metric"]
         return tuple(
-            ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, rules)
+            ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, self._rules)
             for response in self.responses
         )
 
@@ -129,7 +133,7 @@ class ChecklistTable(PrintedTables):
         """
         return item_panels(
             [result for _, result in self._of_system(system)],
-            VoteRules.from_parameters(self.parameters),
+            self._rules,
             samples=self.parameters["grid"]["samples"],
             level=self._level_of(system),
             seed=self.parameters["seed"],
@@ -159,16 +163,7 @@ class ChecklistTable(PrintedTables):
         if metric == "normalized":
             votes = [vote for each in self.responses for verdict in each.verdicts for vote in verdict.votes]
             check_mean_over_draws(votes, "primary_metric='normalized'")
-        responses = tuple(replace(response, verdicts=self._changed(response, changed)) for response in self.responses)
-        parameters = {**self.parameters, **changed.parameters(), "primary_metric": metric}
-        return replace(self, responses=responses, parameters=parameters)
-
-    def _changed(self, response: CheckedResponse, rules: VoteRules) -> tuple[Verdict, ...]:
-        items = self.checklists[response.checklist].items
-        return tuple(
-            rules.aggregate(verdict.votes, item.as_criterion()) if verdict.votes else verdict
-            for item, verdict in zip(items, response.verdicts, strict=True)
-        )
+        return self.rescored(changed, primary_metric=metric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the questions and the categories as texts."""
@@ -183,70 +178,78 @@ class ChecklistTable(PrintedTables):
         """One row an item of a response."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        return pd.DataFrame.from_records(list(self._item_records()))
+        return pd.DataFrame.from_records(
+            [
+                {**_identity(response, result), **item, "cluster": response.cluster}
+                for response, result in zip(self.responses, self.results, strict=True)
+                for item in _items(response, result)
+            ]
+        )
 
-    def to_dataset(self) -> datasets.Dataset:
-        """A Hugging Face data set with one row a response: its scores, its items, and their votes inside."""
-        import datasets  # noqa: PLC0415 - as above
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each response: its scores, and its items inside."""
+        for response, result in zip(self.responses, self.results, strict=True):
+            yield {
+                **_identity(response, result),
+                **result.record(),
+                "cluster": response.cluster,
+                **result.counts(),
+                "items": [
+                    {**item, "votes": list(map(vote_row, verdict.votes))} if votes else item
+                    for item, verdict in zip(_items(response, result), response.verdicts, strict=True)
+                ],
+            }
 
-        return datasets.Dataset.from_list(list(self._response_records()))
-
-    def save(self, path: str | Path) -> None:
-        """Write JSONL: a line for the table, then a line a response.
-
-        The first line has ``evenhand`` (``"checklist"``), ``rows`` (how many follow), ``parameters``, ``systems``,
-        ``checklists``, ``differences`` (for each two systems the fields of
-        :class:`~evenhand.tables.differences.SystemDifference`) and ``reports``: per system the fields of
-        :class:`~evenhand.modes.checklist.ChecklistReport`, an interval as its own fields (an infinite limit is
-        null). The others have the fields of :class:`CheckedResponse`, votes and all.
-        """
-        header = {
-            "parameters": dict(self.parameters),
-            "systems": self.systems,
+    def judged(self) -> dict[str, Any]:
+        """The checklists and the systems."""
+        return {
+            "systems": list(self.systems),
             "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """The fields of each system's report, and of each difference."""
+        return {
             "differences": [plain(each) for each in self.differences],
             "reports": {system: plain(report) for system, report in self.reports.items()},
         }
-        rows = (
-            {
-                **_identity(response),
-                "checklist": response.checklist,
-                "gold": response.gold,
-                "cluster": response.cluster,
-                "verdicts": [verdict.model_dump(mode="json") for verdict in response.verdicts],
-            }
-            for response in self.responses
-        )
-        save_table(path, "checklist", header, rows)
+
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each item of each response."""
+        for response in self.responses:
+            items = self.checklists[response.checklist].items
+            for item, verdict, gold in zip(items, response.verdicts, response.gold, strict=True):
+                about = {"instance": response.instance, "system": response.system, "checklist": response.checklist}
+                yield Cell({**about, "item": item.name, "gold": gold, "cluster": response.cluster}, verdict.votes)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The responses that these votes are about.
 
         Raises:
-            InvalidInputError: If the file is something else.
+            InvalidInputError: If some items of a response are left out.
         """
-        return load_table(path, "checklist", cls._of, cls.__name__)
-
-    @classmethod
-    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        table = cls(
-            responses=tuple(
-                CheckedResponse(
-                    instance=row["instance"],
-                    system=row["system"],
-                    checklist=row["checklist"],
-                    verdicts=tuple(loaded_verdict(verdict, header["parameters"]) for verdict in row["verdicts"]),
-                    gold=tuple(row["gold"]),
-                    cluster=row.get("cluster"),
-                )
-                for row in rows
-            ),
-            checklists=tuple(Checklist.model_validate(checklist) for checklist in header["checklists"]),
+        checklists = tuple(Checklist.model_validate(checklist) for checklist in header["checklists"])
+        rules = VoteRules.from_parameters(header["parameters"])
+        grouped: dict[tuple[str, int], list[Cell]] = {}
+        for cell in cells:
+            grouped.setdefault((cell.about["system"], cell.about["instance"]), []).append(cell)
+        return cls(
+            responses=tuple(_response_of(own, checklists, rules) for own in grouped.values()),
+            checklists=checklists,
             systems=tuple(header["systems"]),
             parameters=header["parameters"],
         )
-        return table.rescore() if could_stop_early(table.parameters) else table
+
+    @classmethod
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """A row was a response with the verdicts on its items."""
+        for row in rows:
+            about = {name: row.get(name) for name in ("instance", "system", "checklist", "cluster")}
+            items = header["checklists"][row["checklist"]]["items"]
+            for item, verdict, gold in zip(items, row["verdicts"], row["gold"], strict=True):
+                votes = votes_before(verdict, header["parameters"])
+                yield Cell({**about, "item": item["name"], "gold": gold}, votes)
 
     def __repr__(self) -> str:
         return (
@@ -259,24 +262,27 @@ class ChecklistTable(PrintedTables):
             if response.system == system:
                 yield response, result
 
-    def _item_records(self) -> Iterator[dict[str, Any]]:
-        for response, result in zip(self.responses, self.results, strict=True):
-            about = {**_identity(response), "checklist": result.checklist.name}
-            yield from ({**about, **item, "cluster": response.cluster} for item in _items(response, result))
 
-    def _response_records(self) -> Iterator[dict[str, Any]]:
-        for response, result in zip(self.responses, self.results, strict=True):
-            yield {
-                **_identity(response),
-                "checklist": result.checklist.name,
-                **result.record(),
-                "cluster": response.cluster,
-                **result.counts(),
-                "items": [
-                    {**item, "votes": [vote_record(vote) for vote in verdict.votes]}
-                    for item, verdict in zip(_items(response, result), response.verdicts, strict=True)
-                ],
-            }
+def _response_of(cells: Sequence[Cell], checklists: Sequence[Checklist], rules: VoteRules) -> CheckedResponse:
+    about = cells[0].about
+    checklist = checklists[about["checklist"]]
+    asked, given = [item.name for item in checklist.items], [cell.about["item"] for cell in cells]
+    if asked != given:
+        raise InvalidInputError(
+            f"of the items {asked!r} of the checklist {checklist.name!r} there are only {given!r} for instance "
+            f"{about['instance']}; keep all items of a response, or none"
+        )
+    return CheckedResponse(
+        instance=about["instance"],
+        system=about["system"],
+        checklist=about["checklist"],
+        verdicts=tuple(
+            rules.aggregate(cell.votes, item.as_criterion()) if cell.votes else MISSING_RESPONSE
+            for item, cell in zip(checklist.items, cells, strict=True)
+        ),
+        gold=tuple(cell.about["gold"] for cell in cells),
+        cluster=about["cluster"],
+    )
 
 
 def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[str, Any]]:
@@ -284,5 +290,5 @@ def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[
         yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
 
 
-def _identity(response: CheckedResponse) -> dict[str, Any]:
-    return {"instance": response.instance, "system": response.system}
+def _identity(response: CheckedResponse, result: ChecklistResult) -> dict[str, Any]:
+    return {"instance": response.instance, "system": response.system, "checklist": result.checklist.name}

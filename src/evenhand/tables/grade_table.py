@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
@@ -22,19 +21,14 @@ from evenhand.numbers import (
     format_range,
 )
 from evenhand.results.measures import Column, measures_table
-from evenhand.results.read_only import read_only
 from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables
+from evenhand.results.results import Results
+from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.notes import baseline_note, unscored_votes_note
-from evenhand.tables.saved import load_table, save_table, vote_record
 from evenhand.votes import Vote
-
-if TYPE_CHECKING:
-    import datasets
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +56,34 @@ class GradedInstance:
     cluster: str | None = None
 
 
+_ABOUT = ("instance", "prompt", "with_unrelated", "unrelated", "cluster")
+"""What an instance is told apart by, and what is plain of it."""
+
+
 @dataclass(frozen=True)
-class GradeTable(PrintedTables):
+class GradeTable(Results[GradedInstance]):
     """The result of :func:`grade_scores`: every vote, and the Grade Score of each judge under each prompt.
 
     Attributes:
         instances: Ordered by prompt, by run (without the unrelated option first), and by row.
         criterion: What makes a candidate the best.
-        parameters: What made the table: judges, prompts, candidates, seed, interval level, version.
     """
 
     instances: tuple[GradedInstance, ...]
     criterion: Criterion
-    parameters: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
+    kind: ClassVar = "grade_scores"
+    names: ClassVar = ("prompt", "with_unrelated", "instance")
+
+    @property
+    def entries(self) -> tuple[GradedInstance, ...]:
+        """The instances, once for each prompt and run."""
+        return self.instances
 
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
         """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
-        runs = (False, True) if self.parameters["unrelated_option"] else (False,)
+        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.instances)
         return {
             (judge, prompt, unrelated): grade(
                 [each.votes for each in self.instances if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
@@ -91,15 +92,14 @@ class GradeTable(PrintedTables):
                 seed=self.parameters["seed"],
             )
             for judge in self.parameters["judges"]
-            for prompt in self.parameters["prompts"]
-            for unrelated in runs
+            for prompt, unrelated in runs
         }
 
     @property
     def _interval_level(self) -> IntervalLevel:
         """The level of intervals over the rows, with their clusters."""
-        first = next((each.prompt for each in self.instances), None)
-        own = [each.cluster for each in self.instances if each.prompt == first and not each.with_unrelated]
+        runs = [(each.prompt, each.with_unrelated) for each in self.instances]
+        own = [each.cluster for each, run in zip(self.instances, runs, strict=True) if run == runs[0]]
         return clustered_level(self.parameters["level"], own, self.parameters.get("interval", "auto"))
 
     @cached_property
@@ -108,7 +108,7 @@ class GradeTable(PrintedTables):
         return {
             (judge, prompt): unrelated_effect(grading, self.gradings[judge, prompt, False])
             for (judge, prompt, unrelated), grading in self.gradings.items()
-            if unrelated
+            if unrelated and (judge, prompt, False) in self.gradings
         }
 
     def text_tables(self) -> tuple[TextTable, ...]:
@@ -118,64 +118,29 @@ class GradeTable(PrintedTables):
             tables.append(self._effects_table())
         return (*tables, self._places_table())
 
-    def to_dataset(self) -> datasets.Dataset:
-        """A Hugging Face data set with one row a judge, prompt, run and instance, its votes inside."""
-        import datasets  # noqa: PLC0415 - a second of import that only this needs
+    def judged(self) -> dict[str, Any]:
+        """The criterion."""
+        return {"criterion": self.criterion.model_dump(mode="json")}
 
-        return datasets.Dataset.from_list(list(self._records(votes=True)))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """One row a judge, prompt, run and instance, without the votes."""
-        import pandas as pd  # noqa: PLC0415 - as above
-
-        return pd.DataFrame.from_records(list(self._records(votes=False)))
-
-    def save(self, path: str | Path) -> None:
-        """Write JSONL: a line with the parameters and the criterion, then a line an instance and run, votes and all."""
-        header = {"parameters": dict(self.parameters), "criterion": self.criterion.model_dump(mode="json")}
-        rows = (
-            {
-                "instance": each.instance,
-                "prompt": each.prompt,
-                "with_unrelated": each.with_unrelated,
-                "candidates": each.candidates,
-                "missing": each.missing,
-                "unrelated": each.unrelated,
-                "cluster": each.cluster,
-                "votes": [vote.model_dump(mode="json") for vote in each.votes],
-            }
-            for each in self.instances
-        )
-        save_table(path, "grade_scores", header, rows)
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each instance under each prompt, with and without an unrelated option."""
+        for each in self.instances:
+            about = {name: getattr(each, name) for name in _ABOUT}
+            yield Cell({**about, "candidates": list(each.candidates), "missing": list(each.missing)}, each.votes)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
-
-        Raises:
-            InvalidInputError: If the file is something else.
-        """
-        return load_table(path, "grade_scores", cls._of, cls.__name__)
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The instances that these votes are about."""
+        criterion = Criterion.model_validate(header["criterion"])
+        instances = tuple(map(_instance_of, cells))
+        return cls(instances=instances, criterion=criterion, parameters=header["parameters"])
 
     @classmethod
-    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        return cls(
-            instances=tuple(
-                GradedInstance(
-                    instance=row["instance"],
-                    prompt=row["prompt"],
-                    with_unrelated=row["with_unrelated"],
-                    candidates=tuple(row["candidates"]),
-                    missing=tuple(row["missing"]),
-                    unrelated=row["unrelated"],
-                    votes=tuple(Vote.model_validate(vote) for vote in row["votes"]),
-                    cluster=row.get("cluster"),
-                )
-                for row in rows
-            ),
-            criterion=Criterion.model_validate(header["criterion"]),
-            parameters=header["parameters"],
-        )
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """A row was an instance with its votes."""
+        del header
+        for row in rows:
+            yield Cell(dict(row), tuple(map(Vote.model_validate, row["votes"])))
 
     def __repr__(self) -> str:
         return (
@@ -277,7 +242,8 @@ class GradeTable(PrintedTables):
         yield from unread_choices_note(sum(grading.num_unread for grading in gradings))
         yield from baseline_note(self.parameters["judges"])
 
-    def _records(self, *, votes: bool) -> Iterable[dict[str, Any]]:
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each judge, prompt, run and instance."""
         asked: dict[tuple[str, bool], list[GradedInstance]] = {}
         for each in self.instances:
             asked.setdefault((each.prompt, each.with_unrelated), []).append(each)
@@ -302,8 +268,14 @@ class GradeTable(PrintedTables):
                     "unscored_reason": one.unscored_reason,
                 }
                 if votes:
-                    record["votes"] = [vote_record(vote) for vote in each.votes if vote.judge_id == judge]
+                    record["votes"] = [vote_row(vote) for vote in each.votes if vote.judge_id == judge]
                 yield record
+
+
+def _instance_of(cell: Cell) -> GradedInstance:
+    about: dict[str, Any] = {name: cell.about.get(name) for name in _ABOUT}
+    about |= {name: tuple(cell.about[name]) for name in ("candidates", "missing")}
+    return GradedInstance(**about, votes=cell.votes)
 
 
 def _bars(histogram: Uniformity | Missing, width: int) -> tuple[str, ...]:
