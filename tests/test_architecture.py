@@ -70,7 +70,7 @@ def test_every_module_is_told_whether_it_may_know_unitxt():
         "evenhand.statistics",
         "evenhand.aggregation",
         "evenhand.scoring",
-        "evenhand.rubric_scoring",
+        "evenhand.modes.rubric",
         "evenhand.question",
         "evenhand.data.documents",
         "evenhand.data.fields",

@@ -14,10 +14,9 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import ExampleFields
 from evenhand.judging.settings import RunSettings
-from evenhand.rubric_scoring import rubric_as_judged
+from evenhand.modes.rubric import rubric_as_judged
 from evenhand.run_options import AssessmentOptions, RunOptions
-from evenhand.tables.assessment_plan import AssessmentPlan
-from evenhand.tables.judge_options import Assessing
+from evenhand.tables.assessment_plan import Assessing, AssessmentPlan
 from evenhand.tables.judgements import JudgementTable
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric

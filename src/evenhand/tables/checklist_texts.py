@@ -18,15 +18,15 @@ from evenhand.numbers import (
     format_share,
 )
 from evenhand.results.measures import Column, measures_table
-from evenhand.results.render import TextTable
-from evenhand.scoring import readings_note
-from evenhand.statistics import Interval
-from evenhand.tables.notes import (
+from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
     unread_note,
     unscored_votes_note,
 )
+from evenhand.results.render import TextTable
+from evenhand.scoring import readings_note
+from evenhand.statistics import Interval
 
 MOST_QUESTIONS = 40
 _LONGEST_LABEL = 38

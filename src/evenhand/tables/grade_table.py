@@ -21,13 +21,13 @@ from evenhand.numbers import (
     format_range,
 )
 from evenhand.results.measures import Column, measures_table
+from evenhand.results.notes import baseline_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.notes import baseline_note, unscored_votes_note
 from evenhand.votes import Vote
 
 

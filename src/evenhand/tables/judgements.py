@@ -13,31 +13,31 @@ from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.report import panel_tables
-from evenhand.numbers import format_level, format_range, format_share
-from evenhand.results.measures import Column, measures_table, plain, score_cell
-from evenhand.results.render import TextTable
-from evenhand.results.results import Results, changed_rules, votes_before
-from evenhand.results.votes_columns import Cell, vote_row
-from evenhand.rubric_scoring import (
+from evenhand.modes.rubric import (
     RubricResult,
     RubricRules,
     RubricSummary,
     changed_rubric,
     rubric_result,
+    rubric_tables,
     summarize_criterion,
     summarize_rubric,
 )
-from evenhand.scoring import ScoreSummary, readings_note, score_limits
-from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
-from evenhand.tables.notes import (
+from evenhand.numbers import format_level, format_range, format_share
+from evenhand.results.measures import Column, measures_table, plain, score_cell
+from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
     unread_note,
     unscored_votes_note,
 )
-from evenhand.tables.rubric_texts import rubric_tables
+from evenhand.results.render import TextTable
+from evenhand.results.results import Results, changed_rules, votes_before
+from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.scoring import ScoreSummary, readings_note, score_limits
+from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 

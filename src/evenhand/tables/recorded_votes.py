@@ -42,11 +42,10 @@ from evenhand.judge_reliability.raters import (
 from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
-from evenhand.results.read_only import read_only
+from evenhand.results.notes import unread_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables
+from evenhand.results.results import PrintedTables, read_only
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.notes import unread_note
 from evenhand.tables.saved import load_table, save_table
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict

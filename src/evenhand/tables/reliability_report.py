@@ -16,10 +16,9 @@ from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionRel
 from evenhand.judge_reliability.people import JudgesAgreement
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
 from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
-from evenhand.results.read_only import read_only
+from evenhand.results.notes import baseline_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables
-from evenhand.tables.notes import baseline_note
+from evenhand.results.results import PrintedTables, read_only
 
 KIND = "reliability"
 SUFFIXES = (".json", ".md", ".html")

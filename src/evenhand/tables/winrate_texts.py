@@ -24,6 +24,7 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.results.measures import Column, measures_table, plain
+from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
 from evenhand.statistics.paired_comparisons import Parameter
@@ -31,7 +32,6 @@ from evenhand.statistics.paired_differences import SignFlipTest
 from evenhand.statistics.pairwise import ContrastTest
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.unread import UnreadBounds
-from evenhand.tables.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 
 if TYPE_CHECKING:
     from evenhand.statistics import Interval

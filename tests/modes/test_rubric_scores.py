@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from evenhand.aggregation import LengthPenalty, aggregate
 from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
-from evenhand.rubric_scoring import length_penalty_of, rubric_as_judged, rubric_result, summarize_rubric
+from evenhand.modes.rubric import length_penalty_of, rubric_as_judged, rubric_result, summarize_rubric
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 LEVELS = Criterion(

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from evenhand.results.read_only import read_only
+from evenhand.results.results import read_only
 
 PLAIN = {"judges": ["a", "b"], "fields": {"question": {"as": "task"}}, "level": 0.95, "seed": None, "pair": (1, 2)}
 

@@ -17,8 +17,10 @@ from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, 
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.numbers import Missing
-from evenhand.results.measures import known, measure
+from evenhand.numbers import Missing, format_level, format_range
+from evenhand.results.measures import Column, known, measure, measures_table, score_cell
+from evenhand.results.notes import unread_note
+from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.statistics import Interval, mean_intervals
@@ -363,4 +365,41 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
             na_partial=rules.get("na_partial"),
         ),
         rest,
+    )
+
+
+def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *, level: float) -> tuple[TextTable, ...]:
+    """The table of the rubric's scores, one row a system; none without a rubric."""
+    if rubric is None:
+        return ()
+    columns = (
+        Column(f"rubric score [{format_level(level)}]", score_cell),
+        Column("n", "num_instances"),
+        Column("clusters", "num_clusters", optional=True),
+        Column("unscored", "num_unscored"),
+        Column("incomplete", "num_incomplete"),
+        Column("NA", "num_na"),
+        Column("parse rate", "parse_rate"),
+        Column("length penalty", "length_penalty", optional=True),
+    )
+    results = {(system,): summary for system, summary in scores.items()}
+    return (measures_table(f"Rubric {rubric.name}", ("system",), results, columns, _score_notes(scores)),)
+
+
+def _score_notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
+    lacking = {
+        system: summary
+        for system, summary in scores.items()
+        if summary.score_if_unscored_0 != summary.score_if_unscored_1
+    }
+    if not lacking:
+        return ()
+    bounds = "; ".join(
+        f"{system}: {format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
+        for system, summary in lacking.items()
+    )
+    leading = unread_note({system: summary.unread for system, summary in scores.items()})
+    return (
+        *leading,
+        f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",
     )
