@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evenhand.errors import InvalidInputError
-from evenhand.parsing import Match, match_closest_option
+from evenhand.parsing import match_closest_option
 from evenhand.parsing.labels import compile_labels
+from evenhand.votes import Match
 from tests.support.renamed_cases import renamed_cases
 
 LEVELS = ["Excellent", "Very Good", "Good", "Bad"]

@@ -24,9 +24,8 @@ which stay unread, stand in ``tests/parsing_hard_cases.jsonl``.
 writes every mention of a label as one private character, so that the rules read sentences and not spellings.
 """
 
-from evenhand.parsing.match import Kind, Match, Reason
 from evenhand.parsing.reading import match_closest_option
 from evenhand.parsing.sheets import SheetAnswer, read_sheet
 from evenhand.parsing.token_probabilities import option_probabilities
 
-__all__ = ["Kind", "Match", "Reason", "SheetAnswer", "match_closest_option", "option_probabilities", "read_sheet"]
+__all__ = ["SheetAnswer", "match_closest_option", "option_probabilities", "read_sheet"]

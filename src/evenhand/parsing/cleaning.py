@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from evenhand.parsing.grammar import SPEAKER, SPEAKS, phrase
+
 _FRACTIONS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "−": "-", "’": "'", "ʼ": "'"})
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\x00-\x08\x0e-\x1f]"
     "|[\ue000-\uf8ff\U000f0000-\U0010ffff]"  # private characters: `labels` writes mentions with them
 )
-_CONTRACTION = re.compile(r"\b(ca|wo|sha|ai|[a-z]{2,6})n't\b|\bcannot\b", re.IGNORECASE)
+_CONTRACTION = phrase(r"\b(ca|wo|sha|ai|[a-z]{2,6})n't\b|\bcannot\b")
 _IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 
 _NOT_COMPATIBLE = re.compile(  # a raised or lowered character is not the plain one: x² is not x2
@@ -25,80 +27,59 @@ _SPECIAL = re.compile(
     r"<(?:end_of_turn|start_of_turn|eos|bos)>|</s>|\[/?INST\]"
 )
 _THINKING_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection)"
-_THINKING_END = re.compile(
-    rf"</{_THINKING_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|</seed:think>", re.IGNORECASE
-)
-_THINKING_START = re.compile(
-    rf"(?:^|\n)[ \t]*(?:<{_THINKING_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<seed:think>)", re.IGNORECASE
+_THINKING_END = phrase(rf"</{_THINKING_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|</seed:think>")
+_THINKING_START = phrase(
+    rf"(?:^|\n)[ \t]*(?:<{_THINKING_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<seed:think>)"
 )
 
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _LAST_QUOTE = re.compile(r"(?:^|\n)(?P<lines>(?:[ \t]*>[^\n]*\n?)+)\s*\Z")
 _QUOTE_SIGN = re.compile(r"^[ \t]*>+[ \t]?", re.MULTILINE)
-_VERDICT_IN_QUOTE = re.compile(
-    r"\b(?:verdict|rating|answer|score|decision|judge?ment|selected option|selection|choice|winner|"
-    r"grade)\b[*_ ]*[:=]|\[\[",
-    re.IGNORECASE,
+_VERDICT_IN_QUOTE = phrase(
+    r"\b(?:verdict|rating|answer|score|decision|judge?ment|selected option|selection|choice|winner|grade)\b[*_ ]*[:=]|"
+    r"\[\["
 )
-_OF_OTHERS = re.compile(
-    r"\b(?:ignor|disregard|plant|inject|quot|wrote|writ|says?\b|said|reads?\b|instruct|attempt|manipulat|"
-    r"contain|include|"
-    r"ends?\b|append|claim|print|follow)",
-    re.IGNORECASE,
+_OF_OTHERS = phrase(
+    r"\b(?:ignor|disregard|plant|inject|quot|wrote|writ|says?\b|said|reads?\b|instruct|attempt|manipulat|contain|"
+    r"include|ends?\b|append|claim|print|follow)"
 )
-_OWN_VERDICT = re.compile(
+_OWN_VERDICT = phrase(
     r"(?:\A|[.!?\n;,]\s*|\b(?:so|thus|therefore|my|final|overall|the|is)\s+)(?:(?:my|the|final|overall|so)\s+){0,3}"
-    r"(?:verdict|rating|answer|score|decision|judge?ment|choice|selection|selected option|grade|winner)"
-    r"\s*(?:is|[:=–—-])*\s*\Z",
-    re.IGNORECASE,
+    r"(?:verdict|rating|answer|score|decision|judge?ment|choice|selection|selected option|grade|winner)\s*(?:is|"
+    r"[:=–—-])*\s*\Z"
 )
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-SPEAKER = (  # whose words a judge may report: one list for prose and for sheets
-    r"(?:response|answer|output|assistant|candidate|completion|text|model|system|student|author|writer|user|reply|"
-    r"summary|essay|passage|prompt|instruction|document|submission|context|article|code|message|"
-    r"it|he|she|they|this|that|which|who)"
-)
-SPEAKS = (  # how they are reported
-    r"(?:says?|said|saying|stat(?:es?|ed|ing)|reads?|reading|contain(?:s|ed|ing)?|writes?|wrote|written|writing|"
-    r"end(?:s|ed|ing)?|starts?|begins?|claim(?:s|ed|ing)?|includ(?:es?|ed|ing)|quot(?:es?|ed|ing)|ask(?:s|ed|ing)?|"
-    r"tells?|told|demands?|orders?|instructs?|tries|respond(?:s|ed)?|append(?:s|ed)?|close[sd]?|add(?:s|ed)?|"
-    r"embed(?:s|ded)?|hides?|hidden|plant(?:s|ed)|repl(?:y|ies|ied)|conclude[sd]?|declare[sd]?|assert(?:s|ed)?|prints?|"
-    r"mentions?|outputs?|generate[sd]?|produces?|insert(?:s|ed)?|inject(?:s|ed)?)"
-)
 _SPEECH = rf"(?:{SPEAKS}|following|word|words|phrase|line|sentence|statement|string|text)"
-_INTRODUCES_QUOTATION = re.compile(
-    rf"\b{_SPEECH}\b[^.!?\n\"“«]{{0,40}}\Z|\b(?:the|this|its|their|\w+'s)\s+(?!answer|"
-    rf"output){SPEAKER}(?:'s text)?\s*\Z",
-    re.IGNORECASE,
+_INTRODUCES_QUOTATION = phrase(
+    rf"\b{_SPEECH}\b[^.!?\n\"“«]{{0,40}}\Z|\b(?:the|this|its|their|\w+'s)\s+(?!answer|output){SPEAKER}"
+    r"(?:'s text)?\s*\Z"
 )
 _LONG_QUOTATION = re.compile(
-    r"(?<!\w)\"(?=\S)[^\"]{1,4000}\"(?!\w)|“[^”“]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^»«]{1,4000}»|「[^」「]{1,4000}」|"
-    r"『[^』『]{1,4000}』|‹[^›‹]{1,4000}›|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){1,600}'(?![\w'])"
+    r"(?<!\w)\"(?=\S)[^\"]{1,4000}\"(?!\w)|“[^”“]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^»«]{1,4000}»|"
+    r"「[^」「]{1,4000}」|『[^』『]{1,4000}』|‹[^›‹]{1,4000}›|(?<![\w'])'(?=\w)(?:[^'\n]|"
+    r"(?<=\w)'(?=\w)){1,600}'(?![\w'])"
 )
-_TAGGED = re.compile(
+_TAGGED = phrase(
     r"(?P<comment><!--.*?(?:-->|\Z))|\[\[[^\[\]\n]{1,80}\]\]|"
     r"<(?P<name>[a-z]\w{1,30})\b[^<>\n]{0,80}>[^<>]{0,400}</(?P=name)>|<\|[^<>|\n]{1,60}\|>|\\boxed\{[^{}\n]{1,80}\}",
-    re.IGNORECASE | re.DOTALL,
+    re.DOTALL,
 )
-_OTHERS_WORDS = re.compile(  # what leads, without a comma, to words that somebody else wrote
-    rf"(?:\b{SPEAKER}|(?<!\w)\(?\w\)?|[\U000f0000-\U0010fffd])(?:'s(?:[ ]\w+)?)?(?:[ ](?!i\b|we\b|"
-    rf"my\b)[\w'-]+){{0,6}}?[ ]{SPEAKS}"
-    r"(?:[ ](?!i\b|we\b|my\b)[\w'-]+){0,6}[ ]?:?[ \n\"'“]*\Z",
-    re.IGNORECASE,
+_OTHERS_WORDS = phrase(  # what leads, without a comma, to words that somebody else wrote
+    rf"(?:\b{SPEAKER}|(?<!\w)\(?\w\)?|[\U000f0000-\U0010fffd])(?:'s(?: \w+)?)?(?: (?!i\b|we\b|"
+    rf"my\b)[\w'-]+){{0,6}}? {SPEAKS}(?: (?!i\b|we\b|my\b)[\w'-]+){{0,6}} ?:?[ \n\"'“]*\Z"
 )
-_OF_THE_JUDGE = re.compile(r"\b(?:i|my|we|our|final|so|therefore|thus|hence|overall)\b", re.IGNORECASE)
+_OF_THE_JUDGE = phrase(r"\b(?:i|my|we|our|final|so|therefore|thus|hence|overall)\b")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
-_MARKUP = re.compile(
+_MARKUP = phrase(
     r"~~[^~\n]{1,400}~~"  # struck out: taken back
-    r"|</?(?:b|i|u|em|strong|span|p|div|center|code|mark)\b[^<>\n]{0,80}>"
-    r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?:)])_{1,3}(?!\w)|`+"
-    r"|^[ \t]*[-•◦▪+](?=[ \t])",
-    re.MULTILINE | re.IGNORECASE,
+    r"|</?(?:b|i|u|em|strong|span|p|div|center|code|mark)\b[^<>\n]{0,80}>|\*{1,3}|(?<!\w)_{1,3}(?=\w)|"
+    r"(?<=[\w.!?:)])_{1,3}(?!\w)|`+|^[ \t]*[-•◦▪+](?=[ \t])",
+    re.MULTILINE,
 )
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit|mathit)\s*\{([^{}\n]{0,200})\}")
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_BREAK = phrase(r"<br\s*/?>")
 _SPACES = re.compile(r"[^\S\n]+")
 
 

@@ -1,7 +1,9 @@
-"""JSON as judges write it, with the place of every value: fenced, in prose, in Python's spelling, broken off.
+"""JSON as judges write it, read in two ways: the values of a sheet strictly, the verdict-like fields forgivingly.
 
-A strict automaton over tokens: text inside strings is never taken for structure, every key of an object is kept, and
-what was complete before the text broke off is known to be.
+:func:`json_values` is a strict automaton over tokens: text inside strings is never taken for structure, every key of an
+object is kept, and what was complete before the text broke off is known to be. :func:`read_json` wants no more than the
+field that holds the verdict: it goes on behind a quotation mark that should have been escaped, and says whether an
+object is the judge's own or one that it quotes.
 """
 
 from __future__ import annotations
@@ -12,13 +14,42 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from evenhand.parsing.cleaning import introduces_quotation
+from evenhand.parsing.grammar import phrase
+
 _TOKEN = re.compile(
-    r"\s*(?:(?P<mark>[{}\[\]:,])|\"(?P<double>[^\"\\]*(?:\\.[^\"\\]*)*)\"|'(?P<single>[^'\\\n]*(?:\\.[^'\\\n]*)*)'"
-    r"|(?P<bare>[^\s{}\[\]:,\"']+))",
+    r"\s*(?:(?P<mark>[{}\[\]:,])|\"(?P<double>[^\"\\]*(?:\\.[^\"\\]*)*)\"|'(?P<single>[^'\\\n]*(?:\\.[^'\\\n]*)*)'|"
+    r"(?P<bare>[^\s{}\[\]:,\"']+))",
     re.DOTALL,
 )
+# Where the reader is -> the marks that may come, "a" for a scalar.
+_MAY_STAND = {"key": "a}", ":": ":", "value": "a{[", "pair": ",}", "item": "a{[]", "member": ",]"}
 _CONTAINER = re.compile(r"[{\[]")
 _BREAKS_OFF = re.compile(r"\s*(?:[\"'].*)?\Z", re.DOTALL)
+
+_FORGIVING_TOKEN = re.compile(
+    r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|(?<![\w\])}])'(?P<single>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
+    r"(?P<bare>-?\d+(?:[.,]\d+)?(?:/\d+)?|[A-Za-z_][\w-]*)|(?P<mark>[{}\[\]:,])",
+    re.DOTALL,
+)
+_START = re.compile(r"\{\s*[\"']?[\w -]{1,60}[\"']?\s*:")
+_VERDICT_NAMES = frozenset(
+    {"selected", "selected_option", "selection", "option", "verdict", "answer", "choice", "chosen", "chosen_option"}
+    | {"score", "rating", "grade", "winner", "decision", "label", "judgment", "judgement", "result", "preference"}
+    | {"preferred", "preferred_option", "better", "best", "best_option", "classification", "level", "category"}
+    | {"selected_label", "selected_choice", "value", "vote", "pick", "final"}
+)
+_BEST_ONE = re.compile(
+    r"(?:best|better|preferred|selected|chosen|winning)_(?:response|answer|output|candidate|assistant|model|choice|"
+    r"index|id|number)"
+)
+_PREFIX = re.compile(r"^(?:final|overall|your|my|the|predicted|assigned)_")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ANNOUNCES = phrase(
+    r"(?:[:=>→({\[.!?]|\b(?:verdict|answer|json|output|result|response|rating|score|decision)(?: is)?|"
+    r"\b(?:is|be|return|conclude|with))\Z"
+)
+_GOES_ON = phrase(r"\s*(?:,|(?:is|was|are|which|that|but|appears?|in the|at the|as the|does|has|should)\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +105,21 @@ def folded_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
 
 
+def is_verdict_name(name: str) -> bool:
+    """Whether a field of this name holds the verdict.
+
+    >>> is_verdict_name("finalVerdict"), is_verdict_name("Selected Option"), is_verdict_name("reasoning")
+    (True, True, False)
+    """
+    snake = folded_name(_CAMEL.sub("_", name.strip()))
+    return not _VERDICT_NAMES.isdisjoint({snake, _PREFIX.sub("", snake)}) or _BEST_ONE.fullmatch(snake) is not None
+
+
+def is_grade_name(name: str) -> bool:
+    """Whether a field of this name holds a number that grades, and not the number of a candidate."""
+    return re.search(r"scor|rating|grade|level|value", name.casefold()) is not None
+
+
 def json_values(text: str) -> Iterator[Array | Object]:
     """The outermost lists and objects of a text, in order.
 
@@ -97,99 +143,60 @@ def containers(root: Array | Object) -> Iterator[Array | Object]:
         waiting.extend(reversed(inner))
 
 
-class _Reader:
-    """The containers that are open, innermost last, and what may come next."""
-
-    def __init__(self) -> None:
-        self.stack: list[Array | Object] = []
-        self.keys: list[str | None] = []
-        self.root: Array | Object | None = None
-        self.expects = "value"
-
-    def open(self, container: Array | Object) -> bool:
-        if self.expects != "value":
-            return False
-        self.put(container)
-        self.root = self.root or container
-        self.stack.append(container)
-        self.keys.append(None)
-        self.expects = "key" if isinstance(container, Object) else "value"
-        return True
-
-    def put(self, value: Value) -> None:
-        if self.stack:
-            inside = self.stack[-1]
-            if isinstance(inside, Object):
-                inside.pairs.append((self.keys[-1] or "", value))
-            else:
-                inside.values.append(value)
-        self.expects = "comma"
-
-    def scalar(self, value: Scalar) -> bool:
-        if self.expects == "key":
-            self.keys[-1] = value.text
-            self.expects = "colon"
-            return True
-        if self.expects != "value":
-            return False
-        self.put(value)
-        return True
-
-    def mark(self, mark: str, start: int, end: int) -> bool:
-        if mark in "{[":
-            return self.open(Object(start=start) if mark == "{" else Array(start=start))
-        if mark in "}]":
-            inside = self.stack[-1]
-            if isinstance(inside, Object) != (mark == "}") or self.expects == "colon":
-                return False
-            if isinstance(inside, Object) and self.expects == "value":
-                return False
-            inside.end, inside.closed = end, True
-            self.stack.pop()
-            self.keys.pop()
-            self.expects = "comma"
-            return True
-        if mark == ":":
-            allowed = self.expects == "colon"
-            self.expects = "value" if allowed else self.expects
-            return allowed
-        allowed = self.expects == "comma"
-        if allowed:
-            self.expects = "key" if isinstance(self.stack[-1], Object) else "value"
-        return allowed
-
-
 def _read(text: str, start: int) -> tuple[Array | Object, int]:
     """The value that begins here, and where to look for the next one."""
-    reader, position = _Reader(), start
-    while not reader.stack or reader.root is None or not reader.root.closed:
+    roots = Array()
+    stack: list[Array | Object] = [roots]  # what is open, innermost last
+    key, state, position = "", "value", start
+    while len(stack) > 1 or not roots.values:
         token = _TOKEN.match(text, position)
         if token is None:
             position = len(text) if _BREAKS_OFF.match(text, position) else position + 1
             break
-        if not _take(reader, token, breaks_off=token.end() == len(text)):
+        mark = token["mark"] or "a"
+        may_go_on = token["bare"] is not None and token.end() == len(text)
+        if may_go_on or mark not in _MAY_STAND[state]:
             position = max(token.start(token.lastgroup or 0), start + 1)
             break
-        position = token.end()
-        if not reader.stack:
-            break
-    root = reader.root or Array(start=start)
-    for container in reader.stack:
+        position, inside = token.end(), stack[-1]
+        if mark == ":":
+            state = "value"
+        elif mark == ",":
+            state = "key" if isinstance(inside, Object) else "item"
+        elif mark in "}]":
+            inside.end, inside.closed = position, True
+            stack.pop()
+            state = _after_value(stack[-1])
+        elif state == "key":
+            key, state = _scalar(token).text, ":"
+        elif mark == "a":
+            _put(_scalar(token), key, inside)
+            state = _after_value(inside)
+        else:
+            stack.append(Object(start=position - 1) if mark == "{" else Array(start=position - 1))
+            _put(stack[-1], key, inside)
+            state = "key" if mark == "{" else "item"
+    root = next((value for value in roots.values if not isinstance(value, Scalar)), Array(start=start))
+    for container in stack:
         container.end = position
     return root, position
 
 
-def _take(reader: _Reader, token: re.Match[str], *, breaks_off: bool) -> bool:
-    """Whether the token may stand here; a bare word at the end of the text may go on."""
-    if token.group("mark"):
-        place = token.start("mark")
-        return reader.mark(token.group("mark"), place, place + 1)
+def _put(value: Value, key: str, inside: Array | Object) -> None:
+    if isinstance(inside, Object):
+        inside.pairs.append((key, value))
+    else:
+        inside.values.append(value)
+
+
+def _after_value(inside: Array | Object) -> str:
+    return "pair" if isinstance(inside, Object) else "member"
+
+
+def _scalar(token: re.Match[str]) -> Scalar:
     kind = token.lastgroup or "bare"
-    start, end = token.span(kind)
-    written = token.group(kind)
-    if kind == "bare":
-        return not breaks_off and reader.scalar(Scalar(written, False, start, end))
-    return reader.scalar(Scalar(_unescaped(written), True, start, end))
+    written = token[kind]
+    return Scalar(written if kind == "bare" else _unescaped(written), kind != "bare", *token.span(kind))
 
 
 def _unescaped(written: str) -> str:
@@ -200,3 +207,94 @@ def _unescaped(written: str) -> str:
     except ValueError:
         return written.replace("\\'", "'").replace('\\"', '"')
     return text
+
+
+@dataclass(frozen=True)
+class Field:
+    """One verdict-like field of an object: how deep it lies, what it is called, and its value as text."""
+
+    depth: int
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class JsonReading:
+    """What the objects in a reply that are the judge's own say.
+
+    Attributes:
+        objects: The fields of each that are named like a verdict, those at the shallowest level at which there are any.
+        rest: The reply without any object, quoted ones included.
+        between: What stands between the objects, and after the last.
+        complete: Whether the last object is.
+    """
+
+    objects: tuple[tuple[Field, ...], ...]
+    rest: str
+    between: tuple[str, ...]
+    complete: bool
+
+
+def read_json(text: str) -> JsonReading | None:
+    """The verdict-like fields of the reply's own objects; None if the reply holds no object.
+
+    An object inside a sentence, in a block quote, or behind words that say whose it is, is a quotation: its fields are
+    no verdict, and it is left out of the rest.
+    """
+    start = _START.search(text) if "{" in text else None
+    if start is None:
+        return None
+    objects: list[tuple[Field, ...]] = []
+    outside: list[str] = [text[: start.start()]]
+    between: list[str] = []
+    complete = True
+    while start is not None:
+        end, found = _read_fields(text, start.start())
+        position = len(text) if end is None else end
+        own = _is_own(text, start.start(), position)
+        if own:
+            complete = end is not None
+            shallowest = min((field.depth for field in found), default=0)
+            objects.append(tuple(field for field in found if field.depth == shallowest))
+        start = _START.search(text, position)
+        outside.append(text[position : start.start() if start else len(text)])
+        if own:
+            between.append(outside[-1])
+        elif between:
+            between[-1] += "\n" + outside[-1]
+    return JsonReading(tuple(objects), "\n".join(outside), tuple(between), complete)
+
+
+def _is_own(text: str, start: int, end: int) -> bool:
+    """Whether an object stands for itself, or as what a lead-in announces."""
+    before = text[max(0, start - 400) : start].rstrip(" \t")
+    line = before[before.rfind("\n") + 1 :].strip(" \t*_`")
+    above = before.rstrip()[-160:].rpartition("\n")[2]
+    if text[end : end + 400].strip():  # what is only shown is talked about
+        above = above.rstrip(".")
+    if line.startswith(">") or introduces_quotation(line or above):
+        return False
+    after = text[end : end + 80].partition("\n")[0]
+    return (not line or _ANNOUNCES.search(line) is not None) and _GOES_ON.match(after) is None
+
+
+def _read_fields(text: str, start: int) -> tuple[int | None, list[Field]]:
+    """The end of the object (None if it is cut off) and its verdict-like fields."""
+    depth, key, pending = 0, None, None
+    fields: list[Field] = []
+    for token in _FORGIVING_TOKEN.finditer(text, start):
+        mark = token["mark"]
+        if mark is None:
+            pending = token[token.lastgroup or 0]
+            if key is not None and is_verdict_name(key):
+                fields.append(Field(depth, key, _unescaped(pending)))
+            key = None
+        elif mark == ":":
+            key, pending = pending, None
+        elif mark == "{":
+            depth, key = depth + 1, None
+        elif mark != "[":
+            depth, key, pending = depth - (mark == "}"), None, None
+            if depth == 0:
+                return token.end(), fields
+    return None, fields

@@ -9,60 +9,47 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
+from rapidfuzz import fuzz
+
 from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import plain_characters, without_markup
+from evenhand.parsing.grammar import BOUNDARY, CARRIER, MENTION, MENTIONED, phrase
 
 # A mention of label i is written as one private character: FIRM + i, or LOOSE + i where the reply has it in lower
 # case.
 FIRM = 0xF0000
 LOOSE = 0x100000
 MAX_LABELS = 0xFFFD
-MENTION = "[\U000f0000-\U0010fffd]"
 
-CARRIER = (
-    r"(?:assistant|option|answer|response|output|choice|model|candidate|system|summary|translation|"
-    r"version|chatbot|"
-    r"agent|participant|player|story|essay|solution|reply|completion|level|grade|category|class|item|label)"
-)
 _VERB = (
-    r"(?:is|was|are|were|has|had|does|did|do|wins?|won|would|will|should|can|could|may|might|must|"
-    r"provides?|provided|"
-    r"gives?|gave|offers?|offered|performs?|performed|demonstrates?|shows?|follows?|addresses|answers|answered|"
-    r"and|or|nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|"
-    r"appears|remains|"
-    r"stands|comes|came|outperforms|beats|defeats|surpasses|outclasses|tops|deserves|edges|takes|not|better|vs|versus|from|also|clearly|slightly|only)"
-)
-BOUNDARY = (  # the end of a clause
-    r"(?=[ ]*(?:$|\n|'(?!s\b)|[.,;:!?)\]}<>≻≫\"|—–。，、；：！？」』»”]|[-/](?!\w)|"
-    r"(?:because|since|as|given|overall|due|rather|instead|but|although|though)\b))"
+    r"(?:is|was|are|were|has|had|does|did|do|wins?|won|would|will|should|can|could|may|might|must|provides?|provided|"
+    r"gives?|gave|offers?|offered|performs?|performed|demonstrates?|shows?|follows?|addresses|answers|answered|and|or|"
+    r"nor|over|because|since|as|but|while|for|to|than|by|with|in|on|at|due|given|overall|it|seems|appears|remains|"
+    r"stands|comes|came|outperforms|beats|defeats|surpasses|outclasses|tops|deserves|edges|takes|not|better|vs|versus|"
+    r"from|also|clearly|slightly|only)"
 )
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a Latin label may stand beside Chinese without a space
 _BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}-)(?<![nN]/)(?<!\+)"
-_AFTER = rf"(?!{_LETTER}|[+#%]|-(?:{_LETTER}|[ ]?[.,;\n]|$)|'(?!s\b){_LETTER})"
+_AFTER = rf"(?!{_LETTER}|[+#%]|-(?:{_LETTER}| ?[.,;\n]|$)|'(?!s\b){_LETTER})"
 
 _ARTICLES = frozenset({"a", "i", "y", "o", "e"})  # one-letter words of prose
 _DETERMINERS = frozenset({"no", "none", "all", "some", "both", "other", "neither", "any", "most", "on", "off", "so"})
 _NUMBER = re.compile(
-    r"(?<![\w.,+/^])(?<!\d:)(?<!out of )(?<![\w)]\s[+*×/]\s)"
-    r"(?P<sign>(?<!\w)[+-])?(?P<whole>\d+(?:[.,]\d+)?|\.\d+)"
-    r"(?:\s?(?:/|out\s+of|of)\s?(?:(?:the|a)\s)?(?:(?:possible|maximum|total)\s(?:of\s)?)?"
-    r"(?P<of>\d+(?:[.,]0+)?)(?![\d/]|[.,]\d))?"
-    r"(?![\w+%^/]|[.,]\d|[ ]%|:\d|[ ][+*×=][ ])(?:[ ](?:stars?|points?|pts)\b)?"
+    r"(?<![\w.,+/^])(?<!\d:)(?<!out of )(?<![\w)]\s[+*×/]\s)(?P<sign>(?<!\w)[+-])?(?P<whole>\d+(?:[.,]\d+)?|"
+    r"\.\d+)(?:\s?(?:/|out\s+of|of)\s?(?:(?:the|a)\s)?(?:(?:possible|maximum|total)\s(?:of\s)?)?(?P<of>\d+(?:[.,]0+)?)"
+    r"(?![\d/]|[.,]\d))?(?![\w+%^/]|[.,]\d| %|:\d| [+*×=] )(?: (?:stars?|points?|pts)\b)?"
 )
-_RANGE = re.compile(
-    r"(?:scale\s+)?(?:(?:of|from|between)\s+)?(?<![\w.,/+-])(?P<low>[+-]?\d+(?:\.\d+)?)\s?"
-    r"(?:-|–|—|\.\.|to|and|through)\s?"
-    r"(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?",
-    re.IGNORECASE,
+_RANGE = phrase(
+    r"(?:scale\s+)?(?:(?:of|from|between)\s+)?(?<![\w.,/+-])(?P<low>[+-]?\d+(?:\.\d+)?)\s?(?:-|–|—|\.\.|to|and|"
+    r"through)\s?(?P<high>[+-]?\d+(?:\.\d+)?)(?![\w/%]|[.,]\d)(?:\s+scale)?"
 )
-_ENDS_EXPLAINED = re.compile(  # "1 is poor and 5 is excellent", "5 = best"
-    r"(?<![\w.,/])\d+(?:\.\d+)?[ ]?(?:is|are|being|means?|meaning|indicat\w+|represent\w+|denot\w+|stands for|=)[ ]?"
-    r"(?:[^\W\d]+[ ]){0,4}?[^\W\d]+,?[ ](?:and|to|while|through)[ ]"
-    r"\d+(?:\.\d+)?[ ]?(?:is|are|being|means?|meaning|indicat\w+|represent\w+|denot\w+|stands for|=)(?=[ ]?[^\W\d])",
-    re.IGNORECASE,
+_ENDS_EXPLAINED = phrase(  # "1 is poor and 5 is excellent", "5 = best"
+    r"(?<![\w.,/])\d+(?:\.\d+)? ?(?:is|are|being|means?|meaning|indicat\w+|represent\w+|denot\w+|stands for|"
+    r"=) ?(?:[^\W\d]+ ){0,4}?[^\W\d]+,? (?:and|to|while|through) \d+(?:\.\d+)? ?(?:is|are|being|means?|meaning|"
+    r"indicat\w+|represent\w+|denot\w+|stands for|=)(?= ?[^\W\d])"
 )
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_DENIES = re.compile(r"\bnot\b", re.IGNORECASE)
+_DENIES = phrase(r"\bnot\b")
 _TIES = frozenset({"tie", "tied", "draw", "equal", "same", "both", "neither", "toss up", "no winner", "no preference"})
 _TIES |= {"a tie", "equally good", "both equal", "about the same", "equally matched", "no difference"}
 _NEGATIVE_PREFIX = r"(?:in|im|il|ir|un|dis|non|mis|not|no)[ -]?"
@@ -86,6 +73,12 @@ _SPELLINGS_OF_NA = ("n/a", "na", "n.a", "notapplicable")  # as comparison_key wr
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
 _QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}<>|]+")
+
+NEAR_RATIO = 90.0  # as good as the same
+NEAR_LEAD = 5.0  # and clearly ahead of the runner-up
+NEAR_WORD_RATIO = 75.0
+SHORTEST_NEAR = 5  # below this a single slip is another word
+_WORD = re.compile(r"[^\W_]+")
 
 
 def strip_edges(text: str) -> str:
@@ -194,6 +187,11 @@ class Labels:
         written_as_offered = not surface.islower() or (surface == self.given[index] and not surface.isalpha())
         return chr((FIRM if written_as_offered else LOOSE) + index)
 
+    def begins_another(self, index: int) -> bool:
+        """Whether another label begins with this one, so that a reply cut off behind it may have meant the other."""
+        label = self.given[index].casefold()
+        return any(other != index and text.casefold().startswith(label) for other, text in enumerate(self.given))
+
     def bare_index(self, text: str) -> int | None:
         """The label that the text is without the word that all labels share: "B" where they are Response A and B."""
         return self.by_bare.get(comparison_key(text)) if self.by_bare and len(text) < 20 else None
@@ -210,6 +208,16 @@ def mention_index(character: str) -> int:
     return code - LOOSE if code >= LOOSE else code - FIRM
 
 
+def is_firm(mention: str) -> bool:
+    """Whether a label is written as a name, and not as a word of prose in lower case."""
+    return ord(mention) < LOOSE
+
+
+def mentioned(marked: str) -> set[int]:
+    """The labels that a marked text mentions."""
+    return {mention_index(mention) for mention in MENTIONED.findall(marked)}
+
+
 def _spelling(label: str) -> str:
     return _SEPARATORS.sub(" ", folded(label)).strip()
 
@@ -220,7 +228,7 @@ def _word_pattern(label: str) -> str:
     body = r"[\s_\-]+".join(part for part in parts if part)
     if len(label) == 1 and label.isascii() and label.isalpha():
         if label.casefold() in _ARTICLES:
-            follows = rf"(?:{BOUNDARY}|(?='s\b)|(?=[ ]*[(\[<>=≻≫])|(?=/)|(?=[ ]+{_VERB}\b)|(?=[ ]+{MENTION}))"
+            follows = rf"(?:{BOUNDARY}|(?='s\b)|(?= *[(\[<>=≻≫])|(?=/)|(?= +{_VERB}\b)|(?= +{MENTION}))"
             return f"(?-i:{body}){follows}"
         return f"(?-i:{body})"
     if _CJK.match(label[0]) or _CJK.match(
@@ -244,13 +252,12 @@ def _compile_pattern(labels: dict[str, int]) -> re.Pattern[str] | None:
     if short:
         names = "|".join(short)
         carried = (
-            rf"(?<!\w){CARRIER}s?[ ]*(?:[\(\[\"']\s*)?(?P<carried>(?-i:{names})|(?:{names})(?:(?=[\)\]])|"
-            rf"{BOUNDARY}))"
+            rf"(?<!\w){CARRIER}s? *(?:[\(\[\"']\s*)?(?P<carried>(?-i:{names})|(?:{names})(?:(?=[\)\]])|{BOUNDARY}))"
             rf"(?:\s*[\)\]\"'])?{after}|"
         )
     else:
         carried = r"(?P<carried>(?!))|"
-    return re.compile(rf"{carried}{before}(?P<label>{alternatives}){after}", re.IGNORECASE)
+    return phrase(rf"{carried}{before}(?P<label>{alternatives}){after}")
 
 
 @lru_cache(maxsize=1024)
@@ -267,7 +274,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
     if len(by_number) < sum(value is not None for value in numbers):
         by_number = {}  # "4" and "4.0" are different labels here: only their spelling tells them apart
     words = {label: index for index, label in enumerate(plain) if numbers[index] not in by_number}
-    words = {label: index for label, index in words.items() if not re.search(MENTION, label)}
+    words = {label: index for label, index in words.items() if not MENTIONED.search(label)}
     return Labels(
         given=labels,
         by_key=_with_spellings_of_na(_unique([comparison_key(label) for label in labels])),
@@ -344,3 +351,37 @@ def _check(labels: tuple[str, ...]) -> None:
                 f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
             )
         seen[key] = label
+
+
+def near_label(text: str, labels: Labels) -> int | None:
+    """The label that the whole text misspells, or None.
+
+    Word by word, so that what turns a label into its opposite or its neighbour is never taken for a slip: the number of
+    words is the same, every word begins with the same letter, and short words and numbers are equal.
+    """
+    stripped = strip_edges(text)
+    longest = max(map(len, labels.given))
+    if len(stripped) < SHORTEST_NEAR or len(stripped) > longest * 1.3 + 2:
+        return None
+    read = " ".join(_WORD.findall(folded(stripped)))
+    scores = []
+    for index, label in enumerate(labels.given):
+        candidate = " ".join(_WORD.findall(folded(label)))
+        scores.append((fuzz.ratio(read, candidate), -index, candidate))
+    scores.sort(reverse=True)
+    best = scores[0]
+    if best[0] < NEAR_RATIO or len(best[2]) < SHORTEST_NEAR or (len(scores) > 1 and best[0] - scores[1][0] < NEAR_LEAD):
+        return None
+    return -best[1] if _same_words(read.split(), best[2].split()) else None
+
+
+def _same_words(read: list[str], label: list[str]) -> bool:
+    return len(read) == len(label) and all(map(_same_word, read, label))
+
+
+def _same_word(read: str, word: str) -> bool:
+    if read == word:
+        return True
+    if len(word) < SHORTEST_NEAR - 1 or any(character.isdigit() for character in read + word):
+        return False
+    return read[0] == word[0] and fuzz.ratio(read, word) >= NEAR_WORD_RATIO

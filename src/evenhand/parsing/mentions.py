@@ -3,102 +3,81 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from evenhand.parsing import grammar
-from evenhand.parsing.cleaning import SPEAKER, SPEAKS
-from evenhand.parsing.labels import BOUNDARY, CARRIER, MENTION, Labels, mention_index
+from evenhand.parsing.grammar import BOUNDARY, CARRIER, MENTION, MENTIONED, SPEAKER, SPEAKS, phrase
+from evenhand.parsing.labels import Labels, is_firm, mention_index, mentioned
 
-_GAP = r"(?:[ ](?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
-_ARTICLE = r"(?:(?:an?|the|that of|option|either|even|as)[ ])*[\"'(\[]*"
-_DENIED = re.compile(
-    rf"\b(?:not(?![ ](?:only|just|merely)\b)|never|nicht|keine?|"
-    rf"no es|n'est pas|pas|não|non|не|none of|neither|nor|no longer|hardly|barely|without|"
-    rf"far from|short of|nowhere near)"
-    rf"(?:{_GAP}{{0,6}}?)[ ]{_ARTICLE}{MENTION}(?:[\"')\]]*[ ]?(?:,?[ ]?\b(?:or|nor)\b|"
-    rf"/)[ ]?{_ARTICLE}{MENTION})*",
-    re.IGNORECASE,
+_GAP = r"(?: (?!but\b|however\b|it\b|because\b|since\b|that\b|and\b|while\b|whereas\b|so\b|is\b|therefore\b)[\w'-]+)"
+_ARTICLE = r"(?:(?:an?|the|that of|option|either|even|as) )*[\"'(\[]*"
+_DENIED = phrase(
+    r"\b(?:not(?! (?:only|just|merely)\b)|never|nicht|keine?|no es|n'est pas|pas|não|non|не|none of|neither|nor|"
+    rf"no longer|hardly|barely|without|far from|short of|nowhere near)(?:{_GAP}{{0,6}}?) {_ARTICLE}{MENTION}"
+    rf"(?:[\"')\]]* ?(?:,? ?\b(?:or|nor)\b|/) ?{_ARTICLE}{MENTION})*"
 )
-_NOTHING = re.compile(rf"\bnothing(?:[ ][\w'-]+){{0,6}}[ ]{MENTION}", re.IGNORECASE)
+_NOTHING = phrase(rf"\bnothing(?: [\w'-]+){{0,6}} {MENTION}")
 _NOT_IN_CHINESE_OR_JAPANESE = re.compile(
     rf"(?:不是|不选|不選|不为|并非|並非|不应|不會|不会)[\"'「“ ]*{MENTION}|"
     rf"{MENTION}[\"'」” ]*(?:ではな|じゃな|不对|不對|是错)"
 )
-_COMPARED = re.compile(
-    rf"\b(?:than|over|rather than|instead of|compared (?:to|with)|(?:superior|preferable) to|ahead of|versus|"
-    rf"vs\.?|unlike|against|beats|"
-    rf"outperforms|outperformed|"
-    rf"surpasses|as opposed to|below|exceeds|less than|more than|worse than|lower than|higher than|"
-    rf"above)[ ]{_ARTICLE}{MENTION}"
-    rf"(?:'s)?(?:[ ]?(?:\bor\b|/)[ ]?{_ARTICLE}{MENTION})*",
-    re.IGNORECASE,
+_COMPARED = phrase(
+    r"\b(?:than|over|rather than|instead of|compared (?:to|with)|(?:superior|preferable) to|ahead of|versus|vs\.?|"
+    r"unlike|against|beats|outperforms|outperformed|surpasses|as opposed to|below|exceeds|less than|more than|"
+    rf"worse than|lower than|higher than|above) {_ARTICLE}{MENTION}(?:'s)?(?: ?(?:\bor\b|/) ?{_ARTICLE}{MENTION})*"
 )
-_SUPPOSED = re.compile(
-    rf"\b(?:if|unless|whether|almost|nearly|required for|needed for|enough for|bar for|threshold for|"
-    rf"criteria for|definition of|"
-    rf"standard (?:of|for)|to be|to reach|to earn|to get|to qualify (?:as|for)|"
-    rf"(?<!rating )(?<!choice )(?<!verdict )(?<!score )(?<!answer )(?<!pick )(?<!level )would be|"
-    rf"would have been|could be|could have been|"
-    rf"might be|may be|might have been|between|either|bordering on|closer to|close to|considered|"
-    rf"considering|maybe|perhaps|possibly|verging on|room for|range from|ranging from|argument that|"
-    rf"(?:argues|claims|thinks|believes|says|states|contends|suggests|asserts|insists|prefers|chooses|"
-    rf"favou?rs)(?:[ ]that)?|"
-    rf"(?:options|choices|labels|levels|categories|scale)(?:[ ](?:is|are|of|were|include|:))?:?)"
-    rf"(?:[ ](?!but\b|however\b|because\b|so\b|then\b)[\w'-]+){{0,2}}?[ ]{_ARTICLE}{MENTION}"
-    rf"(?:[\"')\]]*[ ]?(?:,|/|,?[ ]?\b(?:or|and|to)\b)[ ]?{_ARTICLE}{MENTION})*",
-    re.IGNORECASE,
+_SUPPOSED = phrase(
+    r"\b(?:if|unless|whether|almost|nearly|required for|needed for|enough for|bar for|threshold for|criteria for|"
+    r"definition of|standard (?:of|for)|to be|to reach|to earn|to get|to qualify (?:as|for)|"
+    r"(?<!rating )(?<!choice )(?<!verdict )(?<!score )(?<!answer )(?<!pick )(?<!level )would be|would have been|"
+    r"could be|could have been|might be|may be|might have been|between|either|bordering on|closer to|close to|"
+    r"considered|considering|maybe|perhaps|possibly|verging on|room for|range from|ranging from|argument that|"
+    r"(?:argues|claims|thinks|believes|says|states|contends|suggests|asserts|insists|prefers|chooses|"
+    r"favou?rs)(?: that)?|(?:options|choices|labels|levels|categories|scale)(?: (?:is|are|of|were|include|:))?:?)"
+    rf"(?: (?!but\b|however\b|because\b|so\b|then\b)[\w'-]+){{0,2}}? {_ARTICLE}{MENTION}(?:[\"')\]]* ?(?:,|/|"
+    rf",? ?\b(?:or|and|to)\b) ?{_ARTICLE}{MENTION})*"
 )
-_FOUND_TO_BE = re.compile(
-    r"\b(?:judge|find|found|deem|consider|believe|rate|assess|hold|turn(?:s|ed)? out|prove[sd]?|appears?|seems?)"
-    r"(?:[ ](?!not\b|enough\b|too\b|if\b|whether\b|need|far\b|close\b|likely\b|ought\b)[\w'-]+){0,5}[ ]\Z",
-    re.IGNORECASE,
+_FOUND_TO_BE = phrase(
+    r"\b(?:judge|find|found|deem|consider|believe|rate|assess|hold|turn(?:s|ed)? out|prove[sd]?|appears?|"
+    r"seems?)(?: (?!not\b|enough\b|too\b|if\b|whether\b|need|far\b|close\b|likely\b|ought\b)[\w'-]+){0,5} \Z"
 )
-_CONCEDED = re.compile(r"^\W*(?:although|though|even though|while|whilst|granted that)\b[^,;]*,", re.IGNORECASE)
-_SUBJECT_DENIED = re.compile(
-    rf"{MENTION}(?:'s)?(?:[ ]{CARRIER}s?)?[ ](?:(?:also|still|clearly|itself|simply)[ ])?"
-    rf"(?:is|was|are|were|does|did|do|has|had|would|will|should|can|could|may|might|must|seems|appears)[ ]"
-    rf"(?:be[ ]|have[ ])?(?:(?:also|still|clearly|therefore|thus|simply)[ ])?(?:not(?![ ](?:only|just|"
-    rf"merely)\b)|never|no[ ](?:better|longer)|worse|inferior|weaker|"
-    rf"too[ ]|wrong|incorrect|unjustified|excluded|ruled out|out of)",
-    re.IGNORECASE,
+_CONCEDED = phrase(r"^\W*(?:although|though|even though|while|whilst|granted that)\b[^,;]*,")
+_SUBJECT_DENIED = phrase(
+    rf"{MENTION}(?:'s)?(?: {CARRIER}s?)? (?:(?:also|still|clearly|itself|simply) )?(?:is|was|are|were|does|did|do|has|"
+    r"had|would|will|should|can|could|may|might|must|seems|appears) (?:be |have )?(?:(?:also|still|clearly|therefore|"
+    r"thus|simply) )?(?:not(?! (?:only|just|merely)\b)|never|no (?:better|longer)|worse|inferior|weaker|too |wrong|"
+    r"incorrect|unjustified|excluded|ruled out|out of)"
 )
 _NO = (  # what turns the words after it into their opposite
-    r"(?:not(?![ ](?:only|just|merely|necessarily|entirely|completely|fully|always|quite|strictly|wholly|"
-    r"totally|sure|"
+    r"(?:not(?! (?:only|just|merely|necessarily|entirely|completely|fully|always|quite|strictly|wholly|totally|sure|"
     r"clear)\b)|never|no longer|by no means|in no way|anything but|far from|fails? to be|failed to be|nowhere near)"
 )
 _LINKING = (
-    r"(?:[ ](?:be|been|being|is|considered|judged|deemed|rated|called|regarded|as|even|actually|in|fact|"
-    r"really|at|all|"
+    r"(?: (?:be|been|being|is|considered|judged|deemed|rated|called|regarded|as|even|actually|in|fact|really|at|all|"
     r"exactly|technically|factually|clearly|either|an?|the|to)\b){0,5}"
 )
-_NOT_X = re.compile(
-    rf"(?<!or )(?<!if )(?<!not )\b(?:(?P<modal>can|could|should|may|must|will)[ ])?(?P<no>{_NO})"
-    rf"(?P<linking>{_LINKING}[ ][\"'(\[]*)(?P<mention>{MENTION})",
-    re.IGNORECASE,
+_NOT_X = phrase(
+    rf"(?<!or )(?<!if )(?<!not )\b(?:(?P<modal>can|could|should|may|must|will) )?(?P<no>{_NO})"
+    rf"(?P<linking>{_LINKING} [\"'(\[]*)(?P<mention>{MENTION})"
 )
-_DOES_NOT_GIVE = re.compile(
-    rf"\b(?:does|did|do|has|have)[ ]not[ ](?:\w+ly[ ])?(?:provided?|give|given|offer|contain|state|present|"
-    rf"name|supply|"
-    rf"return|produced?|identify)[ ](?:the|an?|any)[ ](?P<mention>{MENTION})[ ]\w+",
-    re.IGNORECASE,
+_DOES_NOT_GIVE = phrase(
+    r"\b(?:does|did|do|has|have) not (?:\w+ly )?(?:provided?|give|given|offer|contain|state|present|name|supply|"
+    rf"return|produced?|identify) (?:the|an?|any) (?P<mention>{MENTION}) \w+"
 )
 _FRAME = (  # "I do not think that the response is …"
-    r"(?:not[ ](?:the[ ]case|true|think|believe|find|feel|agree|say|conclude|consider|convinced|call|judge|"
-    r"rate|deem)|"
-    r"(?:nobody|no[ ]one)[ ](?:would|could|will)[ ]\w+)"
+    r"(?:not (?:the case|true|think|believe|find|feel|agree|say|conclude|consider|convinced|call|judge|rate|deem)|"
+    r"(?:nobody|no one) (?:would|could|will) \w+)"
 )
-_FRAMED = re.compile(
-    rf"\b{_FRAME}(?P<linking>(?:[ ](?!but\b|because\b|so\b|not\b)[\w'-]+){{0,8}}?[ ][\"'(\[]*)(?P<mention>{MENTION})",
-    re.IGNORECASE,
+_FRAMED = phrase(
+    rf"\b{_FRAME}(?P<linking>(?: (?!but\b|because\b|so\b|not\b)[\w'-]+){{0,8}}? [\"'(\[]*)(?P<mention>{MENTION})"
 )
-_NO_EVIDENCE = re.compile(
-    rf"\bno (?:evidence|reason|indication|sign|proof|way|guarantee|basis)\b(?:[ ][\w'-]+){{0,10}}?[ ]{MENTION}",
-    re.IGNORECASE,
+_NO_EVIDENCE = phrase(
+    rf"\bno (?:evidence|reason|indication|sign|proof|way|guarantee|basis)\b(?: [\w'-]+){{0,10}}? {MENTION}"
 )
 _UNTIL = (  # where what is said about somebody's words ends
-    r"(?=[;:]|,?[ ](?:but|so|yet|whereas|while|however|although|though|therefore)\b|,[ ](?:and|i|we|which|it|"
-    r"the|this)\b|$)"
+    r"(?=[;:]|,? (?:but|so|yet|whereas|while|however|although|though|therefore)\b|, (?:and|i|we|which|it|the|this)\b|"
+    r"$)"
 )
 _ONE_WHO_SPEAKS = (
     r"(?:response|answer|output|assistant|candidate|completion|text|model|system|student|author|user|reply|summary|"
@@ -107,135 +86,104 @@ _ONE_WHO_SPEAKS = (
 )
 _CLAIMS = r"(?:claim|sa[iy]|insist|declare|boast|assert|argue|contend|pretend|maintain)(?:s|d|ed|ing)?"
 _ANOTHER_JUDGE = (
-    r"(?:reviewers?|critics?|readers?|annotators?|evaluators?|graders?|raters?|colleagues?|people|many|others?|someone|"
-    r"somebody|authors?|users?|students?|some)"
+    r"(?:reviewers?|critics?|readers?|annotators?|evaluators?|graders?|raters?|colleagues?|people|many|others?|"
+    r"someone|somebody|authors?|users?|students?|some)"
 )
 _RATES_IT = (
-    r"(?:(?:rate|grade|score|judge|mark|call|label|name|consider|deem|find|give|award|choose|pick|prefer)(?:s|d|r?ed)?|"
-    r"found|gave|given|chose|marked|labelled|labeled|considered|picked)"
+    r"(?:(?:rate|grade|score|judge|mark|call|label|name|consider|deem|find|give|award|choose|pick|prefer)(?:s|d|"
+    r"r?ed)?|found|gave|given|chose|marked|labelled|labeled|considered|picked)"
 )
-_ATTRIBUTED = re.compile(
-    rf"(?:\b{_ONE_WHO_SPEAKS}(?:'s)?(?:[ ](?:also|itself|themselves|then|simply|even|even so|\w+ly)){{0,2}}[ ]"
-    rf"(?:{_CLAIMS}|state[sd]?|stating|suggest(?:s|ed)?|(?:call|describe|present|rate|grade|label|"
-    rf"declare)(?:s|d|ed)?[ ]"
-    rf"(?:itself|themselves|himself|herself)|(?:answer|repl(?:y|ie)|respond|print|read|write|end|open|start|"
-    rf"close)(?:s|ed|d)?"
-    rf"(?:[ ](?:with|by|in|saying|as))?(?=[ ][\"'(\[]*{MENTION}))"
-    rf"|\b{_ANOTHER_JUDGE}[ ](?:(?:had|have|has|might|may|would|could)[ ])?(?:(?:also|already|even|then|"
-    rf"\w+ly)[ ])?{_RATES_IT}\b"
-    rf"|{MENTION}(?:'s[ ]\w+)?[ ](?:{_CLAIMS})\b|\b(?:i was|i am|we are) asked\b)"
-    rf"[^;:]*?{_UNTIL}"
-    rf"|\baccording to (?:the |its |their |some |one )?(?:\w+ )?{_ONE_WHO_SPEAKS}\b[^;:]*?"
-    rf"(?=[;:]|,?[ ](?:but|so|yet|whereas|while|however|although|though|therefore)\b|$)",
-    re.IGNORECASE,
+_ATTRIBUTED = phrase(
+    rf"(?:\b{_ONE_WHO_SPEAKS}(?:'s)?(?: (?:also|itself|themselves|then|simply|even|even so|\w+ly)){{0,2}} "
+    rf"(?:{_CLAIMS}|state[sd]?|stating|suggest(?:s|ed)?|(?:call|describe|present|rate|grade|label|declare)(?:s|d|"
+    r"ed)? (?:itself|themselves|himself|herself)|(?:answer|repl(?:y|ie)|respond|print|read|write|end|open|start|"
+    rf"close)(?:s|ed|d)?(?: (?:with|by|in|saying|as))?(?= [\"'(\[]*{MENTION}))|"
+    rf"\b{_ANOTHER_JUDGE} (?:(?:had|have|has|might|may|would|could) )?(?:(?:also|already|even|then|"
+    rf"\w+ly) )?{_RATES_IT}\b|{MENTION}(?:'s \w+)? (?:{_CLAIMS})\b|\b(?:i was|i am|we are) asked\b)[^;:]*?{_UNTIL}|"
+    rf"\baccording to (?:the |its |their |some |one )?(?:\w+ )?{_ONE_WHO_SPEAKS}\b[^;:]*?(?=[;:]|"
+    r",? (?:but|so|yet|whereas|while|however|although|though|therefore)\b|$)"
 )
-_OF_OTHERS = re.compile(  # "the response ends with the line Verdict: Good"
-    rf"(?:\b{SPEAKER}|{MENTION})(?:'s(?:[ ]\w+)?)?(?:[ ](?!i\b|we\b|my\b)[\w'-]+){{0,6}}?[ ]{SPEAKS}"
-    rf"(?:[ ](?!i\b|we\b|my\b)[\w'-]+){{0,6}}[ ]?:[ ]?{_ARTICLE}{MENTION}",
-    re.IGNORECASE,
+_OF_OTHERS = phrase(  # "the response ends with the line Verdict: Good"
+    rf"(?:\b{SPEAKER}|{MENTION})(?:'s(?: \w+)?)?(?: (?!i\b|we\b|my\b)[\w'-]+){{0,6}}? {SPEAKS}(?: (?!i\b|we\b|"
+    rf"my\b)[\w'-]+){{0,6}} ?: ?{_ARTICLE}{MENTION}"
 )
-_OF_THE_REFERENCE = re.compile(
-    r"\b(?:reference|gold|ground truth|expected|correct|right|true)(?:[ ](?:answer|label|response|output))?[ ]"
-    r"(?:is|was|says?|said|gives?|states?|would be|reads?|has|being)\b[^;]*",
-    re.IGNORECASE,
+_OF_THE_REFERENCE = phrase(
+    r"\b(?:reference|gold|ground truth|expected|correct|right|true)(?: (?:answer|label|response|output))? (?:is|was|"
+    r"says?|said|gives?|states?|would be|reads?|has|being)\b[^;]*"
 )
-_AT_FIRST = re.compile(
-    rf"\b(?:at first|initially|originally|superficially|on the face of it|on (?:a )?first reading|(?:i|"
-    rf"we)(?: had)? first|"
-    rf"first (?:thought|impression|glance|sight))\b[^;]*?{_UNTIL}",
-    re.IGNORECASE,
+_AT_FIRST = phrase(
+    r"\b(?:at first|initially|originally|superficially|on the face of it|on (?:a )?first reading|"
+    rf"(?:i|we)(?: had)? first|first (?:thought|impression|glance|sight))\b[^;]*?{_UNTIL}"
 )
-_WHETHER = re.compile(r"\b(?:whether|if|unless|provided that|as though|as if|in case)\b[^,;:]*", re.IGNORECASE)
-_MODAL = re.compile(
-    rf"(?P<whose>(?:\b[\w']+[ ]){{1,2}}|{MENTION}[ ])?\b(?:would|could|might|may|should|can)(?![ ]not\b)"
-    rf"(?:[ ](?!not\b|but\b|because\b|so\b)[\w'-]+){{0,7}}?[ ]{_ARTICLE}{MENTION}"
-    rf"(?:[\"')\]]*[ ]?(?:,|/|,?[ ]?\b(?:or|and)\b)[ ]?{_ARTICLE}{MENTION})*",
-    re.IGNORECASE,
+_WHETHER = phrase(r"\b(?:whether|if|unless|provided that|as though|as if|in case)\b[^,;:]*")
+_MODAL = phrase(
+    rf"(?P<whose>(?:\b[\w']+ ){{1,2}}|{MENTION} )?\b(?:would|could|might|may|should|can)(?! not\b)(?: (?!not\b|but\b|"
+    rf"because\b|so\b)[\w'-]+){{0,7}}? {_ARTICLE}{MENTION}(?:[\"')\]]* ?(?:,|/|"
+    rf",? ?\b(?:or|and)\b) ?{_ARTICLE}{MENTION})*"
 )
-_SHOULD_BE_MARKED = re.compile(
-    rf"(?:(?:the|this) \w+|this|it) (?:should|must|can|has to) be (?:\w+ly )?(?:flagged|marked|labell?ed|"
-    rf"classified|rated|graded|"
-    rf"scored|judged|deemed|categori[sz]ed|regarded)[ ](?:as[ ])?(?:an?[ ])?[\"'(\[]*{MENTION}",
-    re.IGNORECASE,
+_SHOULD_BE_MARKED = phrase(
+    r"(?:(?:the|this) \w+|this|it) (?:should|must|can|has to) be (?:\w+ly )?(?:flagged|marked|labell?ed|classified|"
+    rf"rated|graded|scored|judged|deemed|categori[sz]ed|regarded) (?:as )?(?:an? )?[\"'(\[]*{MENTION}"
 )
-_OF_THE_JUDGE = re.compile(
-    r"(?:.*\b)?(?:i|we)|(?:my|the|final|overall|i)\b.*\b(?:rating|choice|verdict|score|answer|pick|level|"
-    r"grade|winner|decision|"
-    r"judge?ment|label|vote)|(?:rating|verdict|score|choice|winner|decision|judge?ment)",
-    re.IGNORECASE,
+_OF_THE_JUDGE = phrase(
+    r"(?:.*\b)?(?:i|we)|(?:my|the|final|overall|i)\b.*\b(?:rating|choice|verdict|score|answer|pick|level|grade|winner|"
+    r"decision|judge?ment|label|vote)|(?:rating|verdict|score|choice|winner|decision|judge?ment)"
 )
 _CONTINUES = (
-    r"[ ](?!(?:because|since|as|given|overall|due|rather|instead|but|although|though|in|with|about|for|to|by|"
-    r"and|or|at|"
+    r" (?!(?:because|since|as|given|overall|due|rather|instead|but|although|though|in|with|about|for|to|by|and|or|at|"
     r"on|of|is|was|than|here|enough|when|while|however|so|if|that|which|except|too|throughout|because)\b)[a-z]"
 )
 _DETERMINER = (
     r"(?i:\b(?:the|its|their|his|her|your|our|any|some|another|one|only|most|more|all|every|which|what|"
-    r"an?)[ ](?:\w+ly[ ])?"
-    r"[\"'(]*)"
+    r"an?) (?:\w+ly )?[\"'(]*)"
 )
 _ATTRIBUTE = re.compile(  # "the correct answer is …": said of another thing than the one judged
-    rf"{_DETERMINER}(?:[\U00100000-\U0010fffd](?={_CONTINUES})|{MENTION}(?=[ ](?:(?!because|since|as|but|so|and|"
-    rf"for|while)"
-    r"[a-z]+[ ]){1,4}?(?:is|are|was|were|would|should|has|includes?|refers?|being)\b))"
+    rf"{_DETERMINER}(?:[\U00100000-\U0010fffd](?={_CONTINUES})|{MENTION}(?= (?:(?!because|since|as|but|so|and|for|"
+    r"while)[a-z]+ ){1,4}?(?:is|are|was|were|would|should|has|includes?|refers?|being)\b))"
 )
 _ATTRIBUTE_OF_PAIR = re.compile(rf"{_DETERMINER}{MENTION}(?={_CONTINUES})")
 _ATTRIBUTE_FIRST = re.compile(
-    rf"\A{MENTION}(?=[ ](?!(?:is|are|was|were|because|since|as|and)\b)(?:[a-z]+[ ]){{1,4}}?(?:is|are|was|were|"
-    rf"would|should|include)\b)"
+    rf"\A{MENTION}(?= (?!(?:is|are|was|were|because|since|as|and)\b)(?:[a-z]+ ){{1,4}}?(?:is|are|was|were|would|"
+    r"should|include)\b)"
 )
 _JUDGED = (
-    rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|"
-    rf"quality|"
+    rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|quality|"
     r"proof|argument|report|quote|citation|translation|verdict|rating|score|judge?ment|decision|conclusion|"
     r"assessment|evaluation|choice|pick|selection|vote|classification|status|inference|deduction|submission|message|"
     r"conversation|content|request|hypothesis|assertion|implementation|patch|attempt|it|this|that|which|they|he|she)"
 )
-_OF_ANOTHER = re.compile(
-    rf"(?P<subject>[\w'\")\]×-]+)[ ](?:is|was|are|were)(?:[ ]\w+ly)?[ ]{MENTION}{BOUNDARY}", re.IGNORECASE
+_OF_ANOTHER = phrase(rf"(?P<subject>[\w'\")\]×-]+) (?:is|was|are|were)(?: \w+ly)? {MENTION}{BOUNDARY}")
+_IS_JUDGED = phrase(rf"{_JUDGED}(?:'s)?[\"')\]]*")
+_PARTLY = phrase(
+    r"\b(?:partially|partly|nearly|almost|mostly|possibly|potentially|half|somewhat|largely|hardly|barely|allegedly|"
+    r"supposedly|seemingly|(?:not )?(?:necessarily|entirely|completely|fully|always|quite|strictly|wholly|"
+    rf"totally)) {MENTION}"
 )
-_IS_JUDGED = re.compile(rf"{_JUDGED}(?:'s)?[\"')\]]*", re.IGNORECASE)
-_PARTLY = re.compile(
-    rf"\b(?:partially|partly|nearly|almost|mostly|possibly|potentially|half|somewhat|largely|hardly|barely|allegedly|"
-    rf"supposedly|seemingly|(?:not )?(?:necessarily|entirely|completely|fully|always|quite|strictly|wholly|"
-    rf"totally))[ ]{MENTION}",
-    re.IGNORECASE,
+_WORSE = phrase(
+    rf"\b(?:loser|worst|weaker|worse|weakest|inferior|losing|poorer|poorest|runner-up)(?: (?:one|{CARRIER}))?(?: ?:|"
+    rf" (?:is|was|goes to))? {_ARTICLE}{MENTION}"
 )
-_WORSE = re.compile(
-    rf"\b(?:loser|worst|weaker|worse|weakest|inferior|losing|poorer|poorest|runner-up)(?:[ ](?:one|{CARRIER}))?"
-    rf"(?:[ ]?:|[ ](?:is|was|goes to))?[ ]{_ARTICLE}{MENTION}",
-    re.IGNORECASE,
-)
-_TWO = re.compile(
-    rf"[^\w]*?({MENTION})[\"')\]]*[ ]?(?:/|,|&|\bor\b|\band\b)+[ ]?[\"'(\[]*({MENTION})[\"')\].!?]*", re.IGNORECASE
-)
+_TWO = phrase(rf"[^\w]*?({MENTION})[\"')\]]* ?(?:/|,|&|\bor\b|\band\b)+ ?[\"'(\[]*({MENTION})[\"')\].!?]*")
 _GONE = "×"
 
-_FOLLOWED_BY_END = re.compile(
-    rf"[\"')\]]*(?:[ ](?:{CARRIER}|quality|rating|overall|score|performance))?{BOUNDARY}", re.IGNORECASE
+_FOLLOWED_BY_END = phrase(rf"[\"')\]]*(?: (?:{CARRIER}|quality|rating|overall|score|performance))?{BOUNDARY}")
+_PREPOSITION = phrase(
+    r"\b(?:in|of|by|from|for|to|with|than|like|between|on|at|about|into|via|per|see|unlike|while|whereas|that|where|"
+    r"and|or|both|page|section|figure|table|part|step|question|vitamin|plan|type|point|case|appendix|"
+    r"chapter) (?:the )?[\"'(\[]*\Z"
 )
-_PREPOSITION = re.compile(
-    r"\b(?:in|of|by|from|for|to|with|than|like|between|on|at|about|into|via|per|see|unlike|while|whereas|"
-    r"that|where|and|or|both|"
-    r"page|section|figure|table|part|step|question|vitamin|plan|type|point|case|appendix|"
-    r"chapter)[ ](?:the[ ])?[\"'(\[]*\Z",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(rf"\b(?:{CARRIER}|it|this|text|which|also|clearly|fully|generally)[ ]\Z", re.IGNORECASE)
-_COPULA = re.compile(rf"\b(?:{CARRIER}|it|this|text|claim)[ ](?:is|was)[ ](?:\w+ly[ ])?\Z", re.IGNORECASE)
-_COMPLEMENT = re.compile(r"[ ](?:with|according|by|relative)\b")
-_RATES = re.compile(
-    r"\b(?:scor\w*|rat(?:e|es|ed|ing|ings)|grad\w*|mark\w*|giv\w*|gave|assign\w*|award\w*|deserv\w*|"
-    r"merit\w*|earn\w*|receiv\w*|"
-    r"level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final(?! answer)|overall|"
-    r"definitely|probably)\b"
-    r"(?:[ ][\w':/-]+){0,8}?[ ]?[:=]?[ ]?[\"'(\[]*\Z|\b(?:this|it|that)(?: one)? is an? \Z",
-    re.IGNORECASE,
+_SUBJECT = phrase(rf"\b(?:{CARRIER}|it|this|text|which|also|clearly|fully|generally) \Z")
+_COPULA = phrase(rf"\b(?:{CARRIER}|it|this|text|claim) (?:is|was) (?:\w+ly )?\Z")
+_COMPLEMENT = re.compile(r" (?:with|according|by|relative)\b")
+_RATES = phrase(
+    r"\b(?:scor\w*|rat(?:e|es|ed|ing|ings)|grad\w*|mark\w*|giv\w*|gave|assign\w*|award\w*|deserv\w*|merit\w*|earn\w*|"
+    r"receiv\w*|level|say|verdict|warrant\w*|i'd|choose|select\w*|pick|solid|strong|weak|final(?! answer)|overall|"
+    r"definitely|probably)\b(?: [\w':/-]+){0,8}? ?[:=]? ?[\"'(\[]*\Z|\b(?:this|it|that)(?: one)? is an? \Z"
 )
 
 
 def _erase(found: re.Match[str]) -> str:
-    return re.sub(MENTION, _GONE, found.group())
+    return MENTIONED.sub(_GONE, found.group())
 
 
 def with_opposites(marked: str, labels: Labels) -> str:
@@ -255,7 +203,7 @@ def with_opposites(marked: str, labels: Labels) -> str:
 
 def _without_frame(found: re.Match[str]) -> str:
     """The words "the response is " of "I do not think that the response is correct"."""
-    return re.sub(r"(?:\bthat[ ])?(.*)", r"\1", found.group("linking").lstrip(), count=1)
+    return re.sub(r"(?:\bthat )?(.*)", r"\1", found.group("linking").lstrip(), count=1)
 
 
 def _opposite_mark(mention: str, labels: Labels) -> str:
@@ -267,10 +215,10 @@ def _opposite_mark(mention: str, labels: Labels) -> str:
 
 def standing(sentence: str, labels: Labels) -> str:
     """The sentence with the labels erased that it denies, asks about, compares with, supposes, or has from others."""
-    if not re.search(MENTION, sentence):
+    if not MENTIONED.search(sentence):
         return sentence
     if sentence.rstrip("\"')]* ").endswith("?"):
-        return re.sub(MENTION, _GONE, sentence)
+        return MENTIONED.sub(_GONE, sentence)
     for pattern in _ERASED:
         sentence = pattern.sub(_erase, sentence)
     sentence = _SUPPOSED.sub(_erase_supposed, sentence)
@@ -320,18 +268,6 @@ def _erase_of_another(found: re.Match[str]) -> str:
     return found.group() if _IS_JUDGED.fullmatch(found.group("subject")) else _erase(found)
 
 
-def denied(pieces: list[str]) -> set[int]:
-    """The labels that any sentence denies."""
-    return {
-        mention_index(mention)
-        for piece in pieces
-        if "no" in piece or "No" in piece or "ev" in piece
-        for pattern in _DENYING
-        for found in pattern.finditer(piece)
-        for mention in re.findall(MENTION, found.group())
-    }
-
-
 def _is_predicate(kept: str, found: re.Match[str]) -> bool:
     """Whether the label is what a sentence says of its subject: "the summary is inconsistent with the source"."""
     before = kept[max(0, found.start() - 40) : found.start()]
@@ -345,7 +281,7 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
     A number needs a word of rating before it, and a label that stands for a thing compared a short sentence of its own.
     """
     placed: set[int] = set()
-    for found in re.finditer(MENTION, kept):
+    for found in MENTIONED.finditer(kept):
         index = mention_index(found.group())
         ends = _FOLLOWED_BY_END.match(kept, found.end()) is not None
         before = kept[max(0, found.start() - 100) : found.start()]
@@ -354,7 +290,7 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
         elif index in labels.by_number.values():
             fits = ends and (len(kept.split()) <= 4 or _RATES.search(before) is not None)
         else:
-            inside = ord(found.group()) < 0x100000 and before.strip(" \"'([") != ""
+            inside = is_firm(found.group()) and before.strip(" \"'([") != ""
             fits = (
                 ends
                 or inside
@@ -367,28 +303,20 @@ def placed_mentions(kept: str, labels: Labels) -> set[int]:
     return placed
 
 
-def only_mention(pieces: list[str], labels: Labels) -> int | Literal["ambiguous"] | None:
+def only_mention(pieces: Sequence[str], labels: Labels) -> int | Literal["ambiguous"] | None:
     """The one label that a reply without any statement names; "ambiguous" if it names several, None if none."""
     kept = [standing(piece, labels) for piece in pieces]
-    placed = set().union(*(placed_mentions(piece, labels) for piece in kept)) if kept else set()
+    placed = set().union(*(placed_mentions(piece, labels) for piece in kept))
     if len(pieces) == 1 and not placed:
         placed = placed_mentions(kept[0].rstrip(".") + ".", labels)
-    named = {mention_index(mention) for piece in pieces for mention in re.findall(MENTION, piece)}
-    if len(placed) == 1:
-        (index,) = placed
-        if index in denied(pieces):
-            return "ambiguous"
-        firm_rivals = {
-            mention_index(mention)
-            for piece in kept
-            for mention in re.findall(MENTION, piece)
-            if ord(mention) < 0x100000
-        } - placed
-        comparand_rivals = (
-            {mention_index(mention) for piece in pieces for mention in re.findall(MENTION, piece)} & labels.comparands
-        ) - placed
-        return "ambiguous" if firm_rivals or comparand_rivals or any(map(_names_two, pieces)) else index
-    return "ambiguous" if len(placed) > 1 or len(named) > 1 else None
+    named = mentioned(" ".join(pieces))
+    if len(placed) != 1:
+        return "ambiguous" if len(placed) > 1 or len(named) > 1 else None
+    firm = {mention_index(mention) for mention in MENTIONED.findall(" ".join(kept)) if is_firm(mention)}
+    if not (firm | named & labels.comparands) <= placed or any(map(_names_two, pieces)):
+        return "ambiguous"
+    denied = (found.group() for piece in pieces for pattern in _DENYING for found in pattern.finditer(piece))
+    return "ambiguous" if placed & mentioned(" ".join(denied)) else placed.pop()
 
 
 def _names_two(piece: str) -> bool:

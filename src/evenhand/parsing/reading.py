@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from evenhand.parsing import grammar
 from evenhand.parsing.cleaning import (
@@ -14,30 +13,24 @@ from evenhand.parsing.cleaning import (
     without_quotations,
     without_thinking,
 )
-from evenhand.parsing.fields import Field, JsonReading, is_grade_name, read_json
-from evenhand.parsing.labels import MENTION, Labels, comparison_key, compile_labels
-from evenhand.parsing.match import Match, Reason
+from evenhand.parsing.grammar import MENTIONED, phrase
+from evenhand.parsing.json_values import Field, JsonReading, is_grade_name, read_json
+from evenhand.parsing.labels import Labels, comparison_key, compile_labels, near_label
 from evenhand.parsing.mentions import only_mention, with_opposites
-from evenhand.parsing.near import near_label
-from evenhand.parsing.statements import Outcome, Statement, canonical_tags, corrections, sentences, statements
+from evenhand.parsing.statements import Outcome, Statement, canonical_tags, sentences, statements
+from evenhand.votes import Match, UnscoredReason
 
-_REFUSAL = re.compile(
+_REFUSAL = phrase(
     r"(?:^|[.!\n]\s*|^[^.,!\n]{1,30}[,;:–—-]+\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |"
-    r"really )?sorry\b|"
-    r"apologi[sz]e\b|my apologies|"
-    r"(?:i|we)(?:'m| am| are| must| will| would| have to|'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|"
-    r"do|am|would|may)? ?not "
-    r"(?:be able to |able to |going to |feel comfortable |comfortable |be )?(?:\w+ly )?"
-    r"(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|answer|assist|help|comply|compar|"
-    r"engag|fulfil|give|offer|"
-    r"discuss|respond|support|complet|continu|do (?:that|this)|make|encourag|promot|say|score|grad|pick|"
-    r"review|create|generat)|"
-    r"unable to|declin|refus)|as an ai\b|(?:i )?failed to obtain)",
-    re.IGNORECASE,
+    r"really )?sorry\b|apologi[sz]e\b|my apologies|(?:i|we)(?:'m| am| are| must| will| would| have to|"
+    r"'d)?(?: \w+){0,2}? ?(?:(?:can|could|will|shall|do|am|would|may)? ?not (?:be able to |able to |going to |"
+    r"feel comfortable |comfortable |be )?(?:\w+ly )?(?:evaluat|assess|judg|rat|choos|select|decid|determin|provid|"
+    r"answer|assist|help|comply|compar|engag|fulfil|give|offer|discuss|respond|support|complet|continu|"
+    r"do (?:that|this)|make|encourag|promot|say|score|grad|pick|review|create|generat)|unable to|declin|refus)|"
+    r"as an ai\b|(?:i )?failed to obtain)"
 )
-_VERDICT_FIRST = re.compile(  # the two fields that a prompt asks for, written as lines: what follows is not the verdict
-    r"\A(\W*selected[ _]option\W*[:=][^\n]+)\n\s*\W*assessment\W*[:=](?:(?!selected[ _]option).)*\Z",
-    re.IGNORECASE | re.DOTALL,
+_VERDICT_FIRST = phrase(  # the two fields that a prompt asks for, written as lines: what follows is not the verdict
+    r"\A(\W*selected[ _]option\W*[:=][^\n]+)\n\s*\W*assessment\W*[:=](?:(?!selected[ _]option).)*\Z", re.DOTALL
 )
 _WHOLE_LIMIT = 400  # a longer reply is compared by its sentences only
 
@@ -64,67 +57,67 @@ def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_rea
     compiled = compile_labels(tuple(labels))
     match = _read(reply, compiled, cut_off=finish_reason == "length")
     if match.index is None and finish_reason == "length":
-        return _none("truncated")
+        return unread("truncated")
     if match.index is None and finish_reason == "content_filter":
-        return _none("content_filter")
+        return unread("content_filter")
     return match
 
 
 def _read(reply: str | None, labels: Labels, *, cut_off: bool) -> Match:
     if reply is None or not reply.strip():
-        return _none("empty")
+        return unread("empty")
     whole = _whole(reply, labels, cut_off=cut_off)
     if whole is not None:
         return whole
     text = without_thinking(plain_characters(reply))
     if text is None:
-        return _none("no_match")
+        return unread("no_match")
     if not text.strip():
-        return _none("empty")
+        return unread("empty")
     if text.strip() != reply.strip() and (whole := _whole(text, labels, cut_off=cut_off)) is not None:
         return whole if whole.kind != "exact" else Match(index=whole.index, kind="normalized")
-    return _read_text(without_fences(text), labels, cut_off=cut_off)
-
-
-def _read_text(text: str, labels: Labels, *, cut_off: bool) -> Match:
+    text = without_fences(text)
     json = read_json(text)
-    if json is not None:
-        from_json = _from_json(json, labels)
-        if from_json is not None:
-            return from_json
-        text = json.rest
+    given = None if json is None else _from_json(json, labels)
+    return given or _read_prose(text if json is None else json.rest, labels, cut_off=cut_off)
+
+
+def _read_prose(text: str, labels: Labels, *, cut_off: bool) -> Match:
     cleaned = _VERDICT_FIRST.sub(r"\1", without_markup(without_quotations(text)))
-    marked = with_opposites(canonical_tags(labels.mark(cleaned)), labels)
-    decided = decide(found := statements(marked, labels), marked)
+    marked = _marked(cleaned, labels)
+    pieces = sentences(marked)
+    found = statements(marked, pieces, labels)
+    decided = _decided(found, pieces)
     refused = _REFUSAL.search(cleaned[:600]) is not None
     if refused and found and all(statement.opens for statement in found):
-        return _none("refusal")
+        return unread("refusal")
     if isinstance(decided, int):
-        return (
-            Match(index=decided, kind="verdict")
-            if not (cut_off and _may_go_on(marked, decided, labels))
-            else _none("truncated")
-        )
-    if decided == "unknown" and (misspelled := _near_slot(found, labels)) is not None:
-        return Match(index=misspelled, kind="near")
+        goes_on = cut_off and MENTIONED.match(marked[-1:]) and labels.begins_another(decided)
+        return unread("truncated") if goes_on else Match(index=decided, kind="verdict")
+    if decided == "unknown":
+        slots = [statement.slot for statement in found if statement.firm]
+        if slots and slots[-1] and (misspelled := near_label(slots[-1], labels)) is not None:
+            return Match(index=misspelled, kind="near")
     if decided is not None:
-        return _none("refusal" if refused else "ambiguous" if decided == "ambiguous" else "no_match")
-    return _without_statement(cleaned, marked, labels, refused=refused, cut_off=cut_off)
+        return unread("refusal" if refused else "ambiguous" if decided == "ambiguous" else "no_match")
+    if refused or cut_off:
+        return unread("refusal" if refused else "truncated")
+    return _without_statement(cleaned, pieces, labels)
 
 
-def _without_statement(cleaned: str, marked: str, labels: Labels, *, refused: bool, cut_off: bool) -> Match:
-    if refused:
-        return _none("refusal")
-    if cut_off:
-        return _none("truncated")
-    named = only_mention(sentences(marked), labels)
+def _marked(text: str, labels: Labels) -> str:
+    """The text with labels as marks, tags of every kind as ``[[…]]``, and "not X" as what it comes to."""
+    return with_opposites(canonical_tags(labels.mark(text)), labels)
+
+
+def _without_statement(cleaned: str, pieces: Sequence[str], labels: Labels) -> Match:
+    named = only_mention(pieces, labels)
     if isinstance(named, int):
         return Match(index=named, kind="mention")
     if named is not None:
-        return _none("ambiguous")
-    if (misspelled := None if re.search(MENTION, marked) else near_label(cleaned, labels)) is not None:
-        return Match(index=misspelled, kind="near")
-    return _none("no_match")
+        return unread("ambiguous")
+    misspelled = None if any(map(MENTIONED.search, pieces)) else near_label(cleaned, labels)
+    return unread("no_match") if misspelled is None else Match(index=misspelled, kind="near")
 
 
 def _whole(text: str, labels: Labels, *, cut_off: bool) -> Match | None:
@@ -142,11 +135,8 @@ def _whole(text: str, labels: Labels, *, cut_off: bool) -> Match | None:
         index = labels.whole_number(without_markup(plain_characters(stripped)))
     if index is None:
         return None
-    if cut_off and any(
-        other != index and label.casefold().startswith(labels.given[index].casefold())
-        for other, label in enumerate(labels.given)
-    ):
-        return _none("truncated")
+    if cut_off and labels.begins_another(index):
+        return unread("truncated")
     return Match(index=index, kind="exact" if exact is not None else "normalized")
 
 
@@ -157,7 +147,7 @@ def _from_json(json: JsonReading, labels: Labels) -> Match | None:
     """
     objects = [fields for fields in json.objects if fields]
     if not objects:
-        return None if json.complete else _none("no_match")
+        return None if json.complete else unread("no_match")
     if len(objects) > 1 and len(json.objects) == len(objects) and grammar.CORRECTION.search(json.between[-2]):
         objects = objects[-1:]
     given = _from_fields([field for fields in objects for field in fields], labels)
@@ -168,18 +158,14 @@ def _from_fields(fields: Sequence[Field], labels: Labels) -> Match:
     readings = [_of_field(field, labels) for field in fields]
     indexes = {index for index in readings if index is not None}
     if not indexes:
-        for field in fields:
-            inner = with_opposites(labels.mark(without_markup(plain_characters(field.value))), labels)
-            outcome = decide(statements(inner, labels), inner)
-            outcome = only_mention(sentences(inner), labels) if outcome is None else outcome
-            if isinstance(outcome, int):
-                indexes.add(outcome)
+        outcomes = [_stated(field.value, labels) for field in fields]
+        indexes = {outcome for outcome in outcomes if isinstance(outcome, int)}
     if len(indexes) == 1:
         return Match(index=indexes.pop(), kind="verdict")
     if indexes:
-        return _none("ambiguous")
+        return unread("ambiguous")
     misspelled = {near for field in fields if (near := near_label(field.value, labels)) is not None}
-    return Match(index=misspelled.pop(), kind="near") if len(misspelled) == 1 else _none("no_match")
+    return Match(index=misspelled.pop(), kind="near") if len(misspelled) == 1 else unread("no_match")
 
 
 def _of_field(field: Field, labels: Labels) -> int | None:
@@ -190,79 +176,65 @@ def _of_field(field: Field, labels: Labels) -> int | None:
     return whole.index
 
 
+def _stated(value: str, labels: Labels) -> Outcome | None:
+    """What the words of a field state or, if they state nothing, name."""
+    marked = _marked(without_markup(plain_characters(value)), labels)
+    pieces = sentences(marked)
+    outcome = _decided(statements(marked, pieces, labels), pieces)
+    return only_mention(pieces, labels) if outcome is None else outcome
+
+
 def _unless_corrected(given: Match, after: str, labels: Labels) -> Match:
     """The match of the field, unless the words after it state another verdict."""
     if given.index is None or not after.strip():
         return given
-    marked = canonical_tags(labels.mark(without_markup(without_quotations(after))))
-    found = [statement for statement in statements(with_opposites(marked, labels), labels) if statement.explicit]
-    later = found[-1].outcome if found else given.index
+    marked = _marked(without_markup(without_quotations(after)), labels)
+    explicit = [each.outcome for each in statements(marked, sentences(marked), labels) if each.explicit]
+    later = explicit[-1] if explicit else None
     if not isinstance(later, int) or later == given.index:
         return given
-    return Match(index=later, kind="verdict") if grammar.CORRECTION.search(marked) else _none("ambiguous")
+    return Match(index=later, kind="verdict") if grammar.CORRECTION.search(marked) else unread("ambiguous")
 
 
-def decide(found: list[Statement], marked: str) -> Outcome | None:
+def _decided(found: Sequence[Statement], pieces: Sequence[str]) -> Outcome | None:
     """The verdict of all statements: the last firm one; without a firm one, what all plain ones agree on.
 
     Two explicit verdicts that differ are ambiguous, unless a word of correction or conclusion stands between them.
 
     Args:
         found: The statements, in any order.
-        marked: The text that makes them.
+        pieces: The sentences that make them.
     """
     firm = [statement for statement in found if statement.firm]
-    if firm:
-        explicit = [statement for statement in firm if statement.explicit]
-        if explicit and all(later.nobody for later in firm if later.sentence > explicit[-1].sentence):
-            firm = explicit
-        place = max(statement.sentence for statement in firm)
-        last = {statement.outcome for statement in firm if statement.sentence == place}
-        if _contradicted([statement for statement in explicit if statement.sentence < place], last, place, marked):
-            return "ambiguous"
-        indexes = {outcome for outcome in last if isinstance(outcome, int)}
-        if len(indexes) == 1 and "ambiguous" not in last:
-            return indexes.pop()
-        return last.pop() if len(last) == 1 else "ambiguous"
-    passing = [statement for statement in found if not statement.weak] or found
-    plain = {statement.outcome for statement in passing}
-    if len(plain) > 1 and grammar.RETRACTION.search(marked):
-        plain = _after_retraction(passing, marked)
-    return plain.pop() if len(plain) == 1 else "ambiguous" if plain else None
-
-
-def _after_retraction(passing: list[Statement], marked: str) -> set[Outcome]:
-    """What is stated from the last sentence on that takes something back; all that is stated, if nothing is."""
-    taken_back = [number for number, piece in enumerate(sentences(marked)) if grammar.RETRACTION.search(piece)]
-    later = {statement.outcome for statement in passing if taken_back and statement.sentence >= taken_back[-1]}
-    return later or {statement.outcome for statement in passing}
-
-
-def _contradicted(explicit: list[Statement], last: AbstractSet[Outcome], place: int, marked: str) -> bool:
-    """Whether earlier explicit verdicts are other ones, and nothing says that they were corrected."""
-    if not any(isinstance(outcome, int) for outcome in last):
-        return False
+    if not firm:
+        return _agreed([statement for statement in found if not statement.weak] or found, pieces)
+    explicit = [statement for statement in firm if statement.explicit]
+    if explicit and all(later.nobody for later in firm if later.sentence > explicit[-1].sentence):
+        firm = explicit
+    place = max(statement.sentence for statement in firm)
+    last = {statement.outcome for statement in firm if statement.sentence == place}
+    last = (last - {"unknown"}) or last
     others = [
-        earlier.sentence for earlier in explicit if isinstance(earlier.outcome, int) and earlier.outcome not in last
+        earlier.sentence
+        for earlier in explicit
+        if earlier.sentence < place and isinstance(earlier.outcome, int) and earlier.outcome not in last
     ]
-    if not others:
-        return False
-    corrected = corrections(marked)
-    return not any(max(others) < sentence <= place for sentence in corrected)
+    contradicted = others and not any(map(grammar.CORRECTION.search, pieces[max(others) + 1 : place + 1]))
+    if contradicted and last != {"unknown"}:
+        return "ambiguous"
+    return last.pop() if len(last) == 1 else "ambiguous"
 
 
-def _may_go_on(marked: str, index: int, labels: Labels) -> bool:
-    """Whether a cut-off reply ends in a label that is the beginning of another."""
-    if not re.search(rf"{MENTION}\Z", marked):
-        return False
-    label = labels.given[index].casefold()
-    return any(other != index and text.casefold().startswith(label) for other, text in enumerate(labels.given))
+def _agreed(passing: Sequence[Statement], pieces: Sequence[str]) -> Outcome | None:
+    """What all statements made in passing agree on, from the last sentence on that takes something back."""
+    outcomes = {statement.outcome for statement in passing}
+    if len(outcomes) > 1:
+        retractions = [number for number, piece in enumerate(pieces) if grammar.RETRACTION.search(piece)]
+        after = {each.outcome for each in passing if retractions and each.sentence >= retractions[-1]}
+        outcomes = after or outcomes
+    return outcomes.pop() if len(outcomes) == 1 else "ambiguous" if outcomes else None
 
 
-def _near_slot(found: list[Statement], labels: Labels) -> int | None:
-    slots = [statement.slot for statement in found if statement.firm]
-    return near_label(slots[-1], labels) if slots and slots[-1] else None
-
-
-def _none(reason: Reason) -> Match:
+def unread(reason: UnscoredReason) -> Match:
+    """No option, because."""
     return Match(index=None, kind="none", reason=reason)

@@ -10,9 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from evenhand.parsing.cleaning import SPEAKER, SPEAKS
-from evenhand.parsing.fields import is_verdict_name
-from evenhand.parsing.json_values import Array, Object, Scalar, Value, containers, folded_name, json_values
+from evenhand.parsing.grammar import SPEAKER, SPEAKS, phrase
+from evenhand.parsing.json_values import (
+    Array,
+    Object,
+    Scalar,
+    Value,
+    containers,
+    folded_name,
+    is_verdict_name,
+    json_values,
+)
 
 Span = tuple[int, int]
 
@@ -24,18 +32,15 @@ _REASON_NAMES = frozenset(
     {"reasoning", "reason", "reasons", "rationale", "explanation", "justification", "assessment", "analysis"}
     | {"comment", "evidence", "thought", "thoughts", "because"}
 )
-_NUMBER = re.compile(
-    r"[^\w\-−]*(?:(?:q|question|item|no|nr|number|index|criterion|check)[\W_]*)?(\d{1,6})(?:\.0+)?\W*", re.IGNORECASE
-)
-_NUMBERED = re.compile(
-    r"^[ \t]*(?:[-*•+>][ \t]+)?(?P<heading>\#{1,6}[ \t]+)?[*_`]*(?P<open>[(\[])?"
-    r"(?P<word>(?:q|question|item|no\.?|nr\.?|number|index|criterion|check)[ \t]*[.#:]?[ \t]*)?\#?(?P<number>\d{1,6})"
+_NUMBER = phrase(r"[^\w\-−]*(?:(?:q|question|item|no|nr|number|index|criterion|check)[\W_]*)?(\d{1,6})(?:\.0+)?\W*")
+_NUMBERED = phrase(
+    r"^[ \t]*(?:[-*•+>][ \t]+)?(?P<heading>\#{1,6}[ \t]+)?[*_`]*(?P<open>[(\[])?(?P<word>(?:q|question|item|no\.?|"
+    r"nr\.?|number|index|criterion|check)[ \t]*[.#:]?[ \t]*)?\#?(?P<number>\d{1,6})"
     r"(?:[*_`]*[ \t]*(?P<separator>[.):\]=,|/–—→-]+>?)[*_`]*(?=[ \t]|$|[^\W\d])|[*_`]*(?=[ \t]|$))[ \t]*",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
-_ON_ONE_LINE = re.compile(
-    r"(?:^|(?<=[\s,;(\[]))(?:q|question|item)?[ ]?\#?(?P<number>\d{1,4})[ ]?[.):=][ ]?(?P<answer>[^\s,;\d][^,;\d\n]*)",
-    re.IGNORECASE,
+_ON_ONE_LINE = phrase(
+    r"(?:^|(?<=[\s,;(\[]))(?:q|question|item)? ?\#?(?P<number>\d{1,4}) ?[.):=] ?(?P<answer>[^\s,;\d][^,;\d\n]*)"
 )
 _ROW = re.compile(r"^[ \t]*(?:\||(?=[^\s|][^|\n]{0,30}\|))(?P<cells>.*)\|?[ \t]*$", re.MULTILINE)
 _CELL = re.compile(r"(?:[^|\\\n]|\\.)*")
@@ -43,40 +48,32 @@ _MOST_CELLS = 12
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SPEAKER = rf"(?:{SPEAKER}(?:'s)?)"
 _SPEECH = (  # a sheet may also be handed over
-    rf"(?:{SPEAKS}|has|had|holds?|carries|suppl(?:y|ies|ied)|provid(?:es?|ed)|presents?|offers?|wants?|proposes?|suggests?|"
-    r"shows?|gives?|gave|puts?|attempts?)"
+    rf"(?:{SPEAKS}|has|had|holds?|carries|suppl(?:y|ies|ied)|provid(?:es?|ed)|presents?|offers?|wants?|proposes?|"
+    r"suggests?|shows?|gives?|gave|puts?|attempts?)"
 )
-_OWN = re.compile(
-    r"\b(?:my|i|we|our)\b(?!.*\b(?:not|never|ignor\w*|disregard\w*|reject\w*|quot\w*|found|find|see|saw)\b)"
-    r"|\b(?:answers?|verdicts?|ratings?|evaluation|assessment|results?|checklist|sheet)\b[^:]{0,40}\b(?:for|about|on|"
-    rf"regarding|of)\s+(?:the|this)\s+{_SPEAKER}\Z",
-    re.IGNORECASE,
+_OWN = phrase(
+    r"\b(?:my|i|we|our)\b(?!.*\b(?:not|never|ignor\w*|disregard\w*|reject\w*|quot\w*|found|find|see|saw)\b)|"
+    r"\b(?:answers?|verdicts?|ratings?|evaluation|assessment|results?|checklist|sheet)\b[^:]{0,40}\b(?:for|about|"
+    rf"on|regarding|of)\s+(?:the|this)\s+{_SPEAKER}\Z"
 )
-_FOREIGN = re.compile(
-    rf"\b{_SPEAKER}\b[^:{{]{{0,60}}\b{_SPEECH}\b[^{{]{{0,80}}\Z"
-    r"|\b(?:planted|injected|embedded|hidden|fake|forged|quot\w+|excerpt|verbatim|according to|for example|"
-    r"for instance|e\.g\.|such as|ignor\w+|disregard\w*|reject\w*|discard\w*|despite|instead of|rather than|not|"
-    r"never|contrary to)\b[^{]{0,80}\Z"
-    r"|\b(?:better|good|perfect|ideal|correct|other|another)\b[^{]{0,40}\bwould\b[^{]{0,40}\Z",
-    re.IGNORECASE,
+_FOREIGN = phrase(
+    rf"\b{_SPEAKER}\b[^:{{]{{0,60}}\b{_SPEECH}\b[^{{]{{0,80}}\Z|\b(?:planted|injected|embedded|hidden|fake|forged|"
+    r"quot\w+|excerpt|verbatim|according to|for example|for instance|e\.g\.|such as|ignor\w+|disregard\w*|reject\w*|"
+    r"discard\w*|despite|instead of|rather than|not|never|contrary to)\b[^{]{0,80}\Z|\b(?:better|good|perfect|"
+    r"ideal|correct|other|another)\b[^{]{0,40}\bwould\b[^{]{0,40}\Z"
 )
-_REJECTS = re.compile(
-    r"\A(?:[^.!?\n]{0,100}[.!?\n]\s*)?[^.!?\n]{0,60}?"
-    r"(?:\b(?:i|we|which|that|this|it|these|those|they)\b[^.!?\n]{0,30}?\b(?:disregard|ignor|reject|discard|dismiss|overrul|"
-    r"refus|set (?:that|this|it|these|them )?\s*aside|tries to|try to|attempts? to|does(?: not|n't) count|"
-    r"(?:do|will|did|shall|can)(?: not|n't) (?:follow|accept|adopt|use|count|trust|obey|agree)|"
-    r"(?:is|are|was|were)(?: not|n't) (?:my|mine)\b|"
+_REJECTS = phrase(
+    r"\A(?:[^.!?\n]{0,100}[.!?\n]\s*)?[^.!?\n]{0,60}?(?:\b(?:i|we|which|that|this|it|these|those|"
+    r"they)\b[^.!?\n]{0,30}?\b(?:disregard|ignor|reject|discard|dismiss|overrul|refus|set (?:that|this|it|these|"
+    r"them )?\s*aside|tries to|try to|attempts? to|does(?: not|n't) count|(?:do|will|did|shall|can)(?: not|"
+    r"n't) (?:follow|accept|adopt|use|count|trust|obey|agree)|(?:is|are|was|were)(?: not|n't) (?:my|mine)\b|"
     r"(?:is|are|was|were) (?:planted|injected|embedded|quoted|copied|fake|part of the|from the|in the))|"
-    r"\bi do not\b\s*[.!\n]|\bnot my (?:answers?|verdicts?|sheet)|\bline above\b)",
-    re.IGNORECASE,
+    r"\bi do not\b\s*[.!\n]|\bnot my (?:answers?|verdicts?|sheet)|\bline above\b)"
 )
 _ANOTHER_SHEET = re.compile(r"\{|^[ \t]*(?:[>|]|\d+[.)])", re.MULTILINE)
-_POINTS_DOWN = re.compile(
-    r"\b(?:following|follows|below|(?:this|these) (?:\w+ )?(?:lines?|sheet|text))\b", re.IGNORECASE
-)
-_REPLACES = re.compile(
-    r"\b(?:correct(?:ion|ed)|revis\w+|updat\w+|on (?:second thought|reflection)|final|actually|instead)\b",
-    re.IGNORECASE,
+_POINTS_DOWN = phrase(r"\b(?:following|follows|below|(?:this|these) (?:\w+ )?(?:lines?|sheet|text))\b")
+_REPLACES = phrase(
+    r"\b(?:correct(?:ion|ed)|revis\w+|updat\w+|on (?:second thought|reflection)|final|actually|instead)\b"
 )
 
 

@@ -14,35 +14,33 @@ from functools import lru_cache
 
 from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import spoken_parts
+from evenhand.parsing.grammar import phrase
 from evenhand.parsing.labels import compile_labels
-from evenhand.parsing.match import Kind, Match, Reason
-from evenhand.parsing.reading import match_closest_option
+from evenhand.parsing.reading import match_closest_option, unread
 from evenhand.parsing.sheet_entries import Entry, Source, Span, read_sources, sole_entry, without
-from evenhand.votes import without_lone_surrogates
+from evenhand.votes import Match, MatchKind, UnscoredReason, without_lone_surrogates
 
-_OF_THE_WHOLE: frozenset[Reason] = frozenset({"empty", "refusal"})
-_WHOLE: frozenset[Kind] = frozenset({"exact", "normalized"})
-_HEAD = re.compile(
-    r"[\s*_`\"'“”(\[]*(?P<answer>[^\s*_`\"'“”(\[].{0,60}?)[*_`\"'“”)\]]*"
-    r"(?=\s*$|\s*\n|\s+[-–—:|(]|[-–—:]\s|\s*[.,;!。，；](?:[*_`\"')\]]*\s|[*_`\"')\]]*$)|\s+(?:because|since|as)\b)",
-    re.IGNORECASE,
+_OF_THE_WHOLE: frozenset[UnscoredReason] = frozenset({"empty", "refusal"})
+_WHOLE: frozenset[MatchKind] = frozenset({"exact", "normalized"})
+_HEAD = phrase(
+    r"[\s*_`\"'“”(\[]*(?P<answer>[^\s*_`\"'“”(\[].{0,60}?)[*_`\"'“”)\]]*(?=\s*$|\s*\n|\s+[-–—:|(]|[-–—:]\s|"
+    r"\s*[.,;!。，；](?:[*_`\"')\]]*\s|[*_`\"')\]]*$)|\s+(?:because|since|as)\b)"
 )
-_REST = re.compile(r"[\s*_`\"'“”)\].,;:!。，；|–—-]*(?:\bbecause\b)?\s*", re.IGNORECASE)
-_LEAD = re.compile(
-    r"(?:^|(?<=[.!?;,]))[\s>*_`#•+-]*(?:so |thus |hence |therefore )?(?:(?:my|the|final|overall)\s+){0,2}"
-    r"(?:answer|verdict|decision|(?P<weak>judge?ment|rating|result|conclusion|evaluation|assessment|grade|score|status|"
-    r"selection|selected option|choice|label|level))[*_`\"' ]*"
-    r"(?:(?::|=|→|\bis\b|[-–—](?=\s))[*_`\"' ]*|(?=\n))(?P<rest>\n*[^\n]*)$",
-    re.IGNORECASE | re.MULTILINE,
+_REST = phrase(r"[\s*_`\"'“”)\].,;:!。，；|–—-]*(?:\bbecause\b)?\s*")
+_LEAD = phrase(
+    r"(?:^|(?<=[.!?;,]))[\s>*_`#•+-]*(?:so |thus |hence |therefore )?(?:(?:my|the|final|overall)\s+){0,2}(?:answer|"
+    r"verdict|decision|(?P<weak>judge?ment|rating|result|conclusion|evaluation|assessment|grade|score|status|"
+    r"selection|selected option|choice|label|level))[*_`\"' ]*(?:(?::|=|→|\bis\b|[-–—](?=\s))[*_`\"' ]*|"
+    r"(?=\n))(?P<rest>\n*[^\n]*)$",
+    re.MULTILINE,
 )
 _LABEL_PART = re.compile(r"[^\W_]+|[+<>=%#≥≤±$€£&@^/-]+(?=\W*\Z)")
-_EXTENDS = re.compile(
-    r"\W*(?:but|though|although|however|except|only|partly|partially|mostly|with|without|to some|in part|albeit)\b",
-    re.IGNORECASE,
+_EXTENDS = phrase(
+    r"\W*(?:but|though|although|however|except|only|partly|partially|mostly|with|without|to some|in part|albeit)\b"
 )
 _LINE_BELOW = re.compile(r"(?<=\n)(?P<rest>[ \t]*\S.{0,80})$", re.MULTILINE)
 _AFTER_QUESTION = re.compile(r"^[^\n]*(?:\?[*_`\"')\]]*|→|=>|->)[ \t]*[-–—:=>→]*[ \t]*(?P<rest>[^\n?]+)$")
-_CONTRAST = re.compile(r"(?:but|however|or|and|though|although|yet|/)(?![\w'])", re.IGNORECASE)
+_CONTRAST = phrase(r"(?:but|however|or|and|though|although|yet|/)(?![\w'])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +112,13 @@ def read_sheet(
         return (_of_one_item(without(spoken, foreign) if foreign else text, answers[0], finish_reason),)
     offered_by = dict(zip(asked, answers, strict=True))
     if _is_void(own, offered_by, set(asked if known is None else known), finish_reason):
-        return (SheetAnswer(_none("truncated" if finish_reason == "length" else "ambiguous")),) * len(asked)
+        return (SheetAnswer(unread("truncated" if finish_reason == "length" else "ambiguous")),) * len(asked)
     by_source = [_answers_in(source, offered_by, spoken, finish_reason) for source in own]
     last = max((number for each in by_source for number in each), default=None)
     contradicted = any(len(_selected(by_source, number)) > 1 for number in asked)
     return tuple(
         _together([each.get(number) for each in by_source], own, contradicted=contradicted)
-        or SheetAnswer(_none(_why_missing(text, offered, finish_reason, number, last)))
+        or SheetAnswer(unread(_why_missing(text, offered, finish_reason, number, last)))
         for number, offered in offered_by.items()
     )
 
@@ -185,9 +183,9 @@ def _together(
         return answers[-1]
     stated = [answer for answer in given if answer.match.index is not None]
     if any(answer.match.reason == "ambiguous" for answer in given) or len({each.match.index for each in stated}) > 1:
-        return SheetAnswer(_none("ambiguous"))
+        return SheetAnswer(unread("ambiguous"))
     if not stated or (contradicted and len(stated) < len(own)):
-        return given[-1] if not stated else SheetAnswer(_none("ambiguous"))
+        return given[-1] if not stated else SheetAnswer(unread("ambiguous"))
     return stated[-1]
 
 
@@ -204,7 +202,7 @@ def _spoken(text: str | None) -> str:
 
 def _why_missing(
     text: str | None, offered: Sequence[str], finish_reason: str | None, number: int, last: int | None
-) -> Reason:
+) -> UnscoredReason:
     """Why an item that no entry names has no answer; where there is no entry at all, the reason of the whole reply."""
     if finish_reason == "content_filter":
         return "content_filter"
@@ -225,9 +223,9 @@ def _answer(entries: Sequence[Entry], offered: Sequence[str], spoken: str, finis
         if len(entries) == len(whole) == 1:
             return SheetAnswer(whole[0][0], span=whole[0][1])
     if len(entries) > 1 or entry.doubled:
-        return SheetAnswer(_none("ambiguous"), _reasoning(entry.reasoning), entry.span)
+        return SheetAnswer(unread("ambiguous"), _reasoning(entry.reasoning), entry.span)
     if entry.text is None or entry.span is None:
-        return SheetAnswer(_none("no_match"), _reasoning(entry.reasoning))
+        return SheetAnswer(unread("no_match"), _reasoning(entry.reasoning))
     if entry.truth is not None and (truth := _truth(entry.truth, offered)) is not None:
         return SheetAnswer(truth, _reasoning(entry.reasoning), entry.span)
     ended = finish_reason if entry.last else None
@@ -261,10 +259,10 @@ def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -
         after = _head(block, asked.start("rest"), offered, finish_reason) if asked else None
         found = [read for read in (after, first) if read is not None and (read is after or len(block.split()) <= 4)]
     if not found:
-        return SheetAnswer(_none("truncated" if finish_reason == "length" else "no_match"), _reasoning(block))
+        return SheetAnswer(unread("truncated" if finish_reason == "length" else "no_match"), _reasoning(block))
     match, (head_start, head_end) = found[-1]
     if len({read.index for read, _ in found}) > 1:
-        match = _none("ambiguous")
+        match = unread("ambiguous")
     reasoning = block[: leads[-1].start()] if leads and found[-1] is not first else block[head_end:]
     reasoning = reasoning[_rest_at(reasoning, 0) :]
     return SheetAnswer(match, _reasoning(reasoning), (start + head_start, start + head_end))
@@ -302,7 +300,7 @@ def _head(block: str, position: int, offered: Sequence[str], finish_reason: str 
     if longest is None:
         match = match_closest_option(block[start:end], offered, finish_reason=ended)
     elif ended == "length" and _begins_another(offered[longest[0]], offered):
-        match = _none("truncated")
+        match = unread("truncated")
     else:
         match = Match(index=longest[0], kind="normalized")
     if match.index is not None and match.kind not in {"exact", "normalized", "near"}:
@@ -312,7 +310,7 @@ def _head(block: str, position: int, offered: Sequence[str], finish_reason: str 
         _takes_back(rest, match.index, offered)
         or (_EXTENDS.match(rest) and _begins_another(offered[match.index], offered))
     ):
-        match = _none("ambiguous")
+        match = unread("ambiguous")
     return match, (start, end)
 
 
@@ -337,7 +335,7 @@ def _label_pattern(label: str) -> re.Pattern[str]:
     joined = "".join(
         (r"[\W_]{1,6}" if place and part[0].isalnum() else "") + re.escape(part) for place, part in enumerate(parts)
     )
-    return re.compile(joined + r"[)\]]?(?![\w+#%])", re.IGNORECASE)
+    return phrase(joined + r"[)\]]?(?![\w+#%])")
 
 
 def _begins_another(label: str, offered: Sequence[str]) -> bool:
@@ -358,7 +356,3 @@ def _takes_back(rest: str, index: int, offered: Sequence[str]) -> bool:
 def _reasoning(text: str | None) -> str | None:
     stripped = without_lone_surrogates(text).strip() if text else ""
     return stripped or None
-
-
-def _none(reason: Reason) -> Match:
-    return Match(index=None, kind="none", reason=reason)

@@ -7,13 +7,14 @@ if it is made as the verdict (a tag, a lead-in, a conclusion), and *plain* if it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.parsing import grammar
 from evenhand.parsing.cleaning import are_others_words
-from evenhand.parsing.labels import MENTION, Labels, mention_index
+from evenhand.parsing.grammar import MENTION, MENTIONED
+from evenhand.parsing.labels import Labels, mention_index, mentioned
 from evenhand.parsing.mentions import agrees, placed_mentions, standing
 
 Outcome = int | Literal["unknown", "ambiguous"]
@@ -77,20 +78,16 @@ def sentences(marked: str) -> list[str]:
     return [piece[start : start + _LONGEST] for piece in pieces for start in range(0, len(piece), _LONGEST)]
 
 
-def corrections(marked: str) -> frozenset[int]:
-    """The sentences that take something back or conclude."""
-    return frozenset(number for number, piece in enumerate(sentences(marked)) if grammar.CORRECTION.search(piece))
-
-
-def statements(marked: str, labels: Labels) -> list[Statement]:
-    """All statements of a verdict, in the order of the text."""
-    found: list[Statement] = []
-    pieces = sentences(marked)
-    for number, piece in enumerate(pieces):
-        found.extend(_of_sentence(piece, number, labels, " ".join(pieces[max(0, number - 2) : number])))
-    if "[[" in marked:
-        found.extend(_only_tag(pieces))
-    return [*_of_lines(marked, len(pieces)), *_opening(pieces, labels), *found] if pieces else []
+def statements(marked: str, pieces: Sequence[str], labels: Labels) -> list[Statement]:
+    """All statements of a verdict in a text and its sentences; those about the whole come first."""
+    if not pieces:
+        return []
+    found = [
+        statement
+        for number, piece in enumerate(pieces)
+        for statement in _of_sentence(piece, number, labels, " ".join(pieces[max(0, number - 2) : number]))
+    ]
+    return [*_of_lines(marked, len(pieces)), *_opening(pieces, labels), *found, *_only_tag(pieces)]
 
 
 def _of_sentence(piece: str, number: int, labels: Labels, before: str) -> Iterator[Statement]:
@@ -102,14 +99,13 @@ def _of_sentence(piece: str, number: int, labels: Labels, before: str) -> Iterat
         yield Statement(labels.tie, concludes, number, nobody=True, weak=not concludes)
     elif concludes and grammar.NOBODY.search(kept):
         yield Statement("unknown", True, number, nobody=True)
-    alone = grammar.STANDALONE.fullmatch(kept)
-    if alone is not None and kept.endswith(".") and mention_index(alone.group(1)) not in labels.comparands:
-        yield Statement(mention_index(alone.group(1)), False, number, opens=True)
-    if (elliptic := grammar.ELLIPTIC.fullmatch(kept)) is not None and re.search(
-        rf"\b{grammar.SUPERIOR}\b|\bw[io]n", f"{before} {kept}", re.IGNORECASE
-    ):
-        yield Statement(mention_index(elliptic.group(1)), False, number)
-    if re.search(MENTION, kept):
+    if MENTIONED.search(kept):
+        alone = grammar.STANDALONE.fullmatch(kept)
+        if alone is not None and kept.endswith(".") and mention_index(alone.group(1)) not in labels.comparands:
+            yield Statement(mention_index(alone.group(1)), False, number, opens=True)
+        elliptic = grammar.ELLIPTIC.fullmatch(kept)
+        if elliptic is not None and grammar.WHO_IS_BETTER.search(f"{before} {kept}"):
+            yield Statement(mention_index(elliptic.group(1)), False, number)
         yield from _predications(kept, number, labels, concludes)
         yield from _comparisons(kept, number, labels, concludes)
     yield from _leads(kept, number, labels, concludes)
@@ -149,10 +145,11 @@ def _comparisons(kept: str, number: int, labels: Labels, concludes: bool) -> Ite
         if mention_index(found.group("mention")) not in labels.comparands
     ]
     indexes = {mention_index(kept[place]) for place in places}
-    ambiguous = any(_one_of_two(kept, place) for place in places)
+    pairs = [pair for pair in grammar.COORDINATED.finditer(kept) if _undecided(pair)] if places else []
+    ambiguous = not {end for pair in pairs for end in (pair.start(), pair.end() - 1)}.isdisjoint(places)
     if concludes and not indexes:
         indexes = placed_mentions(kept, labels)
-        ambiguous = _undecided(kept)
+        ambiguous = _undecided(grammar.COORDINATED.search(kept))
     if indexes:
         ambiguous = ambiguous or len(indexes) > 1
         yield Statement("ambiguous" if ambiguous else indexes.pop(), concludes, number)
@@ -160,24 +157,15 @@ def _comparisons(kept: str, number: int, labels: Labels, concludes: bool) -> Ite
 
 def _supposed(kept: str, comparison: re.Match[str]) -> bool:
     """Whether a side would only be better if something were otherwise."""
-    return re.search(r"\b(?:would|could|might)\b|'d\b", comparison.group()) is not None and (
-        re.match(r"[^.;]*?\b(?:if|had|were|provided)\b", kept[comparison.end() :]) is not None
-        or re.match(r"\W*(?:but |and |so )?(?:if|had|were|unless|without|with)\b", kept, re.IGNORECASE) is not None
+    return grammar.WOULD.search(comparison.group()) is not None and (
+        grammar.CONDITION_AFTER.match(kept, comparison.end()) is not None
+        or grammar.CONDITION_FIRST.match(kept) is not None
     )
 
 
-def _one_of_two(kept: str, place: int) -> bool:
-    """Whether the mention at this place is one of two different labels that stand side by side."""
-    return (
-        _undecided(kept[place : place + 40].split(".", maxsplit=1)[0])
-        and grammar.COORDINATED.match(kept, place) is not None
-    ) or any(pair.end() == place + 1 and _undecided(pair.group()) for pair in grammar.COORDINATED.finditer(kept))
-
-
-def _undecided(kept: str) -> bool:
-    """Whether two different labels stand side by side as alternatives."""
-    pair = grammar.COORDINATED.search(kept)
-    return pair is not None and len({mention_index(mention) for mention in re.findall(MENTION, pair.group())}) > 1
+def _undecided(pair: re.Match[str] | None) -> bool:
+    """Whether what stands side by side is two different labels."""
+    return pair is not None and len(mentioned(pair.group())) > 1
 
 
 def _leads(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[Statement]:
@@ -186,7 +174,7 @@ def _leads(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[
         if not _is_the_judges(lead, before, labels) or are_others_words(kept, lead.start()):
             continue
         slot = kept[lead.end() : lead.end() + _SLOT]
-        outcome = resolve(slot, labels)
+        outcome = _resolved(slot, labels)
         if outcome == "unknown" and labels.by_bare:
             outcome = _bare(lead, slot, labels)
         if outcome == "unknown" and not _names_another_option(lead, before, slot, labels):
@@ -199,7 +187,7 @@ def _leads(kept: str, number: int, labels: Labels, concludes: bool) -> Iterator[
 
 def _bare(lead: re.Match[str], slot: str, labels: Labels) -> Outcome:
     """The option whose letter or number follows a lead-in; a number only where it can be no grade."""
-    said = re.split(r"[.,;:\n]|[ ](?:because|since|as)\b", slot)[0]
+    said = re.split(r"[.,;:\n]| (?:because|since|as)\b", slot)[0]
     index = None if lead.group("weak") or (lead.group("fair") and re.search(r"\d", said)) else labels.bare_index(said)
     return "unknown" if index is None else index
 
@@ -235,53 +223,43 @@ def _names_another_option(lead: re.Match[str], before: str, slot: str, labels: L
         return False
     if not labels.by_number and re.match(r"\W*\d", slot):
         return False
-    return _is_short(slot, 5) if _has_colon(lead) else grammar.ANOTHER.fullmatch(slot) is not None
+    return 0 < len(slot.split()) <= 5 if _has_colon(lead) else grammar.ANOTHER.fullmatch(slot) is not None
 
 
-def _is_short(slot: str, words: int) -> bool:
-    return 0 < len(slot.split()) <= words
-
-
-def resolve(slot: str, labels: Labels) -> Outcome | None:
+def _resolved(slot: str, labels: Labels) -> Outcome | None:
     """What the words after a lead-in name; None if they say nothing about the options."""
     rest = slot
     while (filler := grammar.FILLER.match(rest)) is not None and filler.end():
         rest = rest[filler.end() :]
-    first = re.match(MENTION, rest)
-    mentioned = {mention_index(mention) for mention in re.findall(MENTION, slot)}
-    if first is not None:
-        if grammar.COORDINATED.match(rest) and _undecided(rest):
-            return "ambiguous"
-        return mention_index(first.group())
-    if not mentioned:
+    if MENTIONED.match(rest):
+        return "ambiguous" if _undecided(grammar.COORDINATED.match(rest)) else mention_index(rest[0])
+    named = mentioned(slot)
+    if not named:
         return "unknown" if slot.strip(" \"'.") else None
     compared = {mention_index(found.group("mention")) for found in grammar.COMPARISON.finditer(slot)}
     compared = compared or placed_mentions(slot, labels)
-    if len(compared) == 1 and not _undecided(slot):
+    if len(compared) == 1 and not _undecided(grammar.COORDINATED.search(slot)):
         return compared.pop()
-    return "ambiguous" if len(mentioned) > 1 and len(slot.split()) <= 12 else None
+    return "ambiguous" if len(named) > 1 and len(slot.split()) <= 12 else None
 
 
 def _tags(piece: str, number: int, labels: Labels) -> Iterator[Statement]:
     """The tags of one sentence that are verdicts, and not references ("[[B]]'s answer") or a list of the choices."""
-    outcomes: list[Outcome] = []
     tags = list(grammar.TAG.finditer(piece))
-    tagged = {mention for tag in tags for mention in re.findall(MENTION, tag.group(1))}
-    if len({mention_index(mention) for mention in tagged}) > 1 and len(tags) > 1 and _lists_choices(piece):
+    if len(mentioned(" ".join(tag.group(1) for tag in tags))) > 1 and len(tags) > 1 and _lists_choices(piece):
         return
+    outcomes: set[Outcome] = set()
     for tag in tags:
-        if grammar.REFERENCE_BEFORE.search(
-            piece[max(0, tag.start() - 12) : tag.start()].replace("[[", "")
-        ) or grammar.REFERENCE_AFTER.match(piece, tag.end()):
+        before = piece[max(0, tag.start() - 12) : tag.start()].replace("[[", "")
+        if grammar.REFERENCE_BEFORE.search(before) or grammar.REFERENCE_AFTER.match(piece, tag.end()):
             continue
         inside = standing(grammar.FIRST_OF_TWO.sub(r"\1", tag.group(1)), labels)
-        named = {mention_index(mention) for mention in re.findall(MENTION, inside)}
-        bare = None if named else labels.bare_index(inside)
-        if bare is not None:
+        named = mentioned(inside)
+        if not named and (bare := labels.bare_index(inside)) is not None:
             named = {bare}
-        outcomes.append("unknown" if not named else "ambiguous" if len(named) > 1 else named.pop())
+        outcomes.add("unknown" if not named else "ambiguous" if len(named) > 1 else named.pop())
     if outcomes:
-        yield Statement(outcomes[0] if len(set(outcomes)) == 1 else "ambiguous", True, number, explicit=True)
+        yield Statement(outcomes.pop() if len(outcomes) == 1 else "ambiguous", True, number, explicit=True)
 
 
 def _lists_choices(piece: str) -> bool:
@@ -289,16 +267,16 @@ def _lists_choices(piece: str) -> bool:
     return grammar.LISTS_CHOICES.search(grammar.TAG.sub(" ", piece)) is not None
 
 
-def _only_tag(pieces: list[str]) -> Iterator[Statement]:
+def _only_tag(pieces: Sequence[str]) -> Iterator[Statement]:
     """A tag inside a sentence ("[[B]] answers more fully") is a verdict if no other label is tagged anywhere."""
     tagged = [
-        (number, tag.group(1))
+        (number, mentioned(tag.group(1)))
         for number, piece in enumerate(pieces)
-        if not piece.endswith("?")
+        if "[[" in piece and not piece.endswith("?")
         for tag in grammar.TAG.finditer(piece)
     ]
-    named = {mention_index(mention) for _, text in tagged for mention in re.findall(MENTION, text)}
-    if len(named) == 1 and all(re.search(MENTION, text) for _, text in tagged):
+    named = set().union(*(inside for _, inside in tagged))
+    if len(named) == 1 and all(inside for _, inside in tagged):
         yield Statement(named.pop(), True, tagged[-1][0], explicit=True)
 
 
@@ -312,30 +290,27 @@ def _of_lines(marked: str, last: int) -> Iterator[Statement]:
         yield Statement(alone[lines[-1]], True, last, explicit=True)
 
 
-def _opening(pieces: list[str], labels: Labels) -> Iterator[Statement]:
+def _opening(pieces: Sequence[str], labels: Labels) -> Iterator[Statement]:
     """A reply that begins with a label and goes on to explain it: "No, the response …", "4 - mostly right"."""
-    first = standing(pieces[0], labels)
-    if len(re.sub(r"\W", "", first)) < 2 and len(pieces) > 1 and not pieces[0].endswith((".", "!")):
+    first, others = standing(pieces[0], labels), pieces[1:]
+    if len(re.sub(r"\W", "", first)) < 2 and others and not pieces[0].endswith((".", "!")):
         return
     opening = grammar.OPENING.match(first)
     if opening is not None and mention_index(opening.group(1)) in labels.comparands:
         opening = grammar.OPENING_SIDE.match(first)
-    if opening is None or (grammar.COORDINATED.match(first) and _undecided(first)):
+    if opening is None or _undecided(grammar.COORDINATED.match(first)):
         return
-    if any(mention_index(found.group(1)) != mention_index(opening.group(1)) for found in grammar.BUT.finditer(first)):
+    opens = {mention_index(opening.group(1))}
+    if any(mentioned(found.group()) != opens for found in grammar.BUT.finditer(first)):
         return
-    exclaims = pieces[0].endswith("!") and len(pieces) > 1  # "Excellent! Let me evaluate the response."
-    if exclaims and set().union(*(placed_mentions(standing(piece, labels), labels) for piece in pieces[1:])) - {
-        mention_index(opening.group(1))
-    }:
+    if pieces[0].endswith("!") and any(  # "Excellent! Let me evaluate the response."
+        placed_mentions(standing(piece, labels), labels) - opens for piece in others
+    ):
         yield Statement("ambiguous", False, 0, opens=True)
         return
-    others = {
-        mention_index(found.group(1)) for piece in pieces[1:] if (found := re.match(rf"({MENTION})[ ]?[:)]", piece))
-    }
+    headed = {mention_index(piece[0]) for piece in others if grammar.HEADS.match(piece)}
     graded = {  # "A (3/5), B (5/5)": the first of a list of grades is not the verdict
-        mention_index(found.group(1)) for piece in (first, *pieces[1:]) for found in grammar.GRADED.finditer(piece)
+        mention_index(found.group(1)) for piece in (first, *others) for found in grammar.GRADED.finditer(piece)
     }
-    index = mention_index(opening.group(1))
-    if not others - {index} and (index not in graded or graded == {index}):
-        yield Statement(index, False, 0, opens=True)
+    if headed <= opens and (not graded & opens or graded == opens):
+        yield Statement(opens.pop(), False, 0, opens=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from evenhand.parsing.cleaning import spoken_parts
-from evenhand.parsing.fields import is_verdict_name
-from evenhand.parsing.json_values import Object, Scalar, containers, json_values
+from evenhand.parsing.grammar import phrase
+from evenhand.parsing.json_values import Object, Scalar, containers, is_verdict_name, json_values
 from evenhand.parsing.reading import match_closest_option
 from evenhand.tokens import spoken_word
 from evenhand.votes import TokenLogprob
@@ -19,9 +19,8 @@ Span = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>|\\x([0-9A-Fa-f]{2})")
 _BYTES_TOKEN = re.compile(r"(?:<0x[0-9A-Fa-f]{2}>)+|bytes:(?:\\x[0-9A-Fa-f]{2})+")
 _MARKED_SPACE = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
-_OPENING = re.compile(
-    r"[\s*_`\"'“”(\[]*(?P<word>[^\W_]+)[*_`\"'“”)\]]*(?:[.,;:!。，；：]|\s+[-–—]|\s*\n|\s+(?:because|since|as)\b)",
-    re.IGNORECASE,
+_OPENING = phrase(
+    r"[\s*_`\"'“”(\[]*(?P<word>[^\W_]+)[*_`\"'“”)\]]*(?:[.,;:!。，；：]|\s+[-–—]|\s*\n|\s+(?:because|since|as)\b)"
 )
 _ABOVE_ONE = 1e-6
 _MOST_LISTED = 1.02  # servers round to two or three digits
