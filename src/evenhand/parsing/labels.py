@@ -180,7 +180,7 @@ class Labels:
         return None if value is None else self.by_number.get(value)
 
     def _mark_word(self, found: re.Match[str]) -> str:
-        surface = found.group("label") or found.group("carried")
+        surface = found["label"] or found["carried"]
         index = self.by_spelling.get(_spelling(surface))
         if index is None:
             return found.group()
@@ -245,19 +245,13 @@ def _compile_pattern(labels: dict[str, int]) -> re.Pattern[str] | None:
     words = sorted(labels, key=len, reverse=True)
     if not words:
         return None
-    before, after = _BEFORE, _AFTER
-    alternatives = "|".join(_word_pattern(word) for word in words)
-    short = [re.escape(word) for word in words if len(word) <= 2 and word.isalnum()]
-    carried = ""
-    if short:
-        names = "|".join(short)
+    carried = "(?P<carried>(?!))"
+    if names := "|".join(re.escape(word) for word in words if len(word) <= 2 and word.isalnum()):
         carried = (
             rf"(?<!\w){CARRIER}s? *(?:[\(\[\"']\s*)?(?P<carried>(?-i:{names})|(?:{names})(?:(?=[\)\]])|{BOUNDARY}))"
-            rf"(?:\s*[\)\]\"'])?{after}|"
+            rf"(?:\s*[\)\]\"'])?{_AFTER}"
         )
-    else:
-        carried = r"(?P<carried>(?!))|"
-    return phrase(rf"{carried}{before}(?P<label>{alternatives}){after}")
+    return phrase(rf"{carried}|{_BEFORE}(?P<label>{'|'.join(map(_word_pattern, words))}){_AFTER}")
 
 
 @lru_cache(maxsize=1024)
@@ -363,20 +357,15 @@ def near_label(text: str, labels: Labels) -> int | None:
     longest = max(map(len, labels.given))
     if len(stripped) < SHORTEST_NEAR or len(stripped) > longest * 1.3 + 2:
         return None
-    read = " ".join(_WORD.findall(folded(stripped)))
-    scores = []
-    for index, label in enumerate(labels.given):
-        candidate = " ".join(_WORD.findall(folded(label)))
-        scores.append((fuzz.ratio(read, candidate), -index, candidate))
-    scores.sort(reverse=True)
-    best = scores[0]
-    if best[0] < NEAR_RATIO or len(best[2]) < SHORTEST_NEAR or (len(scores) > 1 and best[0] - scores[1][0] < NEAR_LEAD):
+    read = _WORD.findall(folded(stripped))
+    candidates = [_WORD.findall(folded(label)) for label in labels.given]
+    scores = [fuzz.ratio(" ".join(read), " ".join(words)) for words in candidates]
+    best = scores.index(max(scores))
+    runner_up = max((score for index, score in enumerate(scores) if index != best), default=0.0)
+    words = candidates[best]
+    if scores[best] < NEAR_RATIO or scores[best] - runner_up < NEAR_LEAD or len(" ".join(words)) < SHORTEST_NEAR:
         return None
-    return -best[1] if _same_words(read.split(), best[2].split()) else None
-
-
-def _same_words(read: list[str], label: list[str]) -> bool:
-    return len(read) == len(label) and all(map(_same_word, read, label))
+    return best if len(read) == len(words) and all(map(_same_word, read, words)) else None
 
 
 def _same_word(read: str, word: str) -> bool:

@@ -215,12 +215,18 @@ def _behind_number(text: str, root: Array | Object) -> Iterator[Entry]:
 
 def sole_entry(text: str) -> Entry | None:
     """What a reply that is one object with an answer, and names no item, says of the only one; None for others."""
+    root = _sole_root(text)
+    answers = _answers(root) if isinstance(root, Object) else []
+    return _entry(1, answers, root) if root is not None and len(answers) == 1 else None
+
+
+def _sole_root(text: str) -> Array | Object | None:
+    """The list or object that a reply is, and nothing else besides a fence; None where it is not one, or not all."""
     roots = list(json_values(text))
-    root = roots[0] if len(roots) == 1 else None
-    if not isinstance(root, Object) or not root.closed or len(_answers(root)) != 1:
+    if len(roots) != 1 or not roots[0].closed:
         return None
-    around = re.sub(r"[`~]{3,}[ \t]*\w*", "", text[: root.start] + text[root.end :])
-    return None if re.search(r"\w", around) else _entry(1, _answers(root), root)
+    around = re.sub(r"[`~]{3,}[ \t]*\w*", "", text[: roots[0].start] + text[roots[0].end :])
+    return None if re.search(r"\w", around) else roots[0]
 
 
 def _of_root(root: Array | Object) -> Iterator[Entry]:
@@ -265,17 +271,13 @@ def _entry(number: int, answers: Sequence[Value], value: Value, *, doubled: bool
 
 def _bare_list(text: str, count: int) -> list[Entry]:
     """A reply that is one complete list of as many answers as there are items, under a name or under none."""
-    roots = list(json_values(text))
-    if len(roots) != 1 or not roots[0].closed:
-        return []
-    root: Value = roots[0]
-    around = re.sub(r"[`~]{3,}[ \t]*\w*", "", text[: root.start] + text[root.end :])
+    root: Value | None = _sole_root(text)
     if isinstance(root, Object) and len(root.pairs) == 1 and folded_name(root.pairs[0][0]) in {"answers", "verdicts"}:
         root = root.pairs[0][1]
-    if around.strip() or not isinstance(root, Array) or len(root.values) != count:
+    values = root.values if isinstance(root, Array) else []
+    if len(values) != count or not all(isinstance(value, Scalar) for value in values):
         return []
-    scalars = [value for value in root.values if isinstance(value, Scalar)]
-    return [_entry(number, [value], value) for number, value in enumerate(scalars, 1)] if len(scalars) == count else []
+    return [_entry(number, [value], value) for number, value in enumerate(values, 1)]
 
 
 def _number(written: str) -> int | None:

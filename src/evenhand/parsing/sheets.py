@@ -26,7 +26,7 @@ _HEAD = phrase(
     r"[\s*_`\"'“”(\[]*(?P<answer>[^\s*_`\"'“”(\[].{0,60}?)[*_`\"'“”)\]]*(?=\s*$|\s*\n|\s+[-–—:|(]|[-–—:]\s|"
     r"\s*[.,;!。，；](?:[*_`\"')\]]*\s|[*_`\"')\]]*$)|\s+(?:because|since|as)\b)"
 )
-_REST = phrase(r"[\s*_`\"'“”)\].,;:!。，；|–—-]*(?:\bbecause\b)?\s*")
+_REST = phrase(r"\A[\s*_`\"'“”)\].,;:!。，；|–—-]*(?:\bbecause\b)?\s*")
 _LEAD = phrase(
     r"(?:^|(?<=[.!?;,]))[\s>*_`#•+-]*(?:so |thus |hence |therefore )?(?:(?:my|the|final|overall)\s+){0,2}(?:answer|"
     r"verdict|decision|(?P<weak>judge?ment|rating|result|conclusion|evaluation|assessment|grade|score|status|"
@@ -113,9 +113,18 @@ def read_sheet(
     offered_by = dict(zip(asked, answers, strict=True))
     if _is_void(own, offered_by, set(asked if known is None else known), finish_reason):
         return (SheetAnswer(unread("truncated" if finish_reason == "length" else "ambiguous")),) * len(asked)
-    by_source = [_answers_in(source, offered_by, spoken, finish_reason) for source in own]
+    by_source = [
+        {
+            number: _answer(entries, offered, spoken, finish_reason)
+            for number, offered in offered_by.items()
+            if (entries := [entry for entry in source.entries if entry.number == number])
+        }
+        for source in own
+    ]
     last = max((number for each in by_source for number in each), default=None)
-    contradicted = any(len(_selected(by_source, number)) > 1 for number in asked)
+    contradicted = any(
+        len({each[number].match.index for each in by_source if number in each} - {None}) > 1 for number in asked
+    )
     return tuple(
         _together([each.get(number) for each in by_source], own, contradicted=contradicted)
         or SheetAnswer(unread(_why_missing(text, offered, finish_reason, number, last)))
@@ -140,36 +149,16 @@ def _is_void(
     A numbered line of prose, which is no answer to anything, names none.
     """
     for source in own:
-        named = {entry.number for entry in source.entries}
-        if source.lines:
-            every = list(offered.values())
-            named = {
-                entry.number
-                for entry in source.entries
-                if entry.number in offered
-                or any(_answer([entry], each, "", finish_reason).match.index is not None for each in every)
-            }
+        named = {
+            entry.number
+            for entry in source.entries
+            if not source.lines
+            or entry.number in offered
+            or any(_answer([entry], each, "", finish_reason).match.index is not None for each in offered.values())
+        }
         if not named <= offered.keys() and not (named >= offered.keys() and named <= known):
             return True
     return False
-
-
-def _answers_in(
-    source: Source, offered: Mapping[int, Sequence[str]], spoken: str, finish_reason: str | None
-) -> dict[int, SheetAnswer]:
-    """What one sheet answers."""
-    by_number: dict[int, list[Entry]] = {}
-    for entry in source.entries:
-        by_number.setdefault(entry.number, []).append(entry)
-    return {
-        number: _answer(by_number[number], each, spoken, finish_reason)
-        for number, each in offered.items()
-        if number in by_number
-    }
-
-
-def _selected(by_source: Sequence[Mapping[int, SheetAnswer]], number: int) -> set[int]:
-    return {each[number].match.index for each in by_source if number in each} - {None}  # type: ignore[return-value]
 
 
 def _together(
@@ -182,11 +171,11 @@ def _together(
     if own[-1].final and answers[-1] is not None:
         return answers[-1]
     stated = [answer for answer in given if answer.match.index is not None]
-    if any(answer.match.reason == "ambiguous" for answer in given) or len({each.match.index for each in stated}) > 1:
+    doubtful = any(answer.match.reason == "ambiguous" for answer in given)
+    doubtful = doubtful or len({each.match.index for each in stated}) > 1
+    if doubtful or (stated and contradicted and len(stated) < len(own)):
         return SheetAnswer(unread("ambiguous"))
-    if not stated or (contradicted and len(stated) < len(own)):
-        return given[-1] if not stated else SheetAnswer(unread("ambiguous"))
-    return stated[-1]
+    return (stated or given)[-1]
 
 
 def _spoken(text: str | None) -> str:
@@ -214,14 +203,10 @@ def _why_missing(
 
 def _answer(entries: Sequence[Entry], offered: Sequence[str], spoken: str, finish_reason: str | None) -> SheetAnswer:
     entry = entries[0]
-    if entry.cells:
-        whole = [
-            (match, cell)
-            for cell in entry.cells
-            if (match := match_closest_option(spoken[slice(*cell)], offered)).kind in _WHOLE
-        ]
-        if len(entries) == len(whole) == 1:
-            return SheetAnswer(whole[0][0], span=whole[0][1])
+    whole = [(match_closest_option(spoken[slice(*cell)], offered), cell) for cell in entry.cells]
+    whole = [(match, cell) for match, cell in whole if match.kind in _WHOLE]
+    if len(entries) == len(whole) == 1:
+        return SheetAnswer(whole[0][0], span=whole[0][1])
     if len(entries) > 1 or entry.doubled:
         return SheetAnswer(unread("ambiguous"), _reasoning(entry.reasoning), entry.span)
     if entry.text is None or entry.span is None:
@@ -247,10 +232,15 @@ def _truth(truth: bool, offered: Sequence[str]) -> Match | None:
 def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -> SheetAnswer:
     """The answer in what follows a number: its first words, those after "Answer:" or the question, or a line's all."""
     block, start = entry.text or "", (entry.span or (0, 0))[0]
-    leads = [lead for lead in _LEAD.finditer(block) if _counts(lead, block, offered, finish_reason)] or [
-        line for line in _LINE_BELOW.finditer(block) if _is_answer(line, offered)
+    leads = [(lead, _head(block, lead.start("rest"), offered, finish_reason)) for lead in _LEAD.finditer(block)]
+    leads = [  # "Answer:" leads to an answer whether it can be read or not, "Assessment:" only to one that can
+        (lead, read) for lead, read in leads if not lead["weak"] or (read and read[0].index is not None)
+    ] or [
+        (line, _head(block, line.start("rest"), offered, finish_reason))
+        for line in _LINE_BELOW.finditer(block)
+        if match_closest_option(line["rest"], offered).kind in _WHOLE
     ]
-    found = [read for lead in leads if (read := _head(block, lead.start("rest"), offered, finish_reason)) is not None]
+    found = [read for _, read in leads if read is not None]
     first = _head(block, 0, offered, finish_reason)
     if first is not None and first[0].index is not None:
         found.insert(0, first)
@@ -263,27 +253,8 @@ def _of_block(entry: Entry, offered: Sequence[str], finish_reason: str | None) -
     match, (head_start, head_end) = found[-1]
     if len({read.index for read, _ in found}) > 1:
         match = unread("ambiguous")
-    reasoning = block[: leads[-1].start()] if leads and found[-1] is not first else block[head_end:]
-    reasoning = reasoning[_rest_at(reasoning, 0) :]
-    return SheetAnswer(match, _reasoning(reasoning), (start + head_start, start + head_end))
-
-
-def _counts(lead: re.Match[str], block: str, offered: Sequence[str], finish_reason: str | None) -> bool:
-    """Whether words such as "Assessment:" lead to an answer; "Answer:" leads to one whether it can be read or not."""
-    if not lead.group("weak"):
-        return True
-    read = _head(block, lead.start("rest"), offered, finish_reason)
-    return read is not None and read[0].index is not None
-
-
-def _is_answer(line: re.Match[str], offered: Sequence[str]) -> bool:
-    """Whether a line is an answer and nothing else."""
-    return match_closest_option(line.group("rest"), offered).kind in {"exact", "normalized"}
-
-
-def _rest_at(text: str, position: int) -> int:
-    rest = _REST.match(text, position)
-    return rest.end() if rest else position
+    reasoning = block[: leads[-1][0].start()] if leads and found[-1] is not first else block[head_end:]
+    return SheetAnswer(match, _reasoning(_REST.sub("", reasoning)), (start + head_start, start + head_end))
 
 
 def _head(block: str, position: int, offered: Sequence[str], finish_reason: str | None) -> tuple[Match, Span] | None:
@@ -303,7 +274,7 @@ def _head(block: str, position: int, offered: Sequence[str], finish_reason: str 
         match = unread("truncated")
     else:
         match = Match(index=longest[0], kind="normalized")
-    if match.index is not None and match.kind not in {"exact", "normalized", "near"}:
+    if match.index is not None and match.kind not in {*_WHOLE, "near"}:
         return None
     rest = block[end:].lstrip("*_`\"'“”)],.;:!–—- ")
     if match.index is not None and (
@@ -321,12 +292,8 @@ def _longest_option(block: str, position: int, offered: Sequence[str]) -> tuple[
     """
     if not any(_begins_another(label, offered) for label in offered):
         return None
-    found = [
-        (index, match.span())
-        for index, label in enumerate(offered)
-        if (match := _label_pattern(label).match(block, position)) is not None
-    ]
-    return max(found, key=lambda each: each[1][1], default=None)
+    matches = [(index, _label_pattern(label).match(block, position)) for index, label in enumerate(offered)]
+    return max(((index, match.span()) for index, match in matches if match), key=lambda each: each[1][1], default=None)
 
 
 @lru_cache(maxsize=2048)
@@ -350,7 +317,7 @@ def _takes_back(rest: str, index: int, offered: Sequence[str]) -> bool:
     read = match_closest_option(line[contrast.end() :] if contrast else line, offered)
     if contrast is not None:
         return read.reason == "ambiguous" or read.index not in {None, index}
-    return read.index not in {None, index} and read.kind in {"exact", "normalized"}
+    return read.index not in {None, index} and read.kind in _WHOLE
 
 
 def _reasoning(text: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from evenhand.parsing.cleaning import spoken_parts
 from evenhand.parsing.grammar import phrase
@@ -229,21 +229,13 @@ _BYTE_ALPHABET = _byte_alphabet()
 
 def _by_character(pieces: Sequence[bytes], start: int, sought: str, shift: int) -> list[Span | None]:
     """Extents in characters from the bytes of the tokens, of which those from ``start`` on are the text."""
-    bounds = [0, *accumulate(len(_encoded(character)) for character in sought)]
-    character_at = {byte: place for place, byte in enumerate(bounds)}
-    ends = list(accumulate(len(piece) for piece in pieces))
-    extents: list[Span | None] = []
-    for piece, end in zip(pieces, ends, strict=True):
-        first, last = max(0, end - len(piece) - start), min(bounds[-1], end - start)
-        if first >= last:
-            extents.append(None)
-            continue
-        while first not in character_at:  # within a character: all of it
-            first -= 1
-        while last not in character_at:
-            last += 1
-        extents.append((shift + character_at[first], shift + character_at[last]))
-    return extents
+    characters = [place for place, character in enumerate(sought) for _ in _encoded(character)]  # of each byte
+    edges = [edge - start for edge in (0, *accumulate(map(len, pieces)))]
+    bounds = [(max(0, first), min(len(characters), last)) for first, last in pairwise(edges)]
+    return [
+        (shift + characters[first], shift + characters[last - 1] + 1) if first < last else None
+        for first, last in bounds
+    ]
 
 
 def _one_after_another(tokens: Sequence[str], text: str, *, window: int = 32) -> list[Span | None]:
