@@ -1,4 +1,8 @@
-"""How judges word a verdict: the patterns that `statements` looks for, over marked text (see `labels`)."""
+"""The words of verdicts, of who speaks and of what is judged, and how a verdict is worded.
+
+The patterns are for marked text, where a mention of a label is one private character (see `labels`): `statements` looks
+for those in capitals below, `mentions` for its own.
+"""
 
 from __future__ import annotations
 
@@ -179,13 +183,15 @@ OPENING_SIDE = phrase(  # "B, because …", and not "B, although longer, …" or
 ELLIPTIC = re.compile(
     rf"(?:[^;]*\bnot\b[^;]*; ?(?:but |rather,? |instead,? )?)?({MENTION}) (?:is|was|does|did|has|wins)[.!]+"
 )
+THING = (  # what may be judged
+    rf"(?:{CARRIER}|candidate|claim|text|statement|criterion|requirement|condition|prediction|work|piece|code|proof|"
+    r"argument|report|translation|inference|deduction|submission|message|conversation|content|request|hypothesis|"
+    r"assertion|implementation|patch|attempt)"
+)
 JUDGED = (
     r"(?:the|this|that|their|its|his|her|candidate's|student's|model's|assistant's|system's|user's|"
     r"author's) (?:(?!reference|gold|expected|actual|other|right|true|correct|original|ideal|good|better|best|second|"
-    rf"first|third|last|same|is\b|was\b)[\w-]+(?:'s)? ){{0,2}}?(?:{CARRIER}|candidate|claim|text|statement|criterion|"
-    r"requirement|condition|prediction|work|piece|code|proof|argument|report|translation|inference|deduction|"
-    r"submission|message|conversation|content|request|hypothesis|assertion|implementation|patch|"
-    r"attempt)(?: \([^()]{0,60}\))?"
+    rf"first|third|last|same|is\b|was\b)[\w-]+(?:'s)? ){{0,2}}?{THING}(?: \([^()]{{0,60}}\))?"
 )
 IS = (
     r"(?:is|was|are|were|seems|appears|remains|has been|(?:can|must|should|may) be (?=considered|judged|deemed|rated|"
