@@ -1,11 +1,12 @@
 """From a judge's reply to one of the offered options, or to the reason why there is none. Never guesses.
 
-``match_closest_option`` asks, in this order:
+``match_closest_option`` (in ``reading``) asks, in this order, and the first answer counts:
 
-1. ``whole``: is the whole reply one label? (``exact``, then ``normalized``)
-2. ``statements``: what does the last explicit verdict name: a tag, a JSON field, a lead-in, a conclusion? (``verdict``)
-3. ``mentions``: which single label does the reply name in a place where a verdict can stand? (``mention``)
-4. ``near``: is the reply, or its verdict, a misspelling of exactly one label? (``near``)
+1. whole: is the whole reply one label? (``exact``, then ``normalized``)
+2. JSON: what do the verdict-like fields of the judge's own objects say? (``json_values``; ``verdict``)
+3. statements: what does the last explicit verdict name: a tag, a lead-in, a conclusion? (``statements``; ``verdict``)
+4. mentions: which single label does the reply name in a place where a verdict can stand? (``mentions``; ``mention``)
+5. near: is the reply, or its verdict, a misspelling of exactly one label? (``labels``; ``near``)
 
 Method: a mention is evidence, not a verdict. A verdict is the whole reply, the field asked for where the reply is that
 JSON or ends in it, or the last statement of a verdict that nothing later contradicts. What the reply quotes, has from
@@ -21,7 +22,9 @@ label. On 182 replies of other judges' styles, answered before the first run: 16
 which stay unread, stand in ``tests/parsing_hard_cases.jsonl``.
 
 ``cleaning`` first takes away what is not the judge's own word (hidden thinking, quotations, Markdown), and ``labels``
-writes every mention of a label as one private character, so that the rules read sentences and not spellings.
+writes every mention of a label as one private character, so that the rules read sentences and not spellings. The words
+that rules share are in ``grammar``. ``read_sheet`` finds the entries of a sheet of many items (``sheet_entries``) and
+reads each of them as a reply (``sheets``).
 """
 
 from evenhand.parsing.reading import match_closest_option

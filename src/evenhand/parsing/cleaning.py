@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from evenhand.parsing.grammar import SPEAKER, SPEAKS, phrase
+from evenhand.parsing.grammar import SPEAKER, SPEAKS, VERDICT, phrase
 
 _FRACTIONS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "−": "-", "’": "'", "ʼ": "'"})
 _INVISIBLE = re.compile(
@@ -16,7 +16,7 @@ _CONTRACTION = phrase(r"\b(ca|wo|sha|ai|[a-z]{2,6})n't\b|\bcannot\b")
 _IRREGULAR = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 
 _NOT_COMPATIBLE = re.compile(  # a raised or lowered character is not the plain one: x² is not x2
-    "[\u00aa\u00b2\u00b3\u00b9\u00ba\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d6a\u1d78\u1d9b-\u1dbf\u2070-\u209c\u2c7c\u2c7d]+"
+    "([\u00aa\u00b2\u00b3\u00b9\u00ba\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d6a\u1d78\u1d9b-\u1dbf\u2070-\u209c\u2c7c\u2c7d]+)"
 )
 _ESCAPED = re.compile(r"(?:\\u(?!00[0-7])[0-9a-fA-F]{4})+")
 
@@ -32,21 +32,17 @@ _THINKING_START = phrase(
     rf"(?:^|\n)[ \t]*(?:<{_THINKING_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<seed:think>)"
 )
 
-_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _LAST_QUOTE = re.compile(r"(?:^|\n)(?P<lines>(?:[ \t]*>[^\n]*\n?)+)\s*\Z")
 _QUOTE_SIGN = re.compile(r"^[ \t]*>+[ \t]?", re.MULTILINE)
-_VERDICT_IN_QUOTE = phrase(
-    r"\b(?:verdict|rating|answer|score|decision|judge?ment|selected option|selection|choice|winner|grade)\b[*_ ]*[:=]|"
-    r"\[\["
-)
+_VERDICT_IN_QUOTE = phrase(rf"\b{VERDICT}\b[*_ ]*[:=]|\[\[")
 _OF_OTHERS = phrase(
     r"\b(?:ignor|disregard|plant|inject|quot|wrote|writ|says?\b|said|reads?\b|instruct|attempt|manipulat|contain|"
     r"include|ends?\b|append|claim|print|follow)"
 )
 _OWN_VERDICT = phrase(
-    r"(?:\A|[.!?\n;,]\s*|\b(?:so|thus|therefore|my|final|overall|the|is)\s+)(?:(?:my|the|final|overall|so)\s+){0,3}"
-    r"(?:verdict|rating|answer|score|decision|judge?ment|choice|selection|selected option|grade|winner)\s*(?:is|"
-    r"[:=–—-])*\s*\Z"
+    r"(?:\A|[.!?\n;,]\s*|\b(?:so|thus|therefore|my|final|overall|the|is)\s+)(?:(?:my|the|final|overall|"
+    rf"so)\s+){{0,3}}{VERDICT}\s*(?:is|[:=–—-])*\s*\Z"
 )
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPEECH = rf"(?:{SPEAKS}|following|word|words|phrase|line|sentence|statement|string|text)"
@@ -98,13 +94,8 @@ def _unescaped(escapes: re.Match[str]) -> str:
 
 def _compatible(text: str) -> str:
     """NFKC, but for raised and lowered characters."""
-    if _NOT_COMPATIBLE.search(text) is None:
-        return unicodedata.normalize("NFKC", text)
-    parts, start = [], 0
-    for kept in _NOT_COMPATIBLE.finditer(text):
-        parts += [unicodedata.normalize("NFKC", text[start : kept.start()]), kept.group()]
-        start = kept.end()
-    return "".join([*parts, unicodedata.normalize("NFKC", text[start:])])
+    parts = _NOT_COMPATIBLE.split(text)  # the odd ones are kept
+    return "".join(part if place % 2 else unicodedata.normalize("NFKC", part) for place, part in enumerate(parts))
 
 
 def plain_characters(text: str) -> str:
@@ -176,10 +167,9 @@ def without_fences(text: str) -> str:
         return text
 
     def open_or_remove(fence: re.Match[str]) -> str:
-        before = text[max(0, fence.start() - 160) : fence.start()].rstrip()
+        line = text[max(0, fence.start() - 160) : fence.start()].rstrip().rpartition("\n")[2]
         body = fence.group(3).strip()
-        last_line = before[before.rfind("\n") + 1 :]
-        own = not introduces_quotation(last_line) and (
+        own = not introduces_quotation(line) and (
             body.startswith("{") or len(body) <= 80 or not (text[: fence.start()] + text[fence.end() :]).strip()
         )
         return f"\n{body}\n" if own else "\n"
@@ -197,20 +187,15 @@ def without_quotations(text: str) -> str:
         last = _LAST_QUOTE.search(text)
         own = last is not None and _is_own_quote(text[: last.start()].rstrip(), last.group("lines"))
         kept = _QUOTE_SIGN.sub("", last.group("lines")) if last is not None and own else ""
-        text = _BLOCK_QUOTE.sub("", text if last is None else text[: last.start()] + "\n") + kept
+        text = BLOCK_QUOTE.sub("", text if last is None else text[: last.start()] + "\n") + kept
 
     def keep_or_remove(quotation: re.Match[str]) -> str:
         inside = quotation.group()
-        before = text[max(0, quotation.start() - 120) : quotation.start()]
-        line = before[before.rfind("\n") + 1 :]
+        line = text[max(0, quotation.start() - 120) : quotation.start()].rpartition("\n")[2]
         introduced = introduces_quotation(line)
-        if not introduced and _OWN_VERDICT.search(line) is not None:
-            return inside
-        if _BLANK_LINE.search(inside) and not introduced:
-            return inside
-        if introduced or ":" in inside or len(inside.split()) > 4:
-            return ' "" '
-        return inside
+        own = not introduced and (_OWN_VERDICT.search(line) or _BLANK_LINE.search(inside))
+        quoted = introduced or ":" in inside or len(inside.split()) > 4
+        return ' "" ' if quoted and not own else inside
 
     if "<" in text or "[[" in text or "\\boxed" in text:
         text = _TAGGED.sub(_unless_anothers, text)

@@ -24,6 +24,9 @@ BOUNDARY = (  # the end of a clause
     r"(?= *(?:$|\n|'(?!s\b)|[.,;:!?)\]}<>≻≫\"|—–。，、；：！？」』»”]|[-/](?!\w)|(?:because|since|as|given|overall|"
     r"due|rather|instead|but|although|though)\b))"
 )
+VERDICT = (  # what a verdict is called
+    r"(?:verdict|rating|answer|score|decision|judge?ment|choice|selection|selected[_ -]?option|grade|winner)"
+)
 SPEAKER = (  # whose words a judge may report: one list for prose and for sheets
     r"(?:response|answer|output|assistant|candidate|completion|text|model|system|student|author|writer|user|reply|"
     r"summary|essay|passage|prompt|instruction|document|submission|context|article|code|message|it|he|she|they|this|"
@@ -109,10 +112,7 @@ NOBODY = phrase(
     r"\bno clear winner\b|\bcan not (?:choose|decide|pick|determine)\b"
 )
 
-FIELD = (
-    r"(?:verdict|answer|final|final[_ -]?answer|final[_ -]?verdict|choice|decision|score|rating|selection|"
-    r"selected[_ -]?option|selected|option|judge?ment|winner|result|label|preference|grade|evaluation)"
-)
+FIELD = rf"(?:(?:final[_ -]?)?{VERDICT}|final|selected|option|result|label|preference|evaluation)"
 XML = phrase(rf"<({FIELD})\b[^<>\n]{{0,80}}>\s*([^<>]{{0,200}}?)\s*</\1>")
 XML_OPEN = phrase(rf"<({FIELD})>[ \t]*([^<>\n]{{1,60}})\s*$")
 PIPED = re.compile(r"<\|\s*([^<>|\n]{1,60}?)\s*\|>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -269,6 +269,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
         by_number = {}  # "4" and "4.0" are different labels here: only their spelling tells them apart
     words = {label: index for index, label in enumerate(plain) if numbers[index] not in by_number}
     words = {label: index for label, index in words.items() if not MENTIONED.search(label)}
+    ties = [index for index, label in enumerate(plain) if _spelling(label) in _TIES]
     return Labels(
         given=labels,
         by_key=_with_spellings_of_na(_unique([comparison_key(label) for label in labels])),
@@ -281,14 +282,9 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
         ),
         denials=frozenset(index for index, label in enumerate(plain) if _DENIES.search(label) is not None),
         by_bare=_bare_names(plain),
-        tie=_only(index for index, label in enumerate(plain) if _spelling(label) in _TIES),
+        tie=ties[0] if len(ties) == 1 else None,
         opposites=_opposites([_spelling(label) for label in plain]),
     )
-
-
-def _only(found: Iterable[int]) -> int | None:
-    indexes = list(found)
-    return indexes[0] if len(indexes) == 1 else None
 
 
 def _bare_names(plain: Sequence[str]) -> dict[str, int]:

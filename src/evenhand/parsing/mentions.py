@@ -18,8 +18,8 @@ _DENIED = phrase(
     rf"(?:[\"')\]]* ?(?:,? ?\b(?:or|nor)\b|/) ?{_ARTICLE}{MENTION})*"
 )
 _NOT_IN_CHINESE_OR_JAPANESE = re.compile(
-    rf"(?:不是|不选|不選|不为|并非|並非|不应|不會|不会)[\"'「“ ]*{MENTION}|"
-    rf"{MENTION}[\"'」” ]*(?:ではな|じゃな|不对|不對|是错)"
+    rf"(?:不是|不选|不選|不为|并非|並非|不应|不會|不会)[\"'「“ ]*{MENTION}|{MENTION}[\"'」” ]*(?:ではな|じゃな|"
+    r"不对|不對|是错)"
 )
 _COMPARED = phrase(
     r"\b(?:than|over|rather than|instead of|compared (?:to|with)|(?:superior|preferable) to|ahead of|versus|vs\.?|"
@@ -126,8 +126,8 @@ _SHOULD_BE_MARKED = phrase(
     rf"rated|graded|scored|judged|deemed|categori[sz]ed|regarded) (?:as )?(?:an? )?[\"'(\[]*{MENTION}"
 )
 _OF_THE_JUDGE = phrase(
-    r"(?:.*\b)?(?:i|we)|(?:my|the|final|overall|i)\b.*\b(?:rating|choice|verdict|score|answer|pick|level|grade|winner|"
-    r"decision|judge?ment|label|vote)|(?:rating|verdict|score|choice|winner|decision|judge?ment)"
+    rf"(?:.*\b)?(?:i|we)|(?:my|the|final|overall|i)\b.*\b(?:{grammar.VERDICT}|pick|level|label|vote)|"
+    r"(?:rating|verdict|score|choice|winner|decision|judge?ment)"
 )
 _CONTINUES = (
     r" (?!(?:because|since|as|given|overall|due|rather|instead|but|although|though|in|with|about|for|to|by|and|or|at|"
@@ -190,17 +190,14 @@ def with_opposites(marked: str, labels: Labels) -> str:
 
     def other(found: re.Match[str]) -> str:
         article = re.search(r"\b(?:an?|the) \Z", found.group("linking"), re.IGNORECASE)
-        is_ = "is " if found.groupdict().get("modal") or found.group("no").casefold().startswith("fail") else ""
+        is_ = "is " if found["modal"] or found["no"].casefold().startswith("fail") else ""
         return is_ + (article.group() if article else "") + _opposite_mark(found.group("mention"), labels)
 
     marked = _DOES_NOT_GIVE.sub(lambda found: f"is {_opposite_mark(found.group('mention'), labels)},", marked)
-    marked = _FRAMED.sub(lambda found: _without_frame(found) + _opposite_mark(found.group("mention"), labels), marked)
+    marked = _FRAMED.sub(  # "I do not think that the response is correct"
+        lambda found: found["linking"].lstrip().removeprefix("that ") + _opposite_mark(found["mention"], labels), marked
+    )
     return _NOT_X.sub(other, marked)
-
-
-def _without_frame(found: re.Match[str]) -> str:
-    """The words "the response is " of "I do not think that the response is correct"."""
-    return re.sub(r"(?:\bthat )?(.*)", r"\1", found.group("linking").lstrip(), count=1)
 
 
 def _opposite_mark(mention: str, labels: Labels) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from evenhand.parsing.cleaning import BLOCK_QUOTE
 from evenhand.parsing.grammar import SPEAKER, SPEAKS, phrase
 from evenhand.parsing.json_values import (
     Array,
@@ -45,7 +46,6 @@ _ON_ONE_LINE = phrase(
 _ROW = re.compile(r"^[ \t]*(?:\||(?=[^\s|][^|\n]{0,30}\|))(?P<cells>.*)\|?[ \t]*$", re.MULTILINE)
 _CELL = re.compile(r"(?:[^|\\\n]|\\.)*")
 _MOST_CELLS = 12
-_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SPEAKER = rf"(?:{SPEAKER}(?:'s)?)"
 _SPEECH = (  # a sheet may also be handed over
     rf"(?:{SPEAKS}|has|had|holds?|carries|suppl(?:y|ies|ied)|provid(?:es?|ed)|presents?|offers?|wants?|proposes?|"
@@ -134,7 +134,7 @@ def read_sources(text: str, count: int) -> list[Source]:
         text: The reply, its hidden thinking blanked out.
         count: How many items there are: a list of just so many bare answers counts as numbered from 1.
     """
-    quoted = [found.span() for found in _BLOCK_QUOTE.finditer(text)]
+    quoted = [found.span() for found in BLOCK_QUOTE.finditer(text)]
     unquoted = without(text, quoted)
     if not quoted or not re.search(r"\w", unquoted):
         return _sources(text, count, text)
@@ -346,24 +346,23 @@ def _line_sources(text: str) -> list[Source]:
     heads = list(_NUMBERED.finditer(text))
     marked = [head for head in heads if any(head.group("separator", "word", "heading"))]
     heads = marked or heads  # a bare number that begins a line may be prose
-    runs: list[list[Entry]] = []
-    begins: list[int] = []
+    runs: list[tuple[int, list[Entry]]] = []  # where each begins, and its entries
     for place, head in enumerate(heads):
         number, last = int(head.group("number")), place + 1 == len(heads)
         span = _stripped(text, head.end(), len(text) if last else heads[place + 1].start())
         block = text[slice(*span)]
         if not marked and len(block.split()) > 4:
             continue
-        anew = not runs or (number <= runs[-1][-1].number and _leads_on(runs[-1][-1].text or ""))
-        if anew:
-            runs.append([])
-            begins.append(head.start())
-        runs[-1].append(Entry(number, block, span, block=True, last=last))
+        before = runs[-1][1][-1] if runs else None
+        if before is None or (number <= before.number and _leads_on(before.text or "")):
+            runs.append((head.start(), []))
+        runs[-1][1].append(Entry(number, block, span, block=True, last=last))
+    for _, entries in runs[:-1]:
+        entries[-1] = _first_paragraph(entries[-1])
     sources = []
-    for begin, run in zip(begins, runs, strict=True):
-        entries = run if run is runs[-1] else [*run[:-1], _first_paragraph(run[-1])]
-        end = entries[-1].span[0] + len((entries[-1].text or "").partition("\n")[0]) if entries[-1].span else begin
-        sources.append(Source(tuple(entries), begin, end, lines=True))
+    for begin, entries in runs:
+        start, end = entries[-1].span or (begin, begin)
+        sources.append(Source(tuple(entries), begin, start + len(text[start:end].partition("\n")[0]), lines=True))
     return sources
 
 
