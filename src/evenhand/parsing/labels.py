@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 
 from rapidfuzz import fuzz
@@ -54,20 +54,9 @@ _TIES = frozenset({"tie", "tied", "draw", "equal", "same", "both", "neither", "t
 _TIES |= {"a tie", "equally good", "both equal", "about the same", "equally matched", "no difference"}
 _NEGATIVE_PREFIX = r"(?:in|im|il|ir|un|dis|non|mis|not|no)[ -]?"
 _ANTONYMS = (
-    ("yes", "no"),
-    ("good", "bad"),
-    ("pass", "fail"),
-    ("passed", "failed"),
-    ("true", "false"),
-    ("right", "wrong"),
-    ("correct", "wrong"),
-    ("faithful", "hallucinated"),
-    ("accept", "reject"),
-    ("accepted", "rejected"),
-    ("harmful", "harmless"),
-    ("present", "absent"),
-    ("success", "failure"),
-    ("supported", "contradicted"),
+    {"yes": "no", "good": "bad", "pass": "fail", "passed": "failed", "true": "false", "right": "wrong"}
+    | {"correct": "wrong", "faithful": "hallucinated", "accept": "reject", "accepted": "rejected"}
+    | {"harmful": "harmless", "present": "absent", "success": "failure", "supported": "contradicted"}
 )
 _SPELLINGS_OF_NA = ("n/a", "na", "n.a", "notapplicable")  # as comparison_key writes them
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
@@ -132,11 +121,9 @@ def comparison_key(text: str) -> str:
 def number_of(text: str) -> Decimal | None:
     """The number that the whole text is, or None. A comma may be the decimal sign: "4,0" is 4."""
     bare = text.strip().replace(",", ".", 1)
-    try:
-        value = Decimal(bare) if re.fullmatch(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)", bare, re.ASCII) else None
-    except InvalidOperation:  # pragma: no cover - the pattern admits only decimal numbers
+    if not re.fullmatch(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)", bare, re.ASCII):
         return None
-    return None if value is None else value.normalize() + 0
+    return Decimal(bare).normalize() + 0
 
 
 @dataclass(frozen=True)
@@ -303,7 +290,7 @@ def _opposites(spelled: Sequence[str]) -> tuple[int, int] | None:
         return None
     for first, second in ((0, 1), (1, 0)):
         said, denied = spelled[first], spelled[second]
-        if (said, denied) in _ANTONYMS or re.fullmatch(_NEGATIVE_PREFIX + re.escape(said), denied):
+        if _ANTONYMS.get(said) == denied or re.fullmatch(_NEGATIVE_PREFIX + re.escape(said), denied):
             return first, second
         rest = _DENIES.sub(" ", denied).split()
         if len(rest) < len(denied.split()) and not _DENIES.search(said) and rest and rest[-1] in said:
