@@ -76,7 +76,7 @@ def test_every_module_is_told_whether_it_may_know_unitxt():
         "evenhand.data.fields",
         "evenhand.data.rows",
         "evenhand.judging.settings",
-        "evenhand.contests",
+        "evenhand.modes.pairwise",
         "evenhand.modes.checklist",
         "evenhand.judge_reliability",
         "evenhand.engines.openai_compatible",

@@ -5,20 +5,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Dict, List, TypeVar, Union, get_args
 
 from evenhand.aggregation import aggregate
-from evenhand.contests import (
-    ComparisonRow,
-    Contest,
-    ContestSummary,
-    Reduction,
-    SystemSummary,
-    TournamentPlan,
-    check_reduction,
-    hold_tournament,
-    instance_rankings,
-    plan_tournament,
-    summarize_contests,
-    winrates,
-)
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.fields import texts_of, warn_of_left_out_context
 from evenhand.data.systems import common_systems, read_responses
@@ -27,6 +13,15 @@ from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.modes.contest import Contest, Reduction, check_reduction, instance_rankings, winrates
+from evenhand.modes.pairwise import (
+    ComparisonRow,
+    ContestSummary,
+    SystemSummary,
+    Tournament,
+    TournamentPlan,
+    summarize_contests,
+)
 from evenhand.results.measures import scores_of
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel
@@ -83,7 +78,7 @@ class PairwiseJudge(JudgeMetric):
         parse_design(self.design)
         if self.scale not in PAIRWISE_SCALES:
             raise InvalidInputError(f"scale is {self.scale!r}. {did_you_mean(self.scale, PAIRWISE_SCALES)}")
-        check_reduction(self.reduction, graded=self.graded)
+        self._checked_reduction()
         if self.criteria is not None:
             load_comparison(self.criteria)
 
@@ -102,26 +97,19 @@ class PairwiseJudge(JudgeMetric):
 
     def estimate(self, inputs: Iterable[EvaluationInput]) -> TournamentPlan:
         """How many contests, votes and calls judging these instances takes, at most; nothing is called."""
-        rows = self._rows(list(inputs))[0]
-        return plan_tournament(rows, parse_design(self.design, seed=self.seed), self.settings(), len(self.engines()))
+        return self._tournament(self._rows(list(inputs))[0], self.settings(), self.engines()).plan()
 
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[PairwiseComparison]:
         """Judge all instances."""
         rows, as_json = self._rows(list(evaluation_inputs_stream))
-        systems = common_systems([row.responses for row in rows])
-        check_names(systems)
-        contests = hold_tournament(
-            rows,
-            parse_design(self.design, seed=self.seed),
-            self.settings(self.scales()),
-            self.panel(row.data_classification for row in rows),
-            reduction=check_reduction(self.reduction, graded=self.graded),
-        )
+        check_names(common_systems([row.responses for row in rows]))
+        judges = self.panel(row.data_classification for row in rows)
+        tournament = self._tournament(rows, self.settings(self.scales()), judges)
         held: dict[int, list[Contest]] = {row.instance: [] for row in rows}
-        for contest in contests:
+        for contest in tournament.hold():
             held[contest.instance].append(contest)
         return [
-            PairwiseComparison(systems, tuple(held[row.instance]), row.criterion, criteria_json)
+            PairwiseComparison(tournament.systems, tuple(held[row.instance]), row.criterion, criteria_json)
             for row, criteria_json in zip(rows, as_json, strict=True)
         ]
 
@@ -132,7 +120,7 @@ class PairwiseJudge(JudgeMetric):
             intermidate.systems,
             intermidate.criterion,
             rule=self.rules().panel_rule("pairwise"),
-            reduction=check_reduction(self.reduction, graded=self.graded),
+            reduction=self._checked_reduction(),
         )
         return {**results, "criteria": intermidate.criteria_json, "score_name": _main_score(intermidate)}
 
@@ -141,11 +129,21 @@ class PairwiseJudge(JudgeMetric):
         summary = summarize_contests(
             [contest for intermediate in intermediates for contest in intermediate.contests],
             intermediates[0].systems,
-            reduction=check_reduction(self.reduction, graded=self.graded),
+            reduction=self._checked_reduction(),
             level=IntervalLevel(self.confidence_level, None, self.interval),
         )
         scores = global_scores(summary, with_intervals=self.return_confidence_interval)
         return {**scores, "score_name": _main_score(intermediates[0])}
+
+    def _checked_reduction(self) -> Reduction:
+        return check_reduction(self.reduction, graded=self.graded)
+
+    def _tournament(self, rows: Sequence[ComparisonRow], settings: RunSettings, judges: Sequence[Any]) -> Tournament:
+        design, reduction = (
+            parse_design(self.design, seed=self.seed),
+            check_reduction(self.reduction, graded=self.graded),
+        )
+        return Tournament(rows, design, settings, judges, reduction)
 
     def _rows(self, inputs: Sequence[EvaluationInput]) -> tuple[list[ComparisonRow], list[str]]:
         """The instances to compare, and each one's criteria artifact as JSON."""

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, overload
 
 import evenhand
 from evenhand.checked_options import takes
-from evenhand.contests import (
-    ComparisonRow,
-    Contest,
-    Reduction,
-    check_reduction,
-    estimate_tournament,
-    hold_tournament,
-)
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import is_abstention, is_written_nothing
 from evenhand.data.fields import (
@@ -30,12 +21,13 @@ from evenhand.data.fields import (
 )
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
-from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.design import Design, parse_design
+from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.contest import Contest, check_reduction
+from evenhand.modes.pairwise import ComparisonRow, Tournament
 from evenhand.run_options import RunOptions, check_resamples
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.unitxt.loading import load_comparison
@@ -62,8 +54,12 @@ def read_preferences(prompts: Sequence[Prompt], gold_field: str | None) -> dict[
     return found
 
 
+def _gold_column(gold_field: str, first: str, second: str) -> str:
+    return gold_field.replace("{first}", first).replace("{second}", second)
+
+
 def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field: str) -> str | None:
-    columns = [gold_field.replace("{first}", first).replace("{second}", second) for first, second in (pair, pair[::-1])]
+    columns = [_gold_column(gold_field, *either) for either in (pair, pair[::-1])]
     column = next((column for column in columns if column in prompt.fields), columns[0])
     value = field_of(prompt.fields, column, instance, "gold_field")
     if is_abstention(value) or is_written_nothing(value):
@@ -82,72 +78,35 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
 SCALES = ("choice", "graded")
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What :func:`winrates` asks, checked, before the first call."""
+def _row(
+    instance: int,
+    prompt: Prompt,
+    criterion: Criterion,
+    *,
+    context: Mapping[str, str] | None,
+    reference: str | None,
+    cluster: str | None,
+) -> ComparisonRow:
+    """What a judge is shown of a prompt."""
+    references = references_of(prompt.fields, reference, instance)
+    return ComparisonRow(
+        instance=instance,
+        responses=prompt.responses,
+        criterion=criterion,
+        context=context_of(prompt.fields, context, criterion, instance, references),
+        references=references,
+        cluster=cluster,
+    )
 
-    prompts: Sequence[Prompt]
-    criterion: Criterion
-    judges: tuple[JudgeEngine, ...]
-    context_fields: Mapping[str, str] | None
-    reference_field: str | None
-    gold_field: str | None
-    design: Design
-    settings: RunSettings
-    parameters: Mapping[str, Any]
-    reduction: Reduction
 
-    @property
-    def systems(self) -> tuple[str, ...]:
-        return tuple(self.prompts[0].responses)
-
-    def rows(self) -> list[ComparisonRow]:
-        """One row a prompt."""
-        apart = {*self.systems, *([self.parameters["response_field"]] if self.parameters["response_field"] else [])}
-        if self.gold_field is not None:
-            pairs = [(first, second) for first in self.systems for second in self.systems]
-            apart |= {self.gold_field.replace("{first}", one).replace("{second}", two) for one, two in pairs}
-        fields = [prompt.fields for prompt in self.prompts]
-        found = read_clusters(fields, self.settings.cluster_field, apart=apart, what="prompt")
-        clusters = found or [None] * len(self.prompts)
-        rows = [self._row(instance, *pair) for instance, pair in enumerate(zip(self.prompts, clusters, strict=True))]
-        warn_of_left_out_context(self.criterion, self.context_fields)
-        return rows
-
-    def run(self) -> WinrateTable:
-        gold = read_preferences(self.prompts, self.gold_field)
-        contests = hold_tournament(self.rows(), self.design, self.settings, self.judges, reduction=self.reduction)
-        return WinrateTable(
-            contests=tuple(self._entry(contest, gold) for contest in contests),
-            criterion=self.criterion,
-            systems=self.systems,
-            parameters=self.parameters,
-        )
-
-    def estimate(self) -> RunEstimate:
-        read_preferences(self.prompts, self.gold_field)
-        return estimate_tournament(self.rows(), self.design, self.settings, self.judges)
-
-    def _row(self, instance: int, prompt: Prompt, cluster: str | None) -> ComparisonRow:
-        references = references_of(prompt.fields, self.reference_field, instance)
-        return ComparisonRow(
-            instance=instance,
-            responses=prompt.responses,
-            criterion=self.criterion,
-            context=context_of(prompt.fields, self.context_fields, self.criterion, instance, references),
-            references=references,
-            cluster=cluster,
-        )
-
-    def _entry(self, contest: Contest, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
-        prompt = self.prompts[contest.instance]
-        first, second = (prompt.responses[system] for system in (contest.first, contest.second))
-        return ContestEntry(
-            contest=contest,
-            prompt_id=prompt.id,
-            lengths=(None if first is None else len(first), None if second is None else len(second)),
-            gold=gold.get((contest.instance, contest.first, contest.second)),
-        )
+def _entry(contest: Contest, prompt: Prompt, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
+    first, second = (prompt.responses[system] for system in (contest.first, contest.second))
+    return ContestEntry(
+        contest=contest,
+        prompt_id=prompt.id,
+        lengths=(None if first is None else len(first), None if second is None else len(second)),
+        gold=gold.get((contest.instance, contest.first, contest.second)),
+    )
 
 
 @overload
@@ -258,35 +217,39 @@ def winrates(
     parsed = parse_design(design, seed=settings.seed)
     prompts = layout.prompts(rows, shared)
     judges = judges_of(engine)
-    plan = _Plan(
-        prompts=prompts,
-        criterion=criterion,
-        judges=judges,
-        context_fields=context,
-        reference_field=reference,
-        gold_field=gold_field,
-        design=parsed,
-        settings=settings,
-        reduction=check_reduction(reduction, graded=len(values) > 3),
-        parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in judges],
-            "n": len(prompts),
-            "systems_field": systems_field,
-            "response_field": response_field,
-            "id_field": id_field,
-            "context_fields": None if context is None else dict(context),
-            "reference_field": reference,
-            "gold_field": gold_field,
-            "design": str(parsed),
-            "allow_ties": 0.5 in values,
-            "scale": "graded" if len(values) > 3 else "choice",
-            "reduction": reduction,
-            "resamples": resamples,
-            **settings.parameters(),
-        },
-    )
-    return plan.estimate() if dry_run else plan.run()
+    reduced = check_reduction(reduction, graded=len(values) > 3)
+    parameters = {
+        "evenhand_version": evenhand.__version__,
+        "judges": [judge.judge_id for judge in judges],
+        "n": len(prompts),
+        "systems_field": systems_field,
+        "response_field": response_field,
+        "id_field": id_field,
+        "context_fields": None if context is None else dict(context),
+        "reference_field": reference,
+        "gold_field": gold_field,
+        "design": str(parsed),
+        "allow_ties": 0.5 in values,
+        "scale": "graded" if len(values) > 3 else "choice",
+        "reduction": reduction,
+        "resamples": resamples,
+        **settings.parameters(),
+    }
+    gold = read_preferences(prompts, gold_field)
+    names = tuple(prompts[0].responses)
+    apart = {*names, *([response_field] if response_field else [])}
+    apart |= {_gold_column(gold_field, *pair) for pair in product(names, names)} if gold_field else set()
+    clusters = read_clusters([prompt.fields for prompt in prompts], settings.cluster_field, apart=apart, what="prompt")
+    asked = [
+        _row(instance, prompt, criterion, context=context, reference=reference, cluster=cluster)
+        for instance, (prompt, cluster) in enumerate(zip(prompts, clusters or [None] * len(prompts), strict=True))
+    ]
+    warn_of_left_out_context(criterion, context)
+    tournament = Tournament(asked, parsed, settings, judges, reduced)
+    if dry_run:
+        return tournament.estimate()
+    entries = tuple(_entry(contest, prompts[contest.instance], gold) for contest in tournament.hold())
+    return WinrateTable(contests=entries, criterion=criterion, systems=names, parameters=parameters)
 
 
 def _check_columns(**fields: object) -> None:

@@ -9,18 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from evenhand.aggregation import VoteRules
-from evenhand.contests import (
+from evenhand.criteria import Criterion
+from evenhand.modes.contest import (
     Contest,
-    ContestSummary,
-    SystemSummary,
     check_reduction,
     cluster_numbers,
     presented_contests,
     resolve,
     resolved_contests,
-    summarize_contests,
 )
-from evenhand.criteria import Criterion
+from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests
 from evenhand.numbers import Missing
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before

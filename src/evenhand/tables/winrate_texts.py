@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from evenhand.contests import SystemSummary, unread_pairs
+from evenhand.modes.pairwise import SystemSummary, unread_pairs
 from evenhand.numbers import (
     MISSING,
     Missing,

@@ -4,10 +4,9 @@ import pytest
 from pydantic import ValidationError
 
 from evenhand.aggregation import VoteRules
-from evenhand.contests import Contest, resolve
-from evenhand.contests.contest import Showing
 from evenhand.errors import InvalidInputError
-from tests.contests.builders import CHOICE, GRADED, TIES, contest, held, vote
+from evenhand.modes.contest import Contest, Showing, resolve
+from tests.modes.contests_by_hand import CHOICE, GRADED, TIES, contest, held, vote
 
 
 def test_orders_that_agree_give_a_win_and_a_loss():

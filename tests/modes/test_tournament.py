@@ -11,23 +11,16 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from evenhand.aggregation import VoteRules
-from evenhand.contests import (
-    ComparisonRow,
-    hold_tournament,
-    plan_tournament,
-    presented_contests,
-    resolve,
-    summarize_contests,
-    winrates,
-)
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.contest import presented_contests, resolve, winrates
+from evenhand.modes.pairwise import ComparisonRow, Tournament, summarize_contests
 from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.votes import Completion
-from tests.contests.builders import CHOICE, GRADED
+from tests.modes.contests_by_hand import CHOICE, GRADED
 
 QUIET = {"progress": False, "journal": None}
 
@@ -63,8 +56,12 @@ def run_settings(**options):
     return RunSettings.from_options({**QUIET, **options}, ["pairwise"])
 
 
+def plan(rows, design, settings, judges):
+    return Tournament(rows, design, settings, [ContentJudge()] * judges).plan()
+
+
 def hold(rows, design="all", judge=None, **options):
-    return hold_tournament(rows, parse_design(design), run_settings(**options), [judge or ContentJudge()])
+    return Tournament(rows, parse_design(design), run_settings(**options), [judge or ContentJudge()]).hold()
 
 
 THREE = {"brief-1B": "x", "gpt-4.1": "xxx", "wordy model: tie": "xxxxx"}
@@ -100,14 +97,14 @@ def test_an_empty_response_is_judged_and_a_missing_one_is_not():
 
 def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog):
     rows = rows_of({"a": "x", "b": "y", "c": None}, {"a": "x", "b": "y", "c": "z"})
-    plan = plan_tournament(rows, Design(), run_settings(samples=3), judges=2)
+    planned = plan(rows, Design(), run_settings(samples=3), judges=2)
     # 1 + 3 contests, 2 missing; × 2 orders × 3 samples × 2 judges = 48 votes; × 2 steps
-    assert (plan.contests, plan.missing, plan.votes, plan.calls) == (4, 2, 48, 96)
-    assert plan_tournament(rows, Design(), run_settings(flow="one_step"), judges=1).calls == 8
-    assert plan_tournament(rows, Design(), run_settings(generate_summaries=True), judges=1).calls == 24
-    assert plan_tournament(rows, Design(), run_settings(check_positional_bias=False), judges=1).calls == 8
+    assert (planned.contests, planned.missing, planned.votes, planned.calls) == (4, 2, 48, 96)
+    assert plan(rows, Design(), run_settings(flow="one_step"), judges=1).calls == 8
+    assert plan(rows, Design(), run_settings(generate_summaries=True), judges=1).calls == 24
+    assert plan(rows, Design(), run_settings(check_positional_bias=False), judges=1).calls == 8
     short = run_settings(flow="verdict_only", generate_summaries=True)  # no assessment, so none to summarize
-    assert plan_tournament(rows, Design(), short, judges=1).calls == 8
+    assert plan(rows, Design(), short, judges=1).calls == 8
     with caplog.at_level(logging.INFO, "evenhand"):
         hold(rows, progress=True)
     assert "16 calls" in caplog.text
@@ -119,10 +116,10 @@ def test_the_plan_counts_calls_and_is_shown_before_the_first_one(capsys, caplog)
 
 def test_the_plan_of_a_swiss_design_is_a_bound():
     rows = rows_of(*[{name: name for name in "abcde"}] * 3)
-    plan = plan_tournament(rows, parse_design("swiss:2"), run_settings(), judges=1)
+    planned = plan(rows, parse_design("swiss:2"), run_settings(), judges=1)
     # 3 instances × 2 pairs (one of five sits out) × 2 rounds
-    assert (plan.contests, plan.votes, plan.calls) == (12, 24, 48)
-    assert "up to 12 contests" in str(plan)
+    assert (planned.contests, planned.votes, planned.calls) == (12, 24, 48)
+    assert "up to 12 contests" in str(planned)
     assert len(hold(rows, "swiss:2")) == 12
 
 
@@ -181,9 +178,8 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
 
 def test_graded_contests_carry_their_grade():
     judge = SimulatedJudge(quality={"good": 8.0, "bad": 0.0})
-    (held,) = hold_tournament(
-        rows_of({"a": "good", "b": "bad"}, criterion=GRADED), Design(), run_settings(), [judge], reduction="win_rate"
-    )
+    rows = rows_of({"a": "good", "b": "bad"}, criterion=GRADED)
+    (held,) = Tournament(rows, Design(), run_settings(), [judge], reduction="win_rate").hold()
     # log-odds of 8: the value is 1 to three digits
     assert (held.graded, held.score, held.grade) == (True, 1.0, 2.0)
 
@@ -213,7 +209,7 @@ def equal_systems(instances, **options):
     judge = SimulatedJudge(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
     assert expit(judge.position_preference) == pytest.approx(0.7)
     rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
-    return hold_tournament(rows, Design(), run_settings(flow="one_step", **options), [judge])
+    return Tournament(rows, Design(), run_settings(flow="one_step", **options), [judge]).hold()
 
 
 def test_both_orders_remove_the_position_advantage_that_one_order_shows():
@@ -236,7 +232,7 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
 def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
     judge = SimulatedJudge(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
     rows = rows_of(*[{"a": "good", "b": "bad"}] * 1200)
-    contests = hold_tournament(rows, Design(), run_settings(flow="one_step", max_reasks=0), [judge])
+    contests = Tournament(rows, Design(), run_settings(flow="one_step", max_reasks=0), [judge]).hold()
     summary = summarize_contests(contests, "ab")
     # of 2400 votes 30 % are refused; a contest is unscored when both are: 9 %
     assert summary.parse_rate.estimate == pytest.approx(0.7, abs=4 * 0.0094)

@@ -1,28 +1,45 @@
-"""What the contests of a data set come to: winrates with intervals, and how far the judging can be trusted."""
+"""Pairwise judging: which pairs of systems a judge is shown, and what the contests come to.
+
+A :class:`Tournament` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
+intervals, ranks, and how far the judging can be trusted.
+"""
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
-from evenhand.contests.contest import (
+from evenhand.criteria import Criterion
+from evenhand.data.systems import common_systems
+from evenhand.engines.base import JudgeEngine
+from evenhand.errors import InvalidInputError
+from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.settings import RunSettings
+from evenhand.modes.contest import (
     Contest,
     Reduction,
     Tally,
     as_read,
     limits,
     presented_contests,
+    resolve,
     resolved_contests,
     side_of,
     tally_table,
+    winrates,
 )
-from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
+from evenhand.question import Question
 from evenhand.results.measures import known, measure
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
@@ -34,6 +51,198 @@ from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts
 from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One instance with the responses of all systems.
+
+    Attributes:
+        instance: Its index.
+        responses: System -> response; None where the system gave none.
+        criterion: A pairwise criterion.
+        context: What the judge is shown beside the responses: name -> text.
+        references: Known good answers.
+        data_classification: The data classification policy, which the engine must allow.
+        draw_key: Names the instance in seeded draws of orders; the index when empty.
+        guidelines: What the judge is told about judging, beside the criterion.
+        cluster: What the row belongs to; None where rows do not depend on each other.
+    """
+
+    instance: int
+    responses: Mapping[str, str | None]
+    criterion: Criterion
+    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    references: tuple[str, ...] = ()
+    data_classification: tuple[str, ...] | None = None
+    draw_key: str = ""
+    guidelines: str = ""
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.criterion.scale != "pairwise":
+            raise InvalidInputError(
+                f"the criterion {self.criterion.name!r} of instance {self.instance} has the scale "
+                f"{self.criterion.scale!r}; a comparison needs a pairwise one: see load_comparison"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentPlan:
+    """What a tournament will ask for, at most.
+
+    Attributes:
+        design: Which pairs meet.
+        instances: How many.
+        contests: Contests that are judged; those with a missing response are not.
+        missing: Contests that are not judged, because a response is missing.
+        votes: Contests × orders × samples × judges.
+        calls: Calls to the judges, without re-asks and retries; replies in the journal are not called for again.
+    """
+
+    design: Design
+    instances: int
+    contests: int
+    missing: int
+    votes: int
+    calls: int
+
+    def __str__(self) -> str:
+        bound = "up to " if self.design.kind == "swiss" else ""
+        missing = f" ({self.missing} more lack a response)" if self.missing else ""
+        return (
+            f"pairwise judging, design {str(self.design)!r}: {self.instances} instances, {bound}{self.contests} "
+            f"contests{missing}, {bound}{self.votes} votes, {bound}{self.calls} calls without re-asks"
+        )
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """The contests of a design: instances × pairs of systems -> questions -> votes -> contests.
+
+    Attributes:
+        rows: The instances, all with the same systems.
+        design: Which pairs meet.
+        settings: Orders, samples, flow, rules and limits.
+        judges: Who judges.
+        reduction: How contests become the winrates by which a Swiss design pairs.
+
+    Raises:
+        InvalidInputError: If the instances name different systems, or these do not fit the design.
+    """
+
+    rows: Sequence[ComparisonRow]
+    design: Design
+    settings: RunSettings
+    judges: Sequence[JudgeEngine]
+    reduction: Reduction = "win_rate"
+
+    def __post_init__(self) -> None:
+        self.design.check_systems(common_systems([row.responses for row in self.rows]))
+        if len({row.instance for row in self.rows}) < len(self.rows):
+            raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names, in the order of the first instance."""
+        return tuple(self.rows[0].responses)
+
+    def plan(self) -> TournamentPlan:
+        """How many contests, votes and calls it takes, at most; nothing is called."""
+        drawn, rounds = self._drawn(0, {}), self.design.rounds
+        questions = list(self._questions(drawn).values())
+        orders = sum(len(shown) for shown in self.settings.grid.permutations(questions))
+        votes = orders * self.settings.grid.samples * len(self.judges) * rounds
+        return TournamentPlan(
+            design=self.design,
+            instances=len(self.rows),
+            contests=len(questions) * rounds,
+            missing=(len(drawn) - len(questions)) * rounds,
+            votes=votes,
+            calls=votes * self.settings.flow.expected_calls(),
+        )
+
+    def estimate(self) -> RunEstimate:
+        """Calls, tokens and cost, at most; nothing is called.
+
+        The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without
+        replies from the journal.
+        """
+        questions, rounds = list(self._questions(self._drawn(0, {})).values()), self.design.rounds
+        if rounds == 1:
+            return self.settings.estimate(questions, self.judges)
+        return RunEstimate.total([replace(self.settings, journal=None).estimate(questions, self.judges)] * rounds)
+
+    def hold(self) -> tuple[Contest, ...]:
+        """Judge the pairs of the design, ordered by instance and pair.
+
+        The number of calls is shown before the first one. A pair with a missing response is not judged: its contest is
+        unscored (``missing_response``). The rounds of a Swiss design are runs that follow one another within one
+        budget.
+
+        Raises:
+            TooManyFailuresError: If more votes fail than the settings allow.
+        """
+        _announce(self.plan(), progress=self.settings.limits.progress)
+        held: dict[tuple[int, Pair], Contest] = {}
+        for number in range(self.design.rounds):
+            drawn = self._drawn(number, held)
+            questions = self._questions(drawn)
+            left = self.settings.limits.after(vote for contest in held.values() for vote in contest.verdict.votes)
+            votes = replace(self.settings, limits=left).run(list(questions.values()), self.judges) if questions else []
+            cast = dict(zip(questions, votes, strict=True))
+            for place, pair in drawn:
+                row, (first, second) = self.rows[place], (self.systems[side] for side in pair)
+                contest = Contest.between(
+                    first, second, row.criterion, instance=row.instance, round=number, cluster=row.cluster
+                )
+                voted = cast.get((place, pair), ())
+                held[place, pair] = resolve(contest, voted, row.criterion, self.settings.rules)
+        return tuple(contest for _, contest in sorted(held.items(), key=itemgetter(0)))
+
+    def _drawn(self, number: int, held: Mapping[tuple[int, Pair], Contest]) -> list[tuple[int, Pair]]:
+        """(Place of the row, pair) of every contest of a round, after those that were held."""
+        if self.design.kind != "swiss":
+            pairs = fixed_pairs(self.design, self.systems, len(self.rows))
+        else:
+            met: list[set[Pair]] = [set() for _ in self.rows]
+            for place, pair in held:
+                met[place].add(pair)
+            standings = winrates(list(held.values()), self.systems, self.reduction)
+            pairs = swiss_pairs(
+                self.design, self.systems, len(self.rows), round_number=number, winrates=standings, met=met
+            )
+        return [(place, pair) for place, drawn in enumerate(pairs) for pair in drawn]
+
+    def _questions(self, drawn: Sequence[tuple[int, Pair]]) -> dict[tuple[int, Pair], Question]:
+        """The questions of the contests of which both responses are there. No question names a system."""
+        questions = {}
+        for place, pair in drawn:
+            row = self.rows[place]
+            first, second = (row.responses[self.systems[side]] for side in pair)
+            if first is None or second is None:
+                continue
+            questions[place, pair] = Question(
+                id=f"{row.instance}:{pair[0]}-{pair[1]}",
+                criterion=row.criterion,
+                responses=(first, second),
+                context=row.context,
+                references=row.references,
+                mode="compare",
+                instance=row.instance,
+                data_classification=row.data_classification,
+                draw_key=row.draw_key,
+                guidelines=row.guidelines,
+            )
+        return questions
+
+
+def _announce(plan: TournamentPlan, *, progress: bool) -> None:
+    logger.info("%s", plan)
+    if progress:
+        tqdm.write(str(plan), file=sys.stderr)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSummary:
@@ -44,7 +253,7 @@ class SystemSummary:
         winrate: The share of its battles won, over the scored contests.
         winrate_if_unscored_0: The winrate if every unscored vote had been against it: an unscored contest is lost, and
             one that is scored on some of its votes is what they all come to
-            (:func:`~evenhand.contests.contest.limits`).
+            (:func:`~evenhand.modes.contest.limits`).
         winrate_if_unscored_1: The same if every one had been for it.
         unread: The bounds of the winrate, where so much is unread that they lead (by the rule of
             :func:`~evenhand.statistics.unread.unread_bounds`, the rows being contests); else None.

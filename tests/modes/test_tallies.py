@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.contests import check_reduction, presented_contests, resolved_contests, winrates
-from evenhand.contests.contest import rankings, tallies
 from evenhand.errors import InvalidInputError
-from tests.contests.builders import GRADED, TIES, contest, held, vote
+from evenhand.modes.contest import (
+    check_reduction,
+    presented_contests,
+    rankings,
+    resolved_contests,
+    tallies,
+    winrates,
+)
+from tests.modes.contests_by_hand import GRADED, TIES, contest, held, vote
 
 VALUES = st.sampled_from([(1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (None, 1.0), (None, None)])
 FIELDS = st.dictionaries(

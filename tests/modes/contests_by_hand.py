@@ -1,7 +1,7 @@
 """Votes and contests by hand."""
 
 from evenhand.aggregation import VoteRules
-from evenhand.contests import Contest, resolve
+from evenhand.modes.contest import Contest, resolve
 from evenhand.question import comparison_criterion
 from evenhand.votes import Verdict, Vote
 

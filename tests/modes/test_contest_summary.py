@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from evenhand.contests import resolved_contests, summarize_contests, unread_pairs
-from evenhand.contests.summary import order_selections
 from evenhand.errors import InvalidInputError
+from evenhand.modes.contest import resolved_contests
+from evenhand.modes.pairwise import order_selections, summarize_contests, unread_pairs
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.pairwise import compare_pairs
 from evenhand.votes import Usage
-from tests.contests.builders import GRADED, contest, held, vote
+from tests.modes.contests_by_hand import GRADED, contest, held, vote
 
 
 def three_instances():
