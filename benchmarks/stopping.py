@@ -200,8 +200,8 @@ def measured(judged: Any, compared: Any, checked: Any) -> dict[str, float | None
         ),
         "winrate": number(compared.winrate("one")),
         "log strength of the better system": number(compared.entry("one").strength.log_strength),
-        "winrates.resummarize(scoring='expected')": number(
-            read(lambda: compared.resummarize(scoring="expected").winrate("one"))
+        "winrates.rescore(scoring='expected')": number(
+            read(lambda: compared.rescore(scoring="expected").winrate("one"))
         ),
         "checklist: normalized_score": number(report.normalized_score),
         "checklist: confidence": number(report.items[0].confidence),

@@ -45,8 +45,9 @@ def snapshot(name: str) -> str:
 
 def _table_lines(result: Any) -> list[str]:
     lines = [printed.rstrip() for printed in str(result).splitlines()]
-    if hasattr(result, "to_pandas"):
-        lines += [line("row", record) for record in result.to_pandas().to_dict("records")]
+    rows = getattr(result, "ranking_to_pandas", None) or getattr(result, "to_pandas", None)
+    if rows is not None:
+        lines += [line("row", record) for record in rows().to_dict("records")]
     return lines
 
 

@@ -35,7 +35,7 @@ def checked(**options):
 
 REFUSED = {
     "judge": (judged, JudgementTable, lambda table: table.rescore(scoring="expected")),
-    "winrates": (compared, WinrateTable, lambda table: table.resummarize(scoring="expected")),
+    "winrates": (compared, WinrateTable, lambda table: table.rescore(scoring="expected")),
     "checklist": (checked, ChecklistTable, lambda table: table.rescore(primary_metric="normalized")),
 }
 

@@ -85,8 +85,8 @@ class TestByHand:
             assert table.entry(system).strength.log_strength is None
         assert "No strength for" in text
         assert "a: won every contest" in text or "won every contest" in text
-        assert all(table.to_pandas()["strength"].isna())
-        assert all(table.to_pandas()["strength_missing_reason"].str.len() > 0)
+        assert all(table.ranking_to_pandas()["strength"].isna())
+        assert all(table.ranking_to_pandas()["strength_missing_reason"].str.len() > 0)
 
     def test_lengths_are_means_over_prompts(self):
         table = compare()
@@ -313,30 +313,30 @@ class TestPosition:
 
     def test_strengths_from_more_orders_than_the_winrates_are_noted(self, table):
         note = "strengths come from the votes in all orders"
-        assert note in flat(table.resummarize(on_position_bias="first"))
+        assert note in flat(table.rescore(on_position_bias="first"))
         assert note not in flat(table)
 
     def test_other_rules_need_no_call(self, table):
-        first = table.resummarize(on_position_bias="first")
+        first = table.rescore(on_position_bias="first")
         # Pairs are shown as (a, b), (a, c), (b, c): a wins all, b one of two, c none.
         assert [first.winrate(system).estimate for system in "abc"] == [1, 0.5, 0]
         assert first.parameters["on_position_bias"] == "first"
-        assert scores(first.resummarize()) == scores(first)  # what is not given stays as it was
-        assert scores(first.resummarize(on_position_bias=None)) == scores(table)
+        assert scores(first.rescore()) == scores(first)  # what is not given stays as it was
+        assert scores(first.rescore(on_position_bias=None)) == scores(table)
 
     def test_abstaining_leaves_nothing_and_says_so(self, table):
-        none = table.resummarize(on_position_bias="abstain")
+        none = table.rescore(on_position_bias="abstain")
         assert not any(none.winrate(system) for system in "abc")
         assert none.summary.unscored_contests == {"inconsistent": 9}
         systems = none.text_tables()[0]
         assert [row[1:5] for row in systems.rows] == [("–", "–", "–", "–")] * 3
         assert "No strength for a, b, c: no scored contest." in flat(none)
-        assert none.to_pandas()["winrate"].isna().all()
+        assert none.ranking_to_pandas()["winrate"].isna().all()
         assert none.matrix.isna().all().all()
 
     def test_an_unknown_rule_is_refused(self, table):
         with pytest.raises(InvalidInputError, match="'abstane'"):
-            table.resummarize(on_position_bias="abstane")
+            table.rescore(on_position_bias="abstane")
 
     def test_one_order_shows_no_advantage(self):
         table = compare(systems=("a", "b"), check_positional_bias=False)
@@ -361,7 +361,7 @@ class TestFiles:
         loaded = WinrateTable.load(tmp_path / "contests.jsonl")
         assert loaded == table
         assert str(loaded) == str(table)
-        assert loaded.resummarize(on_position_bias="first") == table.resummarize(on_position_bias="first")
+        assert loaded.rescore(on_position_bias="first") == table.rescore(on_position_bias="first")
         lines = (tmp_path / "contests.jsonl").read_text(encoding="utf-8").splitlines()
         assert len(lines) == 1 + 3
 
@@ -434,7 +434,7 @@ def test_the_data_set_holds_every_vote():
 
 
 def test_pandas_has_a_row_a_system():
-    frame = compare().to_pandas()
+    frame = compare().ranking_to_pandas()
     assert frame["system"].tolist() == ["a", "b", "c"]
     assert frame["winrate"].tolist() == pytest.approx([5 / 6, 3 / 6, 1 / 6])
     assert (frame["winrate_low"] < frame["winrate"]).all()
@@ -486,7 +486,7 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
         ("c", 3),
         ("d", 4),
     ]
-    frame = table.to_pandas()
+    frame = table.ranking_to_pandas()
     assert frame["system"].tolist() == ["b", "a", "c", "d"]
     assert frame["rank"].tolist() == [1, 2, 3, 4]
     assert frame["ranked_by"].unique().tolist() == ["strength"]
@@ -498,7 +498,7 @@ def test_over_unequal_opponents_every_surface_ranks_by_strength():
     assert pairs.headers[4] == "difference of strengths [95%]"
     means = [one.mean_rank.estimate for one in table.summary.systems]
     assert sorted(names, key=lambda name: means[names.index(name)]) == ["b", "a", "c", "d"]
-    assert compare().to_pandas()["ranked_by"].unique().tolist() == ["winrate"]
+    assert compare().ranking_to_pandas()["ranked_by"].unique().tolist() == ["winrate"]
 
 
 def test_a_saved_table_of_a_swiss_design_has_the_same_ranking(tmp_path):
@@ -559,7 +559,7 @@ class TestUnread:
         table = self.compare({str(n) for n in range(0, 40, 4)})
         assert table.winrate("a").estimate == pytest.approx(20 / 30)
         table.save(tmp_path / "table.jsonl")
-        for shown in (table, WinrateTable.load(tmp_path / "table.jsonl"), table.resummarize(on_position_bias="first")):
+        for shown in (table, WinrateTable.load(tmp_path / "table.jsonl"), table.rescore(on_position_bias="first")):
             systems, matrix, pairs = shown.text_tables()
             cells = {row[0]: row[1] for row in systems.rows}
             assert cells["a"].startswith("0.50–0.75 [")
@@ -571,14 +571,21 @@ class TestUnread:
             notes = " ".join(systems.notes)
             assert "Bounds lead for a; b" in notes
             assert "Ranks, groups, tests, strengths and winrates at equal length rest on what was read" in notes
-            assert set(shown.to_pandas()["bounds_lead"]) == {True}
+            assert set(shown.ranking_to_pandas()["bounds_lead"]) == {True}
 
     def test_all_read_leads_with_the_winrate(self):
         table = self.compare()
         assert "unread" not in str(table)
         assert "Bounds lead" not in str(table)
-        assert not table.to_pandas()["bounds_lead"].any()
+        assert not table.ranking_to_pandas()["bounds_lead"].any()
 
     def test_one_order_alone_leads_where_it_alone_was_asked(self):
         table = self.compare({str(n) for n in range(0, 40, 4)}, check_positional_bias=False)
         assert table.text_tables()[0].rows[0][1].startswith("0.50–0.75 [")
+
+
+def test_the_data_frame_has_a_row_for_each_contest_as_every_result_has_for_its_verdicts():
+    table = compare()
+    frame = table.to_pandas()
+    assert len(frame) == len(table) == len(table.contests)
+    assert frame["score"].tolist() == [entry.contest.score for entry in table]

@@ -56,7 +56,7 @@ def test_equal_systems_before_a_judge_that_likes_the_first():
     table = simulated(1500, position_preference=ADVANTAGE)
     assert score_of_a(0.0)[0] == 0.5
     expect_winrate(table, *score_of_a(0.0))
-    first_only = table.resummarize(on_position_bias="first")
+    first_only = table.rescore(on_position_bias="first")
     expect_winrate(first_only, 0.7, 0.7 * 0.3)
     # The orders disagree in 0.7 · 0.7 + 0.3 · 0.3 of the contests, in 0.49 of 0.58 for the first.
     assert table.summary.positional_bias.estimate == pytest.approx(0.58, abs=0.04)
@@ -123,5 +123,5 @@ def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
     assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.97
     assert 0.93 <= np.mean([effect.low <= ADVANTAGE <= effect.high for effect in effects]) <= 0.97
     assert np.mean([rate.estimate for rate in rates]) == pytest.approx(truth, abs=0.01)
-    first_only = [table.resummarize(on_position_bias="first").winrate("a") for table in tables]
+    first_only = [table.rescore(on_position_bias="first").winrate("a") for table in tables]
     assert np.mean([rate.low <= truth <= rate.high for rate in first_only]) < 0.7

@@ -278,7 +278,7 @@ def votes_before(verdict: Mapping[str, Any], parameters: Mapping[str, Any]) -> t
 
 def _refuse(*args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 - stands in for methods of any signature
     raise TypeError(
-        "the parameters say what made a table and cannot be changed: resummarize it under other rules, or make "
+        "the parameters say what made a table and cannot be changed: rescore it under other rules, or make "
         "another with dataclasses.replace(table, parameters={**table.parameters, ...})"
     )
 

@@ -52,6 +52,21 @@ class ContestEntry:
     gold: str | None = None
 
     @property
+    def instance(self) -> int:
+        """The row's index."""
+        return self.contest.instance
+
+    @property
+    def first(self) -> str:
+        """The first system."""
+        return self.contest.first
+
+    @property
+    def second(self) -> str:
+        """The second system."""
+        return self.contest.second
+
+    @property
     def length_difference(self) -> float:
         """First minus second; NaN when one of them is not known, as the statistics expect it."""
         first, second = self.lengths
@@ -176,7 +191,7 @@ class WinrateTable(Results[ContestEntry]):
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
         return ratio_intervals(sums, counts, level=self._level)[0] if hits else None
 
-    def resummarize(self, **rules: Unpack[Rules]) -> Self:
+    def rescore(self, **rules: Unpack[Rules]) -> Self:
         """The same votes under other rules, without a call.
 
         Args:
@@ -195,7 +210,7 @@ class WinrateTable(Results[ContestEntry]):
         """The systems, the matrix and the pairs as texts."""
         return winrate_tables(self)
 
-    def to_pandas(self) -> pd.DataFrame:
+    def ranking_to_pandas(self) -> pd.DataFrame:
         """One row a system, best first."""
         import pandas as pd  # noqa: PLC0415 - as above
 
