@@ -10,12 +10,13 @@ from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleEr
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, run_votes
+from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
-    Candidates,
     EqualCandidatesWarning,
     check_choice_rules,
     choice_prompt,
+    choice_question,
     warn_of_equal_candidates,
 )
 from evenhand.modes.grade_score import unrelated_candidates
@@ -27,13 +28,15 @@ BETTER = comparison_criterion("better", "Which answers the question?", context_f
 
 def candidates(*texts, instance=0, **more):
     named = {f"system-{number}": text for number, text in enumerate(texts)}
-    return Candidates(instance=instance, texts=named, criterion=BETTER, **more)
+    return Subject(instance=instance, texts=named, **more)
 
 
 def ask(prompt, **more):
     """The judge after one vote on three candidates, and the vote."""
     judge = choosing_judge(lambda shown: 1)
-    question = candidates("Rome.", "Paris.", "Bonn.", context={"question": "Capital of France?"}).question()
+    question = choice_question(
+        candidates("Rome.", "Paris.", "Bonn.", context={"question": "Capital of France?"}), BETTER
+    )
     flow = Flow(**{"flow": "one_step", "prompt": choice_prompt(prompt, "one_step"), **more})
     grid = Grid(check_positional_bias=False)
     [[vote]] = run_votes([question], [judge], grid=grid, flow=flow, limits=Limits(progress=False))
@@ -138,18 +141,18 @@ class TestCandidates:
         row = candidates("a", None, "", "d")
         assert row.names == ("system-0", "system-2", "system-3")
         assert row.missing == ("system-1",)
-        question = row.question()
+        question = choice_question(row, BETTER)
         assert question.responses == ("a", "", "d")
         assert [option.label for option in question.criterion.options] == ["Option 1", "Option 2", "Option 3"]
 
     def test_fewer_than_two_are_no_question(self):
-        assert candidates("a", None).question() is None
-        assert candidates(None, None).question("elsewhere") is None
+        assert choice_question(candidates("a", None), BETTER) is None
+        assert choice_question(candidates(None, None), BETTER, "elsewhere") is None
 
     def test_the_unrelated_one_comes_last(self):
-        question = candidates("a", "b").question("elsewhere")
+        question = choice_question(candidates("a", "b"), BETTER, "elsewhere")
         assert question.responses == ("a", "b", "elsewhere")
-        assert question.id != candidates("a", "b").question().id
+        assert question.id != choice_question(candidates("a", "b"), BETTER).id
 
     def test_equal_texts_are_told(self):
         warn_of_equal_candidates([candidates("a", "b", None, None), candidates("", "c", instance=1)])

@@ -71,4 +71,4 @@ def test_the_penalty_of_a_nested_response_is_known():
         )
         assert server.seen > 0
     # 3 words are the cap, 1 word is free, and a missing response has no length
-    assert table.penalties == {"o/t": (0.5, 0.0, None)}
+    assert [item.length_penalty for item in table if item.criterion == table.criteria[0].name] == [0.5, 0.0, None]

@@ -5,25 +5,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
-from evenhand.criteria import Scale
-from evenhand.data.fields import texts_of, warn_of_left_out_context
+from evenhand.criteria import Criterion, Scale
+from evenhand.data.fields import warn_of_left_out_context
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
+from evenhand.metrics.judge_metric import JudgeMetric
 from evenhand.metrics.scores import warn_of_mentions, warn_of_unread
+from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
-    Candidates,
     Selection,
     check_choice_rules,
     choice_prompt,
+    choice_question,
     select,
     summarize_selections,
     warn_of_equal_candidates,
 )
 from evenhand.results.measures import scores_of
 from evenhand.run_options import NEEDS_ALL_DRAWS
-from evenhand.unitxt.bases import Criteria, EvaluationInput
+from evenhand.unitxt.bases import EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact
 from evenhand.votes import Vote
 
@@ -60,56 +61,43 @@ class ChoiceMetric(JudgeMetric):
             )
         return settings.asking(prompt=choice_prompt(self.prompt, settings.flow.flow))
 
-    def candidates(self, inputs: Sequence[EvaluationInput]) -> tuple[list[Candidates], list[str]]:
-        """The candidates of each instance, and its criteria artifact as JSON."""
+    def candidates(self, inputs: Sequence[EvaluationInput]) -> tuple[list[Subject], list[Criterion], list[str]]:
+        """The candidates of each instance, its criterion, and its criteria artifact as JSON."""
         artifacts = self.criteria_artifacts(inputs)
-        criteria = {id(artifact): comparison_from_artifact(artifact) for artifact in artifacts}
+        frozen = {id(artifact): comparison_from_artifact(artifact) for artifact in artifacts}
         as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
-        rows = [
-            self._candidates(place, given, artifact, criteria)
-            for place, (given, artifact) in enumerate(zip(inputs, artifacts, strict=True))
-        ]
-        for criterion in criteria.values():
+        criteria = [frozen[id(artifact)] for artifact in artifacts]
+        rows = [self._candidates(*about) for about in zip(range(len(inputs)), inputs, criteria, strict=True)]
+        for criterion in frozen.values():
             warn_of_left_out_context(criterion, self.given_context_fields())
         warn_of_equal_candidates(rows)
-        return rows, [as_json[id(artifact)] for artifact in artifacts]
+        return rows, criteria, [as_json[id(artifact)] for artifact in artifacts]
 
-    def _candidates(
-        self, place: int, given: EvaluationInput, artifact: Criteria, criteria: dict[int, Any]
-    ) -> Candidates:
-        criterion = criteria[id(artifact)]
+    def _candidates(self, place: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         texts = read_responses(self.response_of(given, criterion.prediction_field, place), place)
         if len(texts) < 2:
             raise InvalidInputError(
                 f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
                 "(None where one is missing), and one response alone fits metrics.evenhand.direct"
             )
-        return Candidates(
-            instance=place,
-            texts=texts,
-            criterion=criterion,
-            context=self.context_of(given, criterion, place),
-            references=texts_of(given[1]),
-            draw_key=draw_key_of(given),
-            data_classification=getattr(given, "data_classification", None),
-            guidelines=self.guidelines,
-        )
+        return self.subject(given, criterion, place, texts)
 
     def ask(
-        self, rows: Sequence[Candidates], unrelated: Sequence[Union[str, None]] = ()
+        self, rows: Sequence[Subject], criteria: Sequence[Criterion], unrelated: Sequence[Union[str, None]] = ()
     ) -> list[list[tuple[Vote, ...]]]:
         """The votes on each instance, and, where texts of unrelated options are given, on each of them with its own.
 
         Args:
             rows: The instances.
+            criteria: Theirs.
             unrelated: One text an instance; none to ask without an unrelated option only.
 
         Returns:
             One list of votes a run: without, and with the unrelated option. No votes where nothing can be asked.
         """
-        runs = [[row.question() for row in rows]]
+        runs = [[choice_question(*about) for about in zip(rows, criteria, strict=True)]]
         if unrelated:
-            runs.append([row.question(text) for row, text in zip(rows, unrelated, strict=True)])
+            runs.append([choice_question(*about) for about in zip(rows, criteria, unrelated, strict=True)])
         votes = iter(self.judge([question for asked in runs for question in asked if question]))
         return [[next(votes) if question else () for question in asked] for asked in runs]
 
@@ -164,12 +152,12 @@ class BestOfJudge(ChoiceMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[BestOfN]:
         """Judge all instances."""
         inputs = list(evaluation_inputs_stream)
-        rows, as_json = self.candidates(inputs)
+        rows, criteria, as_json = self.candidates(inputs)
         if not rows:
             return []
         first = next(iter(rows[0].texts))
         clusters = self.clusters_of(inputs)
-        (votes,) = self.ask(rows)
+        (votes,) = self.ask(rows, criteria)
         return [
             BestOfN(first, self._selection(row, cast), criteria_json, cluster)
             for row, cast, criteria_json, cluster in zip(rows, votes, as_json, clusters, strict=True)
@@ -207,7 +195,7 @@ class BestOfJudge(ChoiceMetric):
         scores = scores_of(summary, with_intervals=self.return_confidence_interval)
         return {**scores, "score_name": f"{intermediates[0].first}_selection_rate"}
 
-    def _selection(self, row: Candidates, votes: Sequence[Vote]) -> Selection:
+    def _selection(self, row: Subject, votes: Sequence[Vote]) -> Selection:
         return select(
             votes,
             row.names,

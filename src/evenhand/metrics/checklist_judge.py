@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.criteria import Checklist, Scale
-from evenhand.data.fields import loaded_of_rows, text_of, texts_of, warn_of_left_out_context
+from evenhand.data.fields import loaded_of_rows, text_of, warn_of_left_out_context
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
+from evenhand.metrics.judge_metric import JudgeMetric
 from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_mentions, warn_of_unread
 from evenhand.modes.checklist import (
     OF_RESPONSE,
@@ -17,10 +17,10 @@ from evenhand.modes.checklist import (
     Checking,
     ChecklistReport,
     ChecklistResult,
-    Subject,
     item_record,
     report_checklists,
 )
+from evenhand.question import Question
 from evenhand.results.measures import scores_of
 from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
@@ -157,13 +157,9 @@ class ChecklistJudge(ChecklistFields):
                 f"the checklist is called {name!r}, and so is one of the scores of every checklist, whose place it "
                 "would take: give it another name"
             )
-        subjects = [
-            self._subject(row, given, checklist)
-            for row, (given, checklist) in enumerate(zip(inputs, checklists, strict=True))
-        ]
         asked = [
-            () if subject is None else checking.questions(checklist, subject)
-            for subject, checklist in zip(subjects, checklists, strict=True)
+            self._questions(checking, checklist, row, given)
+            for row, (given, checklist) in enumerate(zip(inputs, checklists, strict=True))
         ]
         for checklist in {checklist.name: checklist for checklist in checklists}.values():
             warn_of_left_out_context(checklist, self.given_context_fields())
@@ -216,22 +212,14 @@ class ChecklistJudge(ChecklistFields):
             record["panel"] = panels[item.name].scores(with_intervals=shown)
         return _named(scores, intermediates[0])
 
-    def _subject(self, row: int, given: EvaluationInput, checklist: Checklist) -> Union[Subject, None]:
-        """What the judge is asked about; None for a missing response."""
+    def _questions(
+        self, checking: Checking, checklist: Checklist, row: int, given: EvaluationInput
+    ) -> Sequence[Question]:
+        """What the judge is asked about an instance; nothing about a missing response."""
         response = self.response_of(given, checklist.prediction_field, row)
         if is_missing(response):
-            return None
-        _, references, _ = given
-        return Subject(
-            id=str(row),
-            instance=row,
-            response=text_of(response),
-            context=self.context_of(given, checklist, row),
-            references=texts_of(references),
-            draw_key=draw_key_of(given),
-            data_classification=getattr(given, "data_classification", None),
-            guidelines=self.guidelines,
-        )
+            return ()
+        return checking.questions(checklist, self.subject(given, checklist, row, {"": text_of(response)}))
 
 
 def _instance_scores(result: ChecklistResult, *, with_prompts: bool) -> Dict[str, Any]:

@@ -87,10 +87,10 @@ class GradeScore(ChoiceMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[GradedChoices]:
         """Judge all instances."""
         inputs = list(evaluation_inputs_stream)
-        rows, as_json = self.candidates(inputs)
+        rows, criteria, as_json = self.candidates(inputs)
         clusters = self.clusters_of(inputs)
         unrelated = unrelated_candidates(rows, seed=self.seed) if self.unrelated_option else ()
-        runs = self.ask(rows, unrelated)
+        runs = self.ask(rows, criteria, unrelated)
         judges = tuple(judge.judge_id for judge in self.panel([]))
         graded = {judge: [self._grade(votes, judge, self.confidence_level) for votes in runs] for judge in judges}
         return [

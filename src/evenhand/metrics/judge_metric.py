@@ -2,7 +2,7 @@
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.aggregation import VoteRules
@@ -21,6 +21,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject
 from evenhand.question import Question
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.statistics.intervals import IntervalLevel
@@ -284,6 +285,31 @@ class JudgeMetric(RunFields):
         if not fields:
             fields = recipe_context_fields(task_data, criterion, with_context=fields is None)
         return context_of(task_data, fields, criterion, row, texts_of(references))
+
+    def subject(
+        self,
+        given: EvaluationInput,
+        judged: Union[Criterion, Checklist],
+        row: int,
+        texts: Mapping[str, Union[str, None]],
+    ) -> Subject:
+        """What the judge is told about an instance.
+
+        Args:
+            given: The instance.
+            judged: What says which fields are shown, where ``context_fields`` does not.
+            row: Its place.
+            texts: Name -> text of what is judged.
+        """
+        return Subject(
+            instance=row,
+            texts=texts,
+            context=self.context_of(given, judged, row),
+            references=texts_of(given[1]),
+            draw_key=draw_key_of(given),
+            data_classification=getattr(given, "data_classification", None),
+            guidelines=self.guidelines,
+        )
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
         """The metric's own context fields; None where none were set, nothing where only the criterion's count."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -20,6 +20,7 @@ from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
+from evenhand.modes.base import Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
@@ -79,78 +80,29 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     return known[prompt]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The candidates of one instance, and what the judge is told about them.
+def choice_question(about: Subject, criterion: Criterion, unrelated: str | None = None) -> Question | None:
+    """Which of the candidates is the best; None where fewer than two have a text.
 
-    Attributes:
-        instance: The row of the data.
-        texts: Name -> text, in the order given; None where there is none. Names are never shown.
+    Args:
+        about: The candidates; those that have a text are the options, in this order.
         criterion: What makes one the best; its options play no part.
-        context: What the judge is shown beside the candidates: name -> text.
-        references: Known good answers.
-        draw_key: Names the instance in seeded draws.
-        data_classification: The data classification policy of the instance.
-        guidelines: What the judge is told about judging, beside the criterion.
+        unrelated: The text of an option from elsewhere, which becomes the last one.
     """
-
-    instance: int
-    texts: Mapping[str, str | None]
-    criterion: Criterion
-    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    references: tuple[str, ...] = ()
-    draw_key: str = ""
-    data_classification: tuple[str, ...] | None = None
-    guidelines: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The candidates that have a text: these are the options, in this order."""
-        return tuple(name for name, text in self.texts.items() if text is not None)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The candidates without a text."""
-        return tuple(name for name, text in self.texts.items() if text is None)
-
-    @property
-    def responses(self) -> tuple[str, ...]:
-        """The texts that there are."""
-        return tuple(text for text in self.texts.values() if text is not None)
-
-    def question(self, unrelated: str | None = None) -> Question | None:
-        """Which of them is the best; None where fewer than two are left.
-
-        Args:
-            unrelated: The text of an option from elsewhere, which becomes the last one.
-        """
-        if len(self.responses) < 2:
-            return None
-        responses = self.responses if unrelated is None else (*self.responses, unrelated)
-        return Question(
-            id=str(self.instance) if unrelated is None else f"{self.instance}/unrelated",
-            criterion=choice_criterion(
-                self.criterion.name,
-                self.criterion.description,
-                len(responses),
-                context_fields=self.criterion.context_fields,
-            ),
-            responses=responses,
-            context=self.context,
-            references=self.references,
-            mode="choose",
-            instance=self.instance,
-            draw_key=self.draw_key,
-            data_classification=self.data_classification,
-            guidelines=self.guidelines,
-        )
+    if len(about.responses) < 2:
+        return None
+    responses = about.responses if unrelated is None else (*about.responses, unrelated)
+    choice = choice_criterion(
+        criterion.name, criterion.description, len(responses), context_fields=criterion.context_fields
+    )
+    identifier = str(about.instance) if unrelated is None else f"{about.instance}/unrelated"
+    return about.question(identifier, choice, responses, mode="choose")
 
 
 class EqualCandidatesWarning(UserWarning):
     """Candidates of one instance have the same text, so that no judge can tell them apart."""
 
 
-def warn_of_equal_candidates(rows: Sequence[Candidates]) -> None:
+def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
     """Warn (:class:`EqualCandidatesWarning`) of instances in which two candidates have the same text."""
     alike = [row.instance for row in rows if len(set(row.responses)) < len(row.responses)]
     if alike:

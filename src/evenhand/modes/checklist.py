@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -30,6 +30,7 @@ from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.judging.flow import TOP_LOGPROBS
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
@@ -167,33 +168,6 @@ _NOT_OF_A_CHECKLIST: Final[Mapping[str, tuple[object, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What a checklist is answered about.
-
-    Attributes:
-        id: Names the response within a run.
-        instance: The row of the data that it belongs to.
-        response: Its text.
-        name: Tells it from other responses of the row; empty where there is one.
-        context: What the judge is shown beside it: name -> text.
-        references: Known good answers.
-        draw_key: Names the instance in seeded draws.
-        data_classification: The data classification policy of the instance.
-        guidelines: What the judge is told about judging.
-    """
-
-    id: str
-    instance: int
-    response: str
-    name: str = ""
-    context: Mapping[str, str] = field(default_factory=dict)
-    references: tuple[str, ...] = ()
-    draw_key: str = ""
-    data_classification: tuple[str, ...] | None = None
-    guidelines: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Checking:
     """How a checklist is put to judges, and how a run is set for it.
 
@@ -237,23 +211,20 @@ class Checking:
 
         Args:
             checklist: As it was :meth:`offered`.
-            about: The response, and what is shown beside it.
+            about: The one response, and what is shown beside it. Its name tells it from others of the row; it is empty
+                where there are none.
         """
-        together = self.options.mode == "batch"
+        ((name, _),) = about.texts.items()
+        how: dict[str, Any] = {"mode": "assess"}
+        if self.options.mode == "batch":
+            sheet = " / ".join(filter(None, (name, checklist.name)))
+            how = {"mode": "check", "sheet": sheet, "sheet_size": len(checklist.items)}
         return tuple(
-            Question(
-                id=f"{about.id}/{item.name}",
-                criterion=item.as_criterion(),
-                responses=(about.response,),
-                context=about.context,
-                references=about.references,
-                mode="check" if together else "assess",
-                instance=about.instance,
-                draw_key=about.draw_key,
-                data_classification=about.data_classification,
-                guidelines=about.guidelines,
-                sheet=" / ".join(filter(None, (about.name, checklist.name))) if together else "",
-                sheet_size=len(checklist.items) if together else 0,
+            about.question(
+                "/".join(filter(None, (str(about.instance), name, item.name))),
+                item.as_criterion(),
+                about.responses,
+                **how,
             )
             for item in checklist.items
         )

@@ -22,7 +22,7 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.best_of import Candidates
+from evenhand.modes.base import Subject
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
 from evenhand.scoring import summarize
@@ -200,7 +200,7 @@ class UnrelatedEffect:
     num_paired: int = measure("count")
 
 
-def unrelated_candidates(rows: Sequence[Candidates], *, seed: int = 0) -> tuple[str | None, ...]:
+def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str | None, ...]:
     """For every instance a candidate of another instance, drawn with the seed.
 
     All texts lie on a circle at places that the seed and the text determine. An instance begins at a place that the

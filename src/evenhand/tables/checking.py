@@ -13,12 +13,10 @@ from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.data.fields import (
     context_columns,
-    context_of,
     field_of,
     loaded_of_rows,
     read_clusters,
     reference_column,
-    references_of,
     response_columns,
     text_of,
     warn_of_left_out_context,
@@ -28,7 +26,8 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
-from evenhand.modes.checklist import Checking, Subject
+from evenhand.modes.base import subject_of_row
+from evenhand.modes.checklist import Checking
 from evenhand.question import Question
 from evenhand.run_options import ChecklistOptions, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
@@ -114,14 +113,13 @@ class _Plan:
         response = field_of(row, system, instance, "response_field")
         if is_missing(response):
             return ()
-        references = references_of(row, self.reference_field, instance)
-        subject = Subject(
-            id=f"{instance}/{system}",
-            instance=instance,
-            name=system,
-            response=text_of(response),
-            context=context_of(row, self.context_fields, checklist, instance, references),
-            references=references,
+        subject = subject_of_row(
+            row,
+            instance,
+            {system: text_of(response)},
+            checklist,
+            context_fields=self.context_fields,
+            reference_field=self.reference_field,
             guidelines=self.guidelines,
         )
         return self.checking.questions(checklist, subject)

@@ -207,7 +207,7 @@ class ChecklistTable(Results[CheckedResponse]):
             "checklists": [checklist.model_dump(mode="json") for checklist in self.checklists],
         }
 
-    def summary(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, Any]:
         """The fields of each system's report, and of each difference."""
         return {
             "differences": [plain(each) for each in self.differences],

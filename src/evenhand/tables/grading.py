@@ -11,11 +11,9 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.fields import (
     context_columns,
-    context_of,
     field_of,
     read_clusters,
     reference_column,
-    references_of,
     warn_of_left_out_context,
 )
 from evenhand.data.rows import Row, read_rows
@@ -25,10 +23,11 @@ from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject, subject_of_row
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
-    Candidates,
     choice_prompt,
+    choice_question,
     warn_of_equal_candidates,
 )
 from evenhand.modes.grade_score import check_grade_settings, unrelated_candidates
@@ -42,7 +41,7 @@ from evenhand.unitxt.loading import load_comparison
 class _Plan:
     """What :func:`grade_scores` asks, checked, before the first call."""
 
-    rows: tuple[Candidates, ...]
+    rows: tuple[Subject, ...]
     unrelated: tuple[str | None, ...]
     criterion: Criterion
     judges: tuple[JudgeEngine, ...]
@@ -51,11 +50,10 @@ class _Plan:
     clusters: tuple[str, ...] | None
     parameters: Mapping[str, Any]
 
-    def asked(self) -> list[tuple[Candidates, str | None, Question | None]]:
+    def asked(self) -> list[tuple[Subject, str | None, Question | None]]:
         """The instances without, and then with, their unrelated options, and what is asked."""
-        plain = [(row, None, row.question()) for row in self.rows]
-        extended = zip(self.rows, self.unrelated, strict=False)
-        return [*plain, *((row, text, row.question(text) if text else None) for row, text in extended)]
+        pairs = [*((row, None) for row in self.rows), *zip(self.rows, self.unrelated, strict=False)]
+        return [(row, text, choice_question(row, self.criterion, text)) for row, text in pairs]
 
     def questions(self) -> list[Question]:
         return [question for _, _, question in self.asked() if question is not None]
@@ -92,34 +90,19 @@ def _asking(settings: RunSettings, prompt: str) -> RunSettings:
     return settings.asking(prompt=choice_prompt(prompt, settings.flow.flow))
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """What a row holds where."""
-
-    candidates: str | tuple[str, ...]
-    context: Mapping[str, str] | None
-    reference: str | None
-
-    def read(self, place: int, row: Row, criterion: Criterion) -> Candidates:
-        """The candidates of one row."""
-        if isinstance(self.candidates, str):
-            held = field_of(row, self.candidates, place, "candidates")
-        else:
-            held = {name: field_of(row, name, place, "candidates") for name in self.candidates}
-        texts = read_responses(held, place)
-        if len(texts) < 2:
-            raise InvalidInputError(
-                f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
-                "(None where one is missing)"
-            )
-        references = references_of(row, self.reference, place)
-        return Candidates(
-            instance=place,
-            texts=texts,
-            criterion=criterion,
-            context=context_of(row, self.context, criterion, place, references),
-            references=references,
+def _texts(row: Row, place: int, candidates: str | tuple[str, ...]) -> Mapping[str, str | None]:
+    """The candidates of one row."""
+    if isinstance(candidates, str):
+        held = field_of(row, candidates, place, "candidates")
+    else:
+        held = {name: field_of(row, name, place, "candidates") for name in candidates}
+    texts = read_responses(held, place)
+    if len(texts) < 2:
+        raise InvalidInputError(
+            f"instance {place} has {len(texts)} candidate(s), {list(texts)!r}; the best is chosen of two or more "
+            "(None where one is missing)"
         )
+    return texts
 
 
 @overload
@@ -194,13 +177,19 @@ def grade_scores(
     settings = _settings(options, unrelated_option)
     criterion = _criterion(criteria)
     columns = _columns(candidates)
-    fields = _Fields(
-        candidates=columns,
-        context=context_columns(context_fields),
-        reference=reference_column(reference_field, rows[0], listed(columns)),
+    context, reference = context_columns(context_fields), reference_column(reference_field, rows[0], listed(columns))
+    read = tuple(
+        subject_of_row(
+            row,
+            place,
+            _texts(row, place, columns),
+            criterion,
+            context_fields=context,
+            reference_field=reference,
+        )
+        for place, row in enumerate(rows)
     )
-    read = tuple(fields.read(place, row, criterion) for place, row in enumerate(rows))
-    warn_of_left_out_context(criterion, fields.context)
+    warn_of_left_out_context(criterion, context)
     warn_of_equal_candidates(read)
     judges = judges_of(engine)
     names = _prompts(prompts)
@@ -217,10 +206,10 @@ def grade_scores(
             "judges": [judge.judge_id for judge in judges],
             "prompts": list(names),
             "n": len(rows),
-            "candidates": fields.candidates if isinstance(fields.candidates, str) else list(fields.candidates),
+            "candidates": columns if isinstance(columns, str) else list(columns),
             "unrelated_option": unrelated_option,
-            "context_fields": None if fields.context is None else dict(fields.context),
-            "reference_field": fields.reference,
+            "context_fields": None if context is None else dict(context),
+            "reference_field": reference,
             **settings.parameters(),
         },
     )
