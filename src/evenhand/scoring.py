@@ -221,7 +221,7 @@ def vote_measures(
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
         "parse_rate": known(parse_rate, "there are no replies"),
         "agreement": known(agreement, "no instance has two votes"),
-        "spread": known(spread, "nothing was drawn twice"),
+        "spread": known(spread, "nothing was drawn twice, or draws could stop early"),
         "unscored_votes": MappingProxyType(dict(sorted(reasons.items()))),
         "readings": count_readings(votes),
         "reasks": sum(vote.reasks for vote in votes),

@@ -8,6 +8,7 @@ from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.metrics.best_of import BestOfJudge
+from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.tables import ChecklistTable, JudgementTable, WinrateTable, checklist, judge, winrates
 
@@ -70,7 +71,7 @@ def test_what_the_stop_would_bias_is_missing_or_measured_on_the_first_two():
     full, early = every.summaries[cell], table.summaries[cell]
     assert early.score == full.score  # certainty never changes an outcome
     assert full.spread is not None
-    assert early.spread is None
+    assert early.spread == Missing("nothing was drawn twice, or draws could stop early")
     first = [item.verdict.model_copy(update={"votes": item.verdict.votes[:2]}) for item in every.judgements]
     shares = [sum(vote.selected_index == item.selected_index for vote in item.votes) / 2 for item in first]
     assert early.agreement.estimate == pytest.approx(sum(shares) / len(shares))
@@ -93,7 +94,8 @@ def test_strengths_are_those_of_the_first_two_draws():
 
 def test_a_checklist_has_no_confidence_without_all_draws():
     report, full = checked(stop_early=True).reports["one"], checked().reports["one"]
-    assert report.normalized_score is report.items[0].confidence is None
+    assert isinstance(report.normalized_score, Missing)
+    assert isinstance(report.items[0].confidence, Missing)
     assert full.normalized_score is not None
     assert report.pass_rate is not None
 

@@ -214,7 +214,8 @@ class Results(PrintedTables, Generic[Entry]):
         """
         header, cells, rows = read(path, cls.kind)
         try:
-            return cls.of_cells(header, cls.cells_before(header, rows) if cells is None else cells)
+            held = cls.cells_before(header, rows) if cells is None else cells
+            return cls.of_cells(header, [with_early_stop(cell, header["parameters"]) for cell in held])
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not a saved table of {cls.kind}, or not a whole one; {cls.__name__}.save writes one"
@@ -264,16 +265,17 @@ def could_stop_early(parameters: Mapping[str, Any]) -> bool:
     return bool(grid.get("stop_early")) and grid["samples"] > 1
 
 
-def votes_before(verdict: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[Vote, ...]:
-    """The votes of a verdict as it was saved before there were cells.
-
-    Earlier still, that draws could stop early stood in the parameters alone.
-    """
-    votes = tuple(map(Vote.model_validate, verdict["votes"]))
-    if not could_stop_early(parameters) or any(vote.early_stop for vote in votes):
-        return votes
+def with_early_stop(cell: Cell, parameters: Mapping[str, Any]) -> Cell:
+    """A saved cell whose votes know that they could stop early, which once stood in the parameters alone."""
+    if not could_stop_early(parameters) or any(vote.early_stop for vote in cell.votes):
+        return cell
     stop = EarlyStop(planned=parameters["grid"]["samples"], confidence=parameters["grid"]["confidence"])
-    return tuple(vote.model_copy(update={"early_stop": stop}) for vote in votes)
+    return cell._replace(votes=tuple(vote.model_copy(update={"early_stop": stop}) for vote in cell.votes))
+
+
+def votes_before(verdict: Mapping[str, Any]) -> tuple[Vote, ...]:
+    """The votes of a verdict as it was saved before there were cells."""
+    return tuple(map(Vote.model_validate, verdict["votes"]))
 
 
 def _refuse(*args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 - stands in for methods of any signature

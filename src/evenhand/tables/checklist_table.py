@@ -248,7 +248,7 @@ class ChecklistTable(Results[CheckedResponse]):
             about = {name: row.get(name) for name in ("instance", "system", "checklist", "cluster")}
             items = header["checklists"][row["checklist"]]["items"]
             for item, verdict, gold in zip(items, row["verdicts"], row["gold"], strict=True):
-                votes = votes_before(verdict, header["parameters"])
+                votes = votes_before(verdict)
                 yield Cell({**about, "item": item["name"], "gold": gold}, votes)
 
     def __repr__(self) -> str:

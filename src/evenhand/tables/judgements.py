@@ -344,7 +344,7 @@ class JudgementTable(Results[Judgement]):
             about = {name: value for name, value in row.items() if name != "verdict"}
             if row["system"] in penalties:
                 about["length_penalty"] = penalties[row["system"]][row["instance"]]
-            yield Cell(about, votes_before(row["verdict"], header["parameters"]))
+            yield Cell(about, votes_before(row["verdict"]))
 
     def __repr__(self) -> str:
         return (

@@ -251,7 +251,7 @@ class WinrateTable(Results[ContestEntry]):
         )
 
     @classmethod
-    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:  # noqa: ARG003 - as other kinds take it
         """A row was an entry, with its contest whole."""
         for row in rows:
             contest, (first, second) = row["contest"], row["lengths"]
@@ -262,9 +262,7 @@ class WinrateTable(Results[ContestEntry]):
                 "second_length": second,
                 "gold": row["gold"],
             }
-            yield Cell(
-                {"round": 0, "cluster": None, **about, **beside}, votes_before(contest["verdict"], header["parameters"])
-            )
+            yield Cell({"round": 0, "cluster": None, **about, **beside}, votes_before(contest["verdict"]))
 
     def __repr__(self) -> str:
         return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"
