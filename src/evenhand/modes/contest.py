@@ -224,24 +224,28 @@ def check_reduction(reduction: str, *, graded: bool) -> Reduction:
 def tally_table(
     rows: Sequence[Sequence[Contest]],
     systems: Sequence[str],
-    outcome: Callable[[Contest], tuple[Tally, Tally] | None],
+    outcome: Callable[[Contest], tuple[Sequence[float], Sequence[float]] | None],
+    size: int = 2,
 ) -> FloatArray:
-    """Shape (2, n rows, k): the battles that every system won, and those that it fought, in the contests of each row.
+    """Shape (size, n rows, k): what the contests of each row come to for every system, added up.
 
     Args:
         rows: The contests.
-        systems: The columns; battles of others are not counted.
-        outcome: What a contest comes to for its two systems; None where it does not count.
+        systems: The columns; what contests come to for others is not counted.
+        outcome: The numbers of a contest for its two systems, such as a tally; None where it does not count.
+        size: How many numbers these are.
     """
     place = {system: column for column, system in enumerate(systems)}
-    table = np.zeros((2, len(rows), len(systems)))
+    cells, amounts = [], []
     for row, contests in enumerate(rows):
         for contest in contests:
-            found = outcome(contest) or ()
-            for system, tally in zip((contest.first, contest.second), found, strict=False):
+            for system, amount in zip((contest.first, contest.second), outcome(contest) or (), strict=False):
                 if system in place:
-                    table[:, row, place[system]] += tally
-    return table
+                    cells.append((row, place[system]))
+                    amounts.append(amount)
+    table = np.zeros((len(rows), len(systems), size))
+    np.add.at(table, tuple(np.array(cells, dtype=int).reshape(-1, 2).T), np.array(amounts).reshape(-1, size))
+    return np.moveaxis(table, 2, 0)
 
 
 def as_read(reduction: Reduction) -> Callable[[Contest], tuple[Tally, Tally] | None]:

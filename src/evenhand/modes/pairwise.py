@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from types import MappingProxyType
@@ -48,7 +48,6 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.pairwise import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
-from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 
 logger = logging.getLogger(__name__)
@@ -483,17 +482,16 @@ def _winrate_bounds(
     A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unread.
     """
 
-    def table(outcome: Callable[[Tally, Tally], tuple[Tally, Tally]], *, set_aside: bool = False) -> FloatArray:
-        def of(contest: Contest) -> tuple[Tally, Tally] | None:
-            read_without_score = contest.score is None and contest.verdict.read
-            return outcome(*limits(contest, reduction)) if read_without_score == set_aside else None
+    def outcome(contest: Contest) -> tuple[Sequence[float], Sequence[float]]:
+        low, high = limits(contest, reduction)
+        if contest.score is None and contest.verdict.read:
+            aside = (0.0, 0.0, 0.0, 0.0, high.battles, 0.0, 0.0)
+            return aside, aside
+        held = (0.0, low != high, 1.0)
+        return (*low, *high, *held), (*high.mirrored, *low.mirrored, *held)
 
-        return tally_table(rows, systems, of)
-
-    worst = table(lambda low, high: (low, high.mirrored))
-    best = table(lambda low, high: (high, low.mirrored))
-    asides = table(lambda _, high: (high, high), set_aside=True)[1].sum(axis=0)
-    unread, held = table(lambda low, high: (Tally(low != high, 1.0),) * 2).sum(axis=1)
+    table = tally_table(rows, systems, outcome, size=7)
+    worst, best, (asides, unread, held) = table[:2], table[2:4], table[4:].sum(axis=1)
     found = []
     for column, rate in enumerate(rates):
         (won_0, fought_0), (won_1, fought_1) = (side[:, :, column].sum(axis=1).tolist() for side in (worst, best))
