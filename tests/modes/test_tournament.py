@@ -16,6 +16,7 @@ from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject
 from evenhand.modes.contest import presented_contests, resolve, winrates
 from evenhand.modes.pairwise import ComparisonRow, Tournament, summarize_contests
 from evenhand.statistics.paired_comparisons import fit_davidson
@@ -49,7 +50,7 @@ class ContentJudge:
 
 
 def rows_of(*responses, criterion=CHOICE):
-    return [ComparisonRow(instance=row, responses=given, criterion=criterion) for row, given in enumerate(responses)]
+    return [ComparisonRow(Subject(row, given), criterion) for row, given in enumerate(responses)]
 
 
 def run_settings(**options):
@@ -151,10 +152,7 @@ def test_a_swiss_design_pairs_by_the_rounds_before():
 
 
 def test_the_rounds_of_a_swiss_design_share_one_budget():
-    rows = [
-        ComparisonRow(instance=row, responses={name: f"{name}{row}" for name in "abcd"}, criterion=CHOICE)
-        for row in range(4)
-    ]
+    rows = [ComparisonRow(Subject(row, {name: f"{name}{row}" for name in "abcd"}), CHOICE) for row in range(4)]
     # a round takes 4 instances × 2 pairs × 2 orders × 2 steps = 32 calls
     judge = ContentJudge()
     contests = hold(rows, "swiss:3", judge=judge, max_calls=40, max_reasks=0)
@@ -170,7 +168,7 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
     with pytest.raises(InvalidInputError, match="names a system that the predictions do not"):
         hold(rows_of({"a": "x", "b": "y"}), "baseline:c", judge=judge)
     with pytest.raises(InvalidInputError, match="pairwise"):
-        ComparisonRow(instance=0, responses={"a": "x", "b": "y"}, criterion=yes_no_criterion("x", "y"))
+        ComparisonRow(Subject(0, {"a": "x", "b": "y"}), yes_no_criterion("x", "y"))
     with pytest.raises(InvalidInputError, match="same instance number"):
         hold([*rows_of({"a": "x", "b": "y"})] * 2, judge=judge)
     assert not judge.requests

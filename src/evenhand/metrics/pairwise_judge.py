@@ -6,12 +6,12 @@ from typing import Any, Dict, List, TypeVar, Union, get_args
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.fields import texts_of, warn_of_left_out_context
+from evenhand.data.fields import warn_of_left_out_context
 from evenhand.data.systems import common_systems, read_responses
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
+from evenhand.metrics.judge_metric import JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.modes.contest import Contest, Reduction, check_reduction, instance_rankings, winrates
 from evenhand.modes.pairwise import (
@@ -102,14 +102,14 @@ class PairwiseJudge(JudgeMetric):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[PairwiseComparison]:
         """Judge all instances."""
         rows, as_json = self._rows(list(evaluation_inputs_stream))
-        check_names(common_systems([row.responses for row in rows]))
-        judges = self.panel(row.data_classification for row in rows)
+        check_names(common_systems([row.about.texts for row in rows]))
+        judges = self.panel(row.about.data_classification for row in rows)
         tournament = self._tournament(rows, self.settings(self.scales()), judges)
-        held: dict[int, list[Contest]] = {row.instance: [] for row in rows}
+        held: dict[int, list[Contest]] = {row.about.instance: [] for row in rows}
         for contest in tournament.hold():
             held[contest.instance].append(contest)
         return [
-            PairwiseComparison(tournament.systems, tuple(held[row.instance]), row.criterion, criteria_json)
+            PairwiseComparison(tournament.systems, tuple(held[row.about.instance]), row.criterion, criteria_json)
             for row, criteria_json in zip(rows, as_json, strict=True)
         ]
 
@@ -165,17 +165,8 @@ class PairwiseJudge(JudgeMetric):
     def _row(
         self, place: int, given: EvaluationInput, criterion: Criterion, cluster: Union[str, None]
     ) -> ComparisonRow:
-        return ComparisonRow(
-            instance=place,
-            responses=read_responses(self.response_of(given, criterion.prediction_field, place), place),
-            criterion=criterion,
-            context=self.context_of(given, criterion, place),
-            references=texts_of(given[1]),
-            draw_key=draw_key_of(given),
-            data_classification=getattr(given, "data_classification", None),
-            guidelines=self.guidelines,
-            cluster=cluster,
-        )
+        responses = read_responses(self.response_of(given, criterion.prediction_field, place), place)
+        return ComparisonRow(self.subject(given, criterion, place, responses), criterion, cluster)
 
 
 def _main_score(intermediate: PairwiseComparison) -> str:

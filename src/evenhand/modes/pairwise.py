@@ -10,7 +10,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject
 from evenhand.modes.contest import (
     Contest,
     Reduction,
@@ -58,31 +59,19 @@ class ComparisonRow:
     """One instance with the responses of all systems.
 
     Attributes:
-        instance: Its index.
-        responses: System -> response; None where the system gave none.
+        about: System -> response, and what the judge is told beside them.
         criterion: A pairwise criterion.
-        context: What the judge is shown beside the responses: name -> text.
-        references: Known good answers.
-        data_classification: The data classification policy, which the engine must allow.
-        draw_key: Names the instance in seeded draws of orders; the index when empty.
-        guidelines: What the judge is told about judging, beside the criterion.
         cluster: What the row belongs to; None where rows do not depend on each other.
     """
 
-    instance: int
-    responses: Mapping[str, str | None]
+    about: Subject
     criterion: Criterion
-    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    references: tuple[str, ...] = ()
-    data_classification: tuple[str, ...] | None = None
-    draw_key: str = ""
-    guidelines: str = ""
     cluster: str | None = None
 
     def __post_init__(self) -> None:
         if self.criterion.scale != "pairwise":
             raise InvalidInputError(
-                f"the criterion {self.criterion.name!r} of instance {self.instance} has the scale "
+                f"the criterion {self.criterion.name!r} of instance {self.about.instance} has the scale "
                 f"{self.criterion.scale!r}; a comparison needs a pairwise one: see load_comparison"
             )
 
@@ -138,14 +127,14 @@ class Tournament:
     reduction: Reduction = "win_rate"
 
     def __post_init__(self) -> None:
-        self.design.check_systems(common_systems([row.responses for row in self.rows]))
-        if len({row.instance for row in self.rows}) < len(self.rows):
+        self.design.check_systems(common_systems([row.about.texts for row in self.rows]))
+        if len({row.about.instance for row in self.rows}) < len(self.rows):
             raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The names, in the order of the first instance."""
-        return tuple(self.rows[0].responses)
+        return tuple(self.rows[0].about.texts)
 
     def plan(self) -> TournamentPlan:
         """How many contests, votes and calls it takes, at most; nothing is called."""
@@ -194,7 +183,7 @@ class Tournament:
             for place, pair in drawn:
                 row, (first, second) = self.rows[place], (self.systems[side] for side in pair)
                 contest = Contest.between(
-                    first, second, row.criterion, instance=row.instance, round=number, cluster=row.cluster
+                    first, second, row.criterion, instance=row.about.instance, round=number, cluster=row.cluster
                 )
                 voted = cast.get((place, pair), ())
                 held[place, pair] = resolve(contest, voted, row.criterion, self.settings.rules)
@@ -218,22 +207,11 @@ class Tournament:
         """The questions of the contests of which both responses are there. No question names a system."""
         questions = {}
         for place, pair in drawn:
-            row = self.rows[place]
-            first, second = (row.responses[self.systems[side]] for side in pair)
-            if first is None or second is None:
-                continue
-            questions[place, pair] = Question(
-                id=f"{row.instance}:{pair[0]}-{pair[1]}",
-                criterion=row.criterion,
-                responses=(first, second),
-                context=row.context,
-                references=row.references,
-                mode="compare",
-                instance=row.instance,
-                data_classification=row.data_classification,
-                draw_key=row.draw_key,
-                guidelines=row.guidelines,
-            )
+            about, criterion = self.rows[place].about, self.rows[place].criterion
+            first, second = (about.texts[self.systems[side]] for side in pair)
+            if first is not None and second is not None:
+                name = f"{about.instance}:{pair[0]}-{pair[1]}"
+                questions[place, pair] = about.question(name, criterion, (first, second), mode="compare")
         return questions
 
 

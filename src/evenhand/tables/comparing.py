@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, product, repeat
 from typing import Any, Literal, overload
 
 import evenhand
@@ -12,11 +12,9 @@ from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import is_abstention, is_written_nothing
 from evenhand.data.fields import (
     context_columns,
-    context_of,
     field_of,
     read_clusters,
     reference_column,
-    references_of,
     warn_of_left_out_context,
 )
 from evenhand.data.rows import read_rows
@@ -26,6 +24,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import subject_of_row
 from evenhand.modes.contest import Contest, check_reduction
 from evenhand.modes.pairwise import ComparisonRow, Tournament
 from evenhand.run_options import RunOptions, check_resamples
@@ -76,27 +75,6 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
 
 
 SCALES = ("choice", "graded")
-
-
-def _row(
-    instance: int,
-    prompt: Prompt,
-    criterion: Criterion,
-    *,
-    context: Mapping[str, str] | None,
-    reference: str | None,
-    cluster: str | None,
-) -> ComparisonRow:
-    """What a judge is shown of a prompt."""
-    references = references_of(prompt.fields, reference, instance)
-    return ComparisonRow(
-        instance=instance,
-        responses=prompt.responses,
-        criterion=criterion,
-        context=context_of(prompt.fields, context, criterion, instance, references),
-        references=references,
-        cluster=cluster,
-    )
 
 
 def _entry(contest: Contest, prompt: Prompt, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
@@ -241,11 +219,14 @@ def winrates(
     apart |= {_gold_column(gold_field, *pair) for pair in product(names, names)} if gold_field else set()
     clusters = read_clusters([prompt.fields for prompt in prompts], settings.cluster_field, apart=apart, what="prompt")
     asked = [
-        _row(instance, prompt, criterion, context=context, reference=reference, cluster=cluster)
-        for instance, (prompt, cluster) in enumerate(zip(prompts, clusters or [None] * len(prompts), strict=True))
+        subject_of_row(
+            prompt.fields, place, prompt.responses, criterion, context_fields=context, reference_field=reference
+        )
+        for place, prompt in enumerate(prompts)
     ]
+    held = [ComparisonRow(*row) for row in zip(asked, repeat(criterion), clusters or repeat(None))]
     warn_of_left_out_context(criterion, context)
-    tournament = Tournament(asked, parsed, settings, judges, reduced)
+    tournament = Tournament(held, parsed, settings, judges, reduced)
     if dry_run:
         return tournament.estimate()
     entries = tuple(_entry(contest, prompts[contest.instance], gold) for contest in tournament.hold())
