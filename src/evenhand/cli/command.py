@@ -1,0 +1,70 @@
+"""Running the command: from arguments to an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+
+from cyclopts import App, CycloptsError
+
+from evenhand import __version__
+from evenhand.cli.catalog import catalog, run_unitxt
+from evenhand.cli.verbs import VERBS, demo_command
+from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code (0 done, 1 the run failed, 2 bad input, 130 interrupted).
+
+    Raises:
+        SystemExit: With the code 2, if the arguments name no verb or option that exists, or lack one.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _app()(given or ["--help"])
+        sys.stdout.flush()
+    except CycloptsError as error:
+        print(f"evenhand: {error}", file=sys.stderr)
+        raise SystemExit(EXIT_BAD_INPUT) from None
+    except (InvalidInputError, MissingDependencyError) as error:
+        print(f"evenhand: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except EvenhandError as error:
+        print(f"evenhand: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    except BrokenPipeError:  # whoever read the output, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+    except KeyboardInterrupt:
+        print("evenhand: interrupted; run the same again, and it goes on where it stopped", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    return EXIT_BAD_INPUT if not given else code or 0
+
+
+@cache
+def _app() -> App:
+    app = App(
+        name="evenhand",
+        help="LLM judges for unitxt that say truthfully how far their judgement can be trusted.",
+        help_format="plaintext",
+        version=f"evenhand {__version__}",
+        print_error=False,
+        exit_on_error=False,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    app.command(demo_command(), name="demo")
+    for verb in VERBS:
+        app.command(verb.command(), name=verb.name)
+    app.command(catalog)
+    unitxt = App(name="unitxt", help_flags=[], version_flags=[], end_of_options_delimiter="")
+    unitxt.default(run_unitxt)
+    app.command(unitxt)
+    return app
