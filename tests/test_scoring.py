@@ -6,8 +6,9 @@ import pytest
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option
-from evenhand.metrics.scores import MentionedVerdictsWarning, reading_scores
+from evenhand.metrics.scores import MentionedVerdictsWarning, warn_of_mentions
 from evenhand.numbers import Missing
+from evenhand.results.measures import scores_of
 from evenhand.scoring import count_readings, mention_caution, readings_note, summarize
 from evenhand.votes import Match, Usage, Verdict, Vote
 
@@ -194,15 +195,17 @@ def test_more_than_a_few_mentions_are_cautioned_against(mentions, cautioned):
     caution = mention_caution(readings)
     assert (caution is not None) == cautioned
     if caution is None:
-        scores = reading_scores(readings)
+        warn_of_mentions(readings)
     else:
         with pytest.warns(MentionedVerdictsWarning, match=f"{mentions} of 100"):
-            scores = reading_scores(readings)
+            warn_of_mentions(readings)
+    votes = [read_as("mention")] * mentions + [read_as("verdict")] * (100 - mentions)
+    scores = scores_of(summarize([Verdict(votes=votes)]), only={"readings"})
     assert scores["match_share_mention"] == mentions / 100
     assert sum(scores.values()) == pytest.approx(1.0)
     assert all(isinstance(share, float) for share in scores.values())
     notes = readings_note([readings])
     assert f"{mentions} mention" in notes[0] or not mentions
     assert len(notes) == 1 + cautioned
-    assert reading_scores({}) == {}
+    assert scores_of(summarize([Verdict()]), only={"readings"}) == {}
     assert readings_note([{}]) == ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
 from evenhand.metrics.best_of import ChoiceMetric
-from evenhand.metrics.scores import cluster_scores, number_or_nan, warn_of_mentions
+from evenhand.metrics.scores import number_or_nan, warn_of_mentions
 from evenhand.modes.grade_score import (
     Grading,
     InstanceGrade,
@@ -129,7 +129,7 @@ class GradeScore(ChoiceMetric):
         judges, shown = intermediates[0].judges, self.return_confidence_interval
         runs = list(zip(*(each.runs for each in intermediates), strict=True))
         level = self.level_of(intermediates)
-        scores: dict[str, Any] = cluster_scores("num_clusters", level.n_clusters)
+        scores: dict[str, Any] = {"num_clusters": level.n_clusters} if level.n_clusters else {}
         for judge in judges:
             gradings = [self._grade(votes, judge, level) for votes in runs]
             found: dict[str, Any] = {}

@@ -14,7 +14,6 @@ from evenhand.judging.settings import RunSettings
 from evenhand.judging.sheet import asked_together, check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.scores import (
-    interval_scores,
     number_or_nan,
     panel_scores,
     score_name_of,
@@ -30,7 +29,7 @@ from evenhand.modes.rubric import (
     summarize_rubric,
 )
 from evenhand.question import Question
-from evenhand.results.measures import scores_of
+from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe
 from evenhand.unitxt.loading import load_rubric, rubric_artifact
@@ -215,9 +214,9 @@ class RubricJudge(AssessingJudge):
         warn_of_unread(main, summary.unread)
         shown = self.return_confidence_interval
         warn_of_mentions(summary.readings)
-        using = interval_scores(f"{main}_using_{first.evaluator}", summary.score, with_intervals=shown)
+        using = Measure(f"{main}_using_{first.evaluator}", summary.score, always=True)
         scores = global_scores(main, rubric, summary, self._panels(intermediates), with_intervals=shown)
-        return {**scores, **using, "score_name": main}
+        return {**scores, **score_entries(using.name, using, with_intervals=shown), "score_name": main}
 
     def _settings_of_calls(self) -> RunSettings:
         settings = self.settings()

@@ -46,7 +46,7 @@ from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.pairwise import PairComparison
+from evenhand.statistics.pair_comparisons import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads

@@ -27,9 +27,9 @@ from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
+from evenhand.statistics.pair_comparisons import ContrastTest
 from evenhand.statistics.paired_comparisons import Parameter
 from evenhand.statistics.paired_differences import SignFlipTest
-from evenhand.statistics.pairwise import ContrastTest
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.unread import UnreadBounds
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.statistics.contests import Contests
+from evenhand.statistics.pair_comparisons import PairComparison, compare_pairs, indistinguishable_groups
 from evenhand.statistics.paired_differences import SignFlipTest, holm
-from evenhand.statistics.pairwise import PairComparison, compare_pairs, indistinguishable_groups
 
 
 def test_holm_by_hand():
