@@ -4,10 +4,9 @@ import pytest
 
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.best_of import BestOfJudge
+from evenhand.metrics.best_of import BestOfJudge, GradeScore
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.grade_score_judge import GradeScore
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge

@@ -7,10 +7,9 @@ from unitxt import create_dataset, evaluate
 from unitxt.task import Task
 
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.metrics.best_of import BestOfJudge
+from evenhand.metrics.best_of import BestOfJudge, GradeScore
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.grade_score_judge import GradeScore
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
 from evenhand.metrics.rubric import RubricJudge

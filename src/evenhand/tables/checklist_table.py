@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,20 +13,44 @@ from evenhand.criteria import Checklist
 from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
-from evenhand.modes.checklist import ChecklistReport, ChecklistResult, item_record, report_checklists
-from evenhand.results.measures import plain
+from evenhand.modes.checklist import ChecklistReport, ChecklistResult, ItemReport, item_record, report_checklists
+from evenhand.numbers import (
+    format_count,
+    format_estimate,
+    format_interval,
+    format_level,
+    format_range,
+    format_score,
+    format_share,
+)
+from evenhand.results.measures import Column, measures_table, plain
+from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import ChecklistMetric
+from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.checklist_texts import METRICS, checklist_tables
 from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MOST_QUESTIONS = 40
+_LONGEST_LABEL = 38
+_MICRO = (
+    "Here and in the table of questions every answer counts the same (micro); the score of a system is a mean over "
+    "responses, each of which counts the same (macro)."
+)
+_DISCRIMINATION = (
+    "Discrimination: the correlation of a question with the share passed of the others; below 0, those pass it who "
+    "fail the others."
+)
+_TELL_NOTHING = ("all pass", "all fail")
+METRICS = {"pass": "pass rate", "weighted": "weighted score", "normalized": "normalized score"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +149,7 @@ class ChecklistTable(Results[CheckedResponse]):
             system: [(result.score.primary_score, result.bounds) for _, result in self._of_system(system)]
             for system in self.systems
         }
-        return system_differences({METRICS[self.parameters["primary_metric"]]: scored}, self._level_of(self.systems[0]))
+        return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))
 
     def panels(self, system: str) -> Mapping[str, PanelReport]:
         """Item name -> what the votes on a system's responses say about the judges.
@@ -166,13 +191,17 @@ class ChecklistTable(Results[CheckedResponse]):
         return self.rescored(changed, primary_metric=metric)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The systems, the questions and the categories as texts."""
-        has_gold = any(answer is not None for response in self.responses for answer in response.gold)
-        gold = {system: self.gold_agreement(system) for system in self.systems} if has_gold else None
-        systems, *others = checklist_tables(self.reports, self.checklists, self.parameters, gold)
+        """The systems, how they differ, the questions, and the categories where there are several."""
         best = best_system({system: report.primary_score for system, report in self.reports.items()})
-        by_metric = {METRICS[self.parameters["primary_metric"]]: best}
-        return systems, *differences_tables(self.differences, by_metric, level=self.parameters["level"]), *others
+        categories = list(
+            dict.fromkeys(each.category for report in self.reports.values() for each in report.categories)
+        )
+        return (
+            _systems_table(self),
+            *differences_tables(self.differences, {_primary(self): best}, level=self.parameters["level"]),
+            _questions_table(self) if len(self.systems) == 1 else _questions_by_system_table(self),
+            *([_categories_table(self, categories)] if len(categories) > 1 else []),
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an item of a response."""
@@ -292,3 +321,159 @@ def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[
 
 def _identity(response: CheckedResponse, result: ChecklistResult) -> dict[str, Any]:
     return {"instance": response.instance, "system": response.system, "checklist": result.checklist.name}
+
+
+def _primary(table: ChecklistTable) -> str:
+    """What the primary score is called."""
+    return METRICS[table.parameters["primary_metric"]]
+
+
+def _level(table: ChecklistTable) -> str:
+    """How the level of intervals stands in headers."""
+    return f"[{format_level(table.parameters['level'])}]"
+
+
+def _systems_table(table: ChecklistTable) -> TextTable:
+    reports, checklists, primary = table.reports, table.checklists, _primary(table)
+    others = [name for name in METRICS.values() if name != primary and _differs(name, reports.values())]
+    what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
+    columns = (
+        Column(f"{primary} {_level(table)}", lambda each: format_score(each.primary_score, each.unread)),
+        *(Column(name, name.replace(" ", "_"), limits=False) for name in others),
+        Column("all items", "micro_pass_rate", limits=False),
+        Column("on 1–5", "scaled_score_1_5", limits=False),
+        Column("n", "num_instances"),
+        Column("clusters", "num_clusters", optional=True),
+        Column("unscored", "num_unscored"),
+        Column("answered", "answered_share", limits=False),
+        Column("parse rate", "parse_rate", limits=False),
+        Column("flips", "positional_bias", optional=True),
+    )
+    title = f"Checked by {what}, by {', '.join(table.parameters['judges'])}"
+    by_name = {(system,): report for system, report in reports.items()}
+    shown = measures_table(title, ("system",), by_name, columns, _notes(reports, table.parameters))
+    if all(answer is None for response in table.responses for answer in response.gold):
+        return shown
+    return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
+
+
+def _differs(name: str, reports: Iterable[ChecklistReport]) -> bool:
+    """Whether a score says anything beside the pass rate."""
+    return name == METRICS["pass"] or any(
+        format_estimate(getattr(each, name.replace(" ", "_"))) != format_estimate(each.pass_rate) for each in reports
+    )
+
+
+def _questions_table(table: ChecklistTable) -> TextTable:
+    """One system: every question with what it tells."""
+    (report,) = table.reports.values()
+    columns = (
+        Column(f"pass rate {_level(table)}", "pass_rate"),
+        *(Column(answer, answer) for answer in ("yes", "no")),
+        Column("NA", "na"),
+        Column("unanswered", "unanswered"),
+        Column("discrimination", lambda item: _told(item) or format_interval(item.discrimination)),
+    )
+    named = [((_shortened(item.label), item.category), item) for item in report.items[:MOST_QUESTIONS]]
+    notes = (_DISCRIMINATION, *_prerequisite_note(report.items), *_left_out_note(len(report.items)))
+    return measures_table("Questions", ("question", "category"), named, columns, notes)
+
+
+def _questions_by_system_table(table: ChecklistTable) -> TextTable:
+    """Several systems: every question with the pass rate of each."""
+    reports = table.reports
+    labels = list(dict.fromkeys(item.label for report in reports.values() for item in report.items))
+    items = {system: {item.label: item for item in report.items} for system, report in reports.items()}
+    rows = []
+    for label in labels[:MOST_QUESTIONS]:
+        found = [items[system].get(label) for system in reports]
+        known = [item for item in found if item is not None]
+        rows.append(
+            (
+                _shortened(label),
+                known[0].category,
+                *(format_interval(item.pass_rate if item else None) for item in found),
+                format_count(sum(item.unanswered for item in known)),
+            )
+        )
+    every = [item for report in reports.values() for item in report.items]
+    return TextTable(
+        title=f"Pass rate of each question {_level(table)}",
+        headers=("question", "category", *reports, "unanswered"),
+        rows=tuple(rows),
+        notes=(*_told_apart_note(items, labels), *_prerequisite_note(every), *_left_out_note(len(labels))),
+    )
+
+
+def _categories_table(table: ChecklistTable, categories: Sequence[str]) -> TextTable:
+    reports = table.reports
+    rates = {
+        system: {each.category: each.pass_rate for each in report.categories} for system, report in reports.items()
+    }
+    return TextTable(
+        title=f"Pass rate of each category, over its answers about all responses {_level(table)}",
+        headers=("category", *reports),
+        rows=tuple(
+            (category, *(format_interval(rates[system].get(category)) for system in reports)) for category in categories
+        ),
+        notes=(_MICRO,),
+    )
+
+
+def _told_apart_note(items: Mapping[str, Mapping[str, ItemReport]], labels: Sequence[str]) -> tuple[str, ...]:
+    """The questions that tell nothing, since every response of every system passes or fails them."""
+    notes = []
+    for finding in _TELL_NOTHING:
+        named = [
+            _shortened(label)
+            for label in labels
+            if all(_told(found[label]) == finding for found in items.values() if label in found)
+        ]
+        if named:
+            notes.append(f"Questions that {finding.partition(' ')[2]} everywhere: {', '.join(named)}.")
+    return tuple(notes)
+
+
+def _told(item: ItemReport) -> str | None:
+    """What is said of a question that tells responses apart by nothing."""
+    return item.finding if item.finding in _TELL_NOTHING else None
+
+
+def _prerequisite_note(items: Sequence[ItemReport]) -> tuple[str, ...]:
+    failed = sum(item.by_prerequisite for item in items)
+    return (f"{failed} of the no are due to a prerequisite that is not met.",) if failed else ()
+
+
+def _left_out_note(questions: int) -> tuple[str, ...]:
+    more = questions - MOST_QUESTIONS
+    return (f"{more} more questions are in the reports of the table.",) if more > 0 else ()
+
+
+def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    votes: Counter[str] = Counter()
+    unanswered: Counter[str] = Counter()
+    for report in reports.values():
+        votes.update(report.unscored_votes)
+        unanswered.update(report.unanswered_reasons)
+    notes = [*unscored_votes_note(votes), *readings_note(report.readings for report in reports.values())]
+    notes += unread_note({system: each.unread for system, each in reports.items()})
+    if unanswered:
+        listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
+        bounds = "; ".join(
+            f"{system}: {format_range(report.score_if_unscored_0, report.score_if_unscored_1, digits=3)}"
+            for system, report in reports.items()
+            if report.unanswered
+        )
+        notes.append(f"Items without an answer: {listed}. Scores if they had all been no, or yes: {bounds}.")
+    other = sum(report.num_other_metric for report in reports.values())
+    if other:
+        notes.append(
+            f"The {METRICS[parameters['primary_metric']]} of {other} response(s) is undefined, since the answered "
+            "items weigh 0 in all; their pass rate stands in for it."
+        )
+    notes.append("All items: the share of yes among all answered items, whatever response they belong to.")
+    return (*notes, *early_stop_note(parameters), *baseline_note(parameters["judges"]))
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1].rstrip() + "…"

@@ -42,7 +42,6 @@ ARTIFACT_MODULES = (
     "evenhand.metrics.best_of",
     "evenhand.metrics.checklist_judge",
     "evenhand.metrics.direct",
-    "evenhand.metrics.grade_score_judge",
     "evenhand.metrics.pairwise_judge",
     "evenhand.metrics.recorded_votes_metric",
     "evenhand.metrics.rubric",
