@@ -8,12 +8,12 @@ from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.fields import warn_of_left_out_context
 from evenhand.data.systems import common_systems, read_responses
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
-from evenhand.modes.contest import Contest, Reduction, check_reduction, instance_rankings, winrates
+from evenhand.modes.contest import Contest, Reduction, check_reduction, check_scale, instance_rankings, winrates
 from evenhand.modes.pairwise import (
     ComparisonRow,
     ContestSummary,
@@ -28,8 +28,6 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
-
-PAIRWISE_SCALES = ("choice", "graded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,7 @@ class PairwiseJudge(JudgeMetric):
         """Check every setting that can be checked before there is data."""
         super().verify()
         parse_design(self.design)
-        if self.scale not in PAIRWISE_SCALES:
-            raise InvalidInputError(f"scale is {self.scale!r}. {did_you_mean(self.scale, PAIRWISE_SCALES)}")
+        check_scale(self.scale)
         self._checked_reduction()
         if self.criteria is not None:
             load_comparison(self.criteria)

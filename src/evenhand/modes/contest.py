@@ -177,6 +177,9 @@ def side_of(value: float) -> float:
     return 1.0 if value > 0.5 else 0.0
 
 
+SCALES: Final = ("choice", "graded")
+"""Which one is better; and in five levels, from the first much better to the second."""
+
 Reduction = Literal["win_rate", "weighted_win_rate"]
 
 MOST_BATTLES: Mapping[Reduction, int] = {"win_rate": 1, "weighted_win_rate": 2}
@@ -203,6 +206,16 @@ class Tally(NamedTuple):
     def mirrored(self) -> Tally:
         """The same for the other side."""
         return Tally(self.battles - self.wins, self.battles)
+
+
+def check_scale(scale: str) -> None:
+    """Check that judges can be asked on this scale.
+
+    Raises:
+        InvalidInputError: If there is no such scale.
+    """
+    if scale not in SCALES:
+        raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
 
 
 def check_reduction(reduction: str, *, graded: bool) -> Reduction:

@@ -25,7 +25,7 @@ from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.base import subject_of_row
-from evenhand.modes.contest import Contest, check_reduction
+from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.pairwise import ComparisonRow, Tournament
 from evenhand.run_options import RunOptions, check_resamples
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
@@ -72,9 +72,6 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
             + did_you_mean(value, (*pair, TIE))
         )
     return named[0]
-
-
-SCALES = ("choice", "graded")
 
 
 def _entry(contest: Contest, prompt: Prompt, gold: Mapping[tuple[int, str, str], str]) -> ContestEntry:
@@ -168,8 +165,7 @@ def winrates(
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    if scale not in SCALES:
-        raise InvalidInputError(f"scale is {scale!r}. {did_you_mean(scale, SCALES)}")
+    check_scale(scale)
     check_resamples(resamples)
     _check_columns(
         systems_field=systems_field,
