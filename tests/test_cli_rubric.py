@@ -45,7 +45,7 @@ def test_a_rubric_by_id_and_from_a_file(jsonl, tmp_path, capsys):
     table = JudgementTable.load(out)
     assert (table.rubric.name, table.rubric.na_strategy) == ("mine", "zero")
     # two words are free; four are beyond the cap
-    assert table.penalties == {"answer": (0.0, 0.5)}
+    assert [item.length_penalty for item in table if item.criterion == table.criteria[0].name] == [0.0, 0.5]
     assert table.parameters["calls"] == "per_item"
     assert table.rubric_scores["answer"].usage.calls == 2
 

@@ -107,7 +107,8 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
     assert (header["evenhand"], header["rows"]) == ("aggregated_votes", 4)
     assert header["summary"]["comparison"]["num_compared"] == 3
     assert rows[3]["unscored_reason"] == "abstained"
-    assert rows[1]["votes"] == {"gpt": "Good", "llama": "Good", "qwen": "Poor"}
+    cast = {vote["judge_id"]: vote["selected_label"] for vote in rows[1]["votes"]}
+    assert cast == {"gpt": "Good", "llama": "Good", "qwen": "Poor"}
     with pytest.raises(AttributeError):
         table.verdicts = ()
     without = aggregate_votes(ROWS, JUDGES, LEVELS)

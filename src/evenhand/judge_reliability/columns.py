@@ -251,9 +251,21 @@ def recorded_verdicts(
     verdicts = []
     for row in range(n_rows):
         votes = [given[row] for judge, given in zip(judges, cast, strict=True) if judge.cells[row] is not NOT_ASKED]
-        weight = judge_weights(weights, votes, f"instance {row}")
-        verdicts.append(aggregate_votes(votes, reader.criterion, rule, weights=weight) if votes else NO_VERDICT)
+        verdicts.append(recorded_verdict(votes, reader.criterion, rule, weights, f"instance {row}"))
     return tuple(verdicts)
+
+
+def recorded_verdict(
+    votes: Sequence[Vote],
+    criterion: Criterion,
+    rule: str | None,
+    weights: Mapping[str, float] | Sequence[float] | None,
+    where: str,
+) -> Verdict:
+    """The verdict by the votes on one instance; `NO_VERDICT` where nobody was asked."""
+    if not votes:
+        return NO_VERDICT
+    return aggregate_votes(votes, criterion, rule, weights=judge_weights(weights, votes, where))
 
 
 def _occurring(column: Column) -> dict[str, str]:

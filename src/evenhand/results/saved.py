@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,38 +34,67 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
     Raises:
         InvalidInputError: If the path ends otherwise.
     """
-    path, held = Path(path), list(cells)
-    first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), **header}
+    held = list(cells)
+    about = list(held[0].about) if held else []
+    first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), "about": about, **header}
+    if check_suffix(path) == ".parquet":
+        with _whole(path) as beside:
+            _write_parquet(beside, first, held)
+        return
+    lines = (
+        {
+            **cell.about,
+            **cell.verdict,
+            "votes": [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes],
+        }
+        for cell in held
+    )
+    with _whole(path) as beside:
+        _write_lines(beside, (first, *lines))
+
+
+def write_rows(path: str | Path, kind: str, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a result that holds no votes as JSON lines: the header, then a line a row.
+
+    Raises:
+        InvalidInputError: If the path does not end in ``.jsonl``.
+    """
+    if check_suffix(path) != ".jsonl":
+        raise InvalidInputError(
+            f"{str(path)!r} would have a row a vote, and {KINDS[kind].holds} holds none; use .jsonl"
+        )
+    with _whole(path) as beside:
+        _write_lines(beside, ({"evenhand": kind, "rows": len(rows), **header}, *rows))
+
+
+@contextmanager
+def _whole(path: str | Path) -> Iterator[Path]:
+    """A place beside a path, whose file is moved to it when all is written."""
+    path = Path(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if check_suffix(path) == ".parquet":
-            _write_parquet(beside, first, held)
-        else:
-            lines = (
-                {**cell.about, "votes": [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]}
-                for cell in held
-            )
-            write_lines(beside, (first, *lines))
+        yield beside
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
 
 
-def check_suffix(path: Path) -> str:
+def check_suffix(path: str | Path) -> str:
     """How a path ends.
 
     Raises:
         InvalidInputError: If results are not saved so.
     """
-    suffix = path.suffix.lower()
+    suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidInputError(
-            f"{str(path)!r} ends in {path.suffix!r}; a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
+            f"{str(path)!r} ends in {Path(path).suffix!r}; "
+            "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
         )
     return suffix
 
 
-def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON lines."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -166,4 +196,8 @@ def _read_lines(path: Path) -> Saved:
     header, *rows = (json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line)
     if saved_kind(header) is None or header.get("layout") != LAYOUT:
         return Saved(header, None, rows)
-    return Saved(header, [Cell(row, tuple(map(Vote.model_validate, row.pop("votes")))) for row in rows], [])
+    cells = [
+        Cell({name: row[name] for name in header["about"]}, tuple(map(Vote.model_validate, row["votes"])))
+        for row in rows
+    ]
+    return Saved(header, cells, [])

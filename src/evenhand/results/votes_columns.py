@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
@@ -40,10 +41,12 @@ class Cell(NamedTuple):
     Attributes:
         about: What it was about: instance, system, criterion and the like, as plain values.
         votes: None where nothing could be asked.
+        verdict: What they came to, as plain values, for readers of files; it is made anew from the votes.
     """
 
     about: dict[str, Any]
     votes: tuple[Vote, ...]
+    verdict: Mapping[str, Any] = MappingProxyType({})
 
 
 def vote_row(vote: Vote) -> dict[str, Any]:
@@ -133,8 +136,8 @@ def votes_table(cells: Iterable[Cell]) -> pyarrow.Table:
     import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
     rows = []
-    for number, (about, votes) in enumerate(cells):
-        named = {**about, _CELL: number}
+    for number, (about, votes, verdict) in enumerate(cells):
+        named = {**about, _CELL: number, **{f"verdict_{name}": value for name, value in verdict.items()}}
         rows += [{**named, **_whole_row(vote)} for vote in votes] or [named]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     kinds = dict(_kinds(pyarrow))

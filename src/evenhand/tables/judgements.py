@@ -310,9 +310,9 @@ class JudgementTable(Results[Judgement]):
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each response and criterion."""
-        for item in self.judgements:
-            about = {"gold": item.gold, "cluster": item.cluster, "length_penalty": item.length_penalty}
-            yield Cell({**_identity(item), **about}, item.verdict.votes)
+        for item, record in zip(self.judgements, self.records(), strict=True):
+            about = {name: record.pop(name) for name in (*self.names, "gold", "cluster")}
+            yield Cell({**about, "length_penalty": item.length_penalty}, item.verdict.votes, record)
 
     @classmethod
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import TypeAdapter
 
@@ -15,7 +15,7 @@ from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
-from evenhand.data.fields import read_clusters
+from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import (
@@ -26,6 +26,7 @@ from evenhand.judge_reliability.columns import (
     columns_of,
     read_column,
     recorded_columns,
+    recorded_verdict,
     recorded_verdicts,
 )
 from evenhand.judge_reliability.raters import (
@@ -44,9 +45,10 @@ from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
 from evenhand.results.notes import unread_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables, read_only
+from evenhand.results.results import PrintedTables, Results, read_only, votes_before
+from evenhand.results.saved import read, write_rows
+from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.saved import load_table, save_table
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict
 
@@ -59,28 +61,54 @@ WITHOUT_CRITERIA = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedInstance:
+    """One instance on which votes were recorded.
+
+    Attributes:
+        instance: The row's index.
+        verdict: What its votes come to, with these.
+        reference: The label that is right; None where it is not known.
+        cluster: What the row belongs to; None where rows do not depend on each other.
+    """
+
+    instance: int
+    verdict: Verdict
+    reference: str | None
+    cluster: str | None = None
+
+
 @dataclass(frozen=True)
-class VoteTable(PrintedTables):
+class VoteTable(Results[RecordedInstance]):
     """The result of :func:`aggregate_votes`.
 
     Attributes:
-        verdicts: One per instance, with its votes.
-        references: Per instance the label that is right; None where it is not known.
+        instances: In the order of the rows.
         criterion: Whose options were voted on.
-        parameters: What made the table: columns, rule, weights, level, resamples, seed, version.
         notes: What the reader must know about how the votes were read.
-        clusters: What each instance belongs to; None where instances do not depend on each other.
     """
 
-    verdicts: tuple[Verdict, ...]
-    references: tuple[str | None, ...]
+    instances: tuple[RecordedInstance, ...]
     criterion: Criterion
-    parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
-    clusters: tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", read_only(self.parameters))
+    kind: ClassVar = "aggregated_votes"
+    names: ClassVar = ("instance",)
+
+    @property
+    def entries(self) -> tuple[RecordedInstance, ...]:
+        """The instances."""
+        return self.instances
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdict on each instance."""
+        return tuple(each.verdict for each in self.instances)
+
+    @property
+    def references(self) -> tuple[str | None, ...]:
+        """The label that is right, for each instance."""
+        return tuple(each.reference for each in self.instances)
 
     @cached_property
     def summary(self) -> VoteSummary:
@@ -90,7 +118,9 @@ class VoteTable(PrintedTables):
             self.verdicts,
             self.criterion,
             [None if label is None else labels.index(label) for label in self.references],
-            level=IntervalLevel(said["level"], self.clusters, said.get("interval", "auto")),
+            level=clustered_level(
+                said["level"], [each.cluster for each in self.instances], said.get("interval", "auto")
+            ),
             resamples=said["resamples"],
             seed=said["seed"],
         )
@@ -117,70 +147,91 @@ class VoteTable(PrintedTables):
         """The summary, and the confusion matrix where there are references."""
         return (self.text_table(), *([self.confusion_table()] if self.summary.comparison else []))
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row per instance, without the votes."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+    def rescore(
+        self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
+    ) -> VoteTable:
+        """The same votes under another rule.
 
-        return pd.DataFrame.from_records(self._records(), exclude=["votes"])
-
-    def save(self, path: str | Path) -> None:
-        """Write JSONL: a line for the table, with the summary, then a line per instance, with its votes."""
-        header = {
-            "parameters": dict(self.parameters),
-            "criterion": self.criterion.model_dump(mode="json"),
-            "summary": plain(self.summary),
-            "notes": list(self.notes),
-        }
-        rows = (
-            {**record, "verdict": verdict.model_dump(mode="json", exclude_defaults=True)}
-            for record, verdict in zip(self._records(), self.verdicts, strict=True)
-        )
-        save_table(path, "aggregated_votes", header, rows)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
+        Args:
+            rule: The panel rule; None leaves it as it was.
+            weights: One weight per judge, in the order of the columns, or judge -> weight; None leaves them.
 
         Raises:
-            InvalidInputError: If the file is something else.
+            UnknownRuleError: A rule that does not exist or does not fit the scale.
+            InvalidInputError: Weights that do not fit the judges or the rule.
         """
-        return load_table(path, "aggregated_votes", cls._of, cls.__name__)
+        said = self.parameters
+        changed = {
+            "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
+            "weights": said["weights"] if weights is None else _named_weights(weights, said["votes"]),
+        }
+        return type(self).of_cells({**self.judged(), "parameters": {**said, **changed}}, self.cells())
+
+    def judged(self) -> dict[str, Any]:
+        """The criterion, and how the votes were read."""
+        return {"criterion": self.criterion.model_dump(mode="json"), "notes": list(self.notes)}
+
+    def overview(self) -> dict[str, Any]:
+        """The fields of the summary."""
+        return {"summary": plain(self.summary)}
+
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each instance."""
+        for each, record in zip(self.instances, self.records(), strict=True):
+            about = {name: record.pop(name) for name in ("instance", "reference", "cluster")}
+            yield Cell(about, each.verdict.votes, record)
 
     @classmethod
-    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        parameters = header["parameters"]
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The instances that these votes come to."""
+        criterion, said = Criterion.model_validate(header["criterion"]), header["parameters"]
         table = cls(
-            verdicts=tuple(Verdict.model_validate(row["verdict"]) for row in rows),
-            references=tuple(row["reference"] for row in rows),
-            criterion=Criterion.model_validate(header["criterion"]),
-            parameters=parameters,
+            instances=tuple(
+                RecordedInstance(
+                    **cell.about,
+                    verdict=recorded_verdict(
+                        cell.votes, criterion, said["rule"], said["weights"], f"instance {cell.about['instance']}"
+                    ),
+                )
+                for cell in cells
+            ),
+            criterion=criterion,
+            parameters=said,
             notes=tuple(header["notes"]),
-            clusters=tuple(row["cluster"] for row in rows) if parameters.get("cluster_field") else None,
         )
         _ = table.summary  # what cannot be summarized is not such a table
         return table
 
-    def __repr__(self) -> str:
-        return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.verdicts)} instances>\n{self}"
+    @classmethod
+    def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """A row was a record with its verdict."""
+        clustered = header["parameters"].get("cluster_field")
+        for row in rows:
+            about = {"instance": row["instance"], "reference": row["reference"]}
+            cluster = row["cluster"] if clustered else None
+            yield Cell({**about, "cluster": cluster}, votes_before({"votes": (), **row["verdict"]}))
 
-    def _records(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "instance": instance,
+    def __repr__(self) -> str:
+        return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.instances)} instances>\n{self}"
+
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each instance."""
+        for each in self.instances:
+            verdict, reference = each.verdict, each.reference
+            record = {
+                "instance": each.instance,
                 "selected_option": verdict.selected_label,
                 "aggregated_value": verdict.aggregated_value,
                 "agreement": verdict.agreement,
                 "na": verdict.na,
                 "unscored_reason": verdict.unscored_reason,
                 "reference": reference,
-                "cluster": None if self.clusters is None else self.clusters[instance],
+                "cluster": each.cluster,
                 "match": None
                 if reference is None or verdict.selected_label is None
                 else verdict.selected_label == reference,
-                "votes": {vote.judge_id: vote.selected_label for vote in verdict.votes},
             }
-            for instance, (verdict, reference) in enumerate(zip(self.verdicts, self.references, strict=True))
-        ]
+            yield {**record, "votes": [vote_row(vote) for vote in verdict.votes]} if votes else record
 
 
 @dataclass(frozen=True)
@@ -264,7 +315,7 @@ class AgreementTable(PrintedTables):
             "criterion": self.criterion.model_dump(mode="json"),
             "panels": [asdict(panel) for panel in self.panels],
         }
-        save_table(path, "agreement", header, [asdict(pair) for pair in self.pairs])
+        write_rows(path, "agreement", header, [asdict(pair) for pair in self.pairs])
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -273,11 +324,13 @@ class AgreementTable(PrintedTables):
         Raises:
             InvalidInputError: If the file is something else.
         """
-        return load_table(path, "agreement", cls._of, cls.__name__)
-
-    @classmethod
-    def _of(cls, header: dict[str, Any], rows: list[dict[str, Any]]) -> Self:
-        return TypeAdapter(cls).validate_python({**header, "pairs": rows})
+        header, _, rows = read(path, "agreement")
+        try:
+            return TypeAdapter(cls).validate_python({**header, "pairs": rows})
+        except ValueError as error:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a saved table of agreement, or not a whole one; AgreementTable.save writes one"
+            ) from error
 
     def __repr__(self) -> str:
         return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
@@ -346,9 +399,13 @@ def aggregate_votes(
     clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
     named = _named_weights(weights, [column.name for column in read.judges])
     right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
+    labels = [None if place is None else criterion.labels[place] for place in right]
+    verdicts = recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named)
     table = VoteTable(
-        verdicts=recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named),
-        references=tuple(None if place is None else criterion.labels[place] for place in right),
+        instances=tuple(
+            RecordedInstance(row, verdict, label, None if clusters is None else clusters[row])
+            for row, (verdict, label) in enumerate(zip(verdicts, labels, strict=True))
+        ),
         criterion=criterion,
         parameters={
             **read.parameters(),
@@ -363,7 +420,6 @@ def aggregate_votes(
             "seed": seed,
         },
         notes=() if read.note is None else (read.note,),
-        clusters=clusters,
     )
     _ = table.summary  # levels, intervals and draws that cannot be used are refused here
     return table

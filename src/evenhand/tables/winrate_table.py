@@ -243,7 +243,7 @@ class WinrateTable(Results[ContestEntry]):
                     lengths=(about["first_length"], about["second_length"]),
                     gold=about["gold"],
                 )
-                for about, votes in cells
+                for about, votes, _ in cells
             ),
             criterion=criterion,
             systems=tuple(header["systems"]),
