@@ -132,3 +132,22 @@ def test_a_table_as_latex_and_csv_shows_names_as_they_are():
     assert r"x \& y, \textbackslash{}z & $\infty$ \\" in latex
     assert r"p \textless{} 0.1" in latex
     assert list(csv.reader(io.StringIO(table.to_csv()))) == [["system", "n"], ["x & y, \\z", "∞"]]
+
+
+@dataclass(frozen=True)
+class Whole:
+    parts: dict = measure("score", name="")
+    votes: object = measure("score", name="", only={"bias"})
+
+
+def test_a_result_of_results_has_their_measures_under_their_names():
+    whole = Whole({"a": FULL, "b": EMPTY}, FULL)
+    scores, of_a = scores_of(whole), scores_of(FULL, "a")
+    assert {name: scores[name] for name in of_a} == of_a
+    assert (scores["bias"], scores["bias_ci_high"]) == (0.25, 0.5)
+    assert "count" not in scores
+
+
+def test_a_column_may_leave_out_the_limits():
+    table = measures_table("t", (), [((), FULL), ((), FULL)], [Column("bias", "bias", limits=False)])
+    assert table.rows == (("25 %",), ("25 %",))

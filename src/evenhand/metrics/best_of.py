@@ -246,8 +246,7 @@ class GradedChoices:
 
     Attributes:
         judges: Who judged, in the order of the panel.
-        names: The candidates asked about, in their own order.
-        missing: The candidates without a text.
+        about: The candidates.
         unrelated: The text of the unrelated option; None without one.
         runs: The votes without, and where it was asked with, the unrelated option.
         grades: Judge -> what its votes come to, one a run.
@@ -256,8 +255,7 @@ class GradedChoices:
     """
 
     judges: tuple[str, ...]
-    names: tuple[str, ...]
-    missing: tuple[str, ...]
+    about: Subject
     unrelated: Union[str, None]
     runs: tuple[tuple[Vote, ...], ...]
     grades: Dict[str, tuple[InstanceGrade, ...]]
@@ -308,8 +306,7 @@ class GradeScore(ChoiceMetric):
         return [
             GradedChoices(
                 judges=judges,
-                names=row.names,
-                missing=row.missing,
+                about=row,
                 unrelated=unrelated[place] if unrelated else None,
                 runs=tuple(votes[place] for votes in runs),
                 grades={judge: tuple(run.instances[place] for run in graded[judge]) for judge in judges},
@@ -326,11 +323,11 @@ class GradeScore(ChoiceMetric):
         for judge, grades in intermidate.grades.items():
             for prefix, one, votes in zip(("", WITH_UNRELATED), grades, intermidate.runs, strict=False):
                 own = [vote for vote in votes if vote.judge_id == judge]
-                found = _instance_scores(one, own, (*intermidate.names, UNRELATED))
+                found = _instance_scores(one, own, (*intermidate.about.names, UNRELATED))
                 scores |= {_suffixed(prefix + name, intermidate.judges, judge): value for name, value in found.items()}
         others = {
             "unrelated_option": intermidate.unrelated,
-            "missing_candidates": list(intermidate.missing) or None,
+            "missing_candidates": list(intermidate.about.missing) or None,
             "criteria": intermidate.criteria_json,
         }
         scores |= {name: value for name, value in others.items() if value is not None}

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from evenhand.aggregation import REDRAW
-from evenhand.numbers import Missing, format_count
 from evenhand.results.results import could_stop_early
 
 BASELINE = (
     "The baseline judge is text statistics without a model, the same for every criterion and question: the floor that "
     "a real judge must beat, not a measure of quality."
 )
-
-
-class Counted(Protocol):
-    """A summary that knows the clusters of its rows."""
-
-    @property
-    def num_clusters(self) -> int | Missing | None:
-        """How many there are; None where rows do not depend on each other."""
-
-
-def clusters_header(summaries: Iterable[Counted]) -> tuple[str, ...]:
-    """The header of the column beside n; nothing where rows do not depend on each other."""
-    return ("clusters",) if any(summary.num_clusters for summary in summaries) else ()
-
-
-def clusters_cell(summary: Counted) -> tuple[str, ...]:
-    """What stands there."""
-    return (format_count(summary.num_clusters),) if summary.num_clusters else ()
 
 
 def unscored_votes_note(counts: Mapping[str, int]) -> tuple[str, ...]:
