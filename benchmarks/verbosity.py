@@ -1,8 +1,8 @@
 """How often a preference for length is found, with and without a term for the systems, by simulation with known truth.
 
 ``python -m benchmarks.verbosity`` prints a Markdown table: of 300 data sets each, the share in which the interval of
-`verbosity_slope` excludes 0, and the share in which it holds the judge's own taste. The better of two systems is ahead
-by 1.5 log-odds and writes 1.6 times as much as the other, or as little; lengths vary by a standard deviation of 0.5
+`verbosity_slope` excludes 0, and the share in which it holds the judge's own preference. The better of two systems is
+ahead by 1.5 log-odds and writes 1.6 times as much as the other, or as little; lengths vary by a standard deviation of 0.5
 (log).
 """
 

@@ -487,7 +487,7 @@ def test_compare_dry_run_makes_no_call(jsonl, capsys):
         ([], "no systems were given"),
         (["--systems", "answer"], "name at least two"),
         (["--systems", "answer,ohter"], "no field 'ohter', which systems names. Did you mean 'other'?"),
-        (["--systems", "answer,other", "--id-field", "question"], "belongs to data with one row a response"),
+        (["--systems", "answer,other", "--id-field", "question"], "belongs to data with one row per response"),
         (["--systems-field", "answer"], "must be named too"),
         (["--systems", "answer,other", "--design", "swiss"], "is not a number of rounds"),
         (["--systems", "answer,other", "--on-position-bias", "abstane"], "'abstane'"),

@@ -91,7 +91,7 @@ class Question:
         references: Known good answers. An engine may look at them (the baseline does); the prompt shows them only
             when they are part of ``context``.
         mode: ``assess`` (the order permutes the options), ``compare`` (the order permutes the responses), ``choose``
-            (likewise, and the options name the places by number), or ``check`` (an item of a sheet, whose order
+            (so too, and the options name the places by number), or ``check`` (an item of a sheet, whose order
             permutes the items).
         instance: The row of the data that the question belongs to; all questions of a row are one cluster.
         draw_key: Names the instance in seeded draws, whatever its row number in this part of the data; the row number
@@ -295,7 +295,7 @@ def choice_criterion(
     context_fields: Mapping[str, str] | None = None,
     prediction_field: str | None = None,
 ) -> Criterion:
-    """The criterion of a best-of-N question: one nominal option a place, named ``Option 1`` to ``Option N``.
+    """The criterion of a best-of-N question: one nominal option per place, named ``Option 1`` to ``Option N``.
 
     Args:
         name: Names the scores.

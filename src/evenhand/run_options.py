@@ -101,7 +101,7 @@ class FlowOptions(Seeded):
         "where it is named again or nothing else is said, and where 0 re-asks are allowed.",
         ge=0,
     )
-    generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call a vote).")
+    generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call per vote).")
     include_prompts_in_result: bool = option(True, "Keep the prompts in the votes.")
     prompt: str | None = option(
         None,
@@ -212,7 +212,7 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
 
     judge_weights: tuple[float, ...] | None = option(
         None,
-        "One positive weight a judge, in the order of the panel.",
+        "One positive weight per judge, in the order of the panel.",
         accepted="a list with one number a judge, or None",
     )
     journal: str | Path | None = option(

@@ -129,7 +129,7 @@ class ScoreSummary(VoteMeasures):
     Attributes:
         num_instances: Instances judged.
         unread: The bounds of the score, where so much is unread that they lead; else None.
-        num_unscored: Instances without a score for want of a readable verdict; they are not in ``score``.
+        num_unscored: Instances without a score because no verdict could be read; they are not in ``score``.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
         score: The mean of the instances' scores.

@@ -47,7 +47,7 @@ def orders_of(criterion):
 
 
 def asked(criterion, draws, instance=0, *, label=None, lengths=None, **more):
-    """A question: one tuple a draw, with the label selected in the given order and in the reverse."""
+    """A question: one tuple per draw, with the label selected in the given order and in the reverse."""
     votes = [
         vote_on(criterion, said, order, sample, **more)
         for sample, pair in enumerate(draws)

@@ -155,5 +155,5 @@ def test_weights_belong_to_judges():
         judge_weights([1, 2], named, "instance 0")
     with pytest.raises(InvalidInputError, match="no weight for the judge 'bob'"):
         judge_weights({"ann": 1}, named, "instance 0")
-    with pytest.raises(InvalidInputError, match="give a list, one a judge"):
+    with pytest.raises(InvalidInputError, match="give a list, one per judge"):
         judge_weights("12", votes, "instance 0")

@@ -36,7 +36,7 @@ def expected_score(margin, ties):
 
 
 def resolved(contests):
-    """One row a pair and prompt: the orders agree, or it is a tie (the rows stand in pairs of orders)."""
+    """One row per pair and prompt: the orders agree, or it is a tie (the rows stand in pairs of orders)."""
     one, other = contests.score[0::2], 1 - contests.score[1::2]
     return Contests(
         contests.systems,

@@ -141,7 +141,7 @@ def test_the_interval_covers_the_true_error(gap):
         (lambda: calibration([0.2], [1], bins=0), "bins is 0"),
         (lambda: calibration([0.2], [1], binning="mass"), "binning is 'mass'"),
         (lambda: calibration([0.2], [1], draws=10), "draws is 10"),
-        (lambda: calibration([0.2], [1], clusters=[1, 2]), "one label a row"),
+        (lambda: calibration([0.2], [1], clusters=[1, 2]), "one label per row"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):

@@ -34,7 +34,7 @@ def test_scores_and_meetings_add_up_by_prompt():
         ({"second": [1, -1]}, "system -1, but there are 2"),
         ({"second": [1, 0]}, "'a' meets itself"),
         ({"score": [1.0, 1.5]}, "1.5"),
-        ({"score": [1.0]}, "one score a contest"),
+        ({"score": [1.0]}, "one score per contest"),
         ({"cluster": [1]}, "one cluster a contest"),
         ({"first": [0.0, 0.0]}, "float64: give integers"),
     ],

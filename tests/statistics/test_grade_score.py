@@ -311,7 +311,7 @@ def test_the_intervals_cover_the_true_score_of_a_judge(n):
         (lambda: grade_score([[0, 1]], [[0, 1, 2], [1, 2, 0]]), "2 rotations of 3 options"),
         (lambda: grade_score([[0.5, 1]]), "integers"),
         (lambda: grade_score([[0]]), "at least two options"),
-        (lambda: grade_score([0, 1]), "one row a question"),
+        (lambda: grade_score([0, 1]), "a row per question"),
         (lambda: grade_score([[0, 1]], incomplete="partial"), "incomplete is 'partial'"),
         (lambda: grade_score_chance(3, 1), "n_answered is 1"),
         (lambda: grade_score_chance(3, 4), "n_answered is 4"),

@@ -400,7 +400,7 @@ def test_real_judges_have_the_published_consistency_by_their_rule_and_ours():
         (lambda: preference_fairness([[0, 1, 1]], [[0, 1], [1, 0], [0, 1]]), "both orders"),
         (lambda: preference_fairness([[0, 1]], [[0, 1], [0, 1]]), "both orders"),
         (lambda: preference_fairness([[0, 1]], [[0, 1, 2], [1, 2, 0]]), "both orders"),
-        (lambda: preference_fairness([[0, 1]], clusters=[1, 2]), "one label a row"),
+        (lambda: preference_fairness([[0, 1]], clusters=[1, 2]), "one label per row"),
         (lambda: preference_fairness([[0.0, 1.0]]), "integers"),
     ],
 )

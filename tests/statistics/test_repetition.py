@@ -118,7 +118,7 @@ def test_the_intervals_cover_the_truth():
     [
         (lambda: repetition_stability([[0.5, 1.0]]), "integers"),
         (lambda: repetition_stability([0, 1]), "shape"),
-        (lambda: repetition_stability([[0, 1]], clusters=[[1]]), "one label a row"),
+        (lambda: repetition_stability([[0, 1]], clusters=[[1]]), "one label per row"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):

@@ -27,7 +27,7 @@ class UnrelatedOption:
         with_option: The Grade Score with the unrelated option, N + 1 options a question.
         without_option: The Grade Score without it.
         difference: Mean of score with - score without over the questions scored in both; None without any.
-        corrected_difference: The same of the scores corrected for chance, which allow for the other N; likewise.
+        corrected_difference: The same of the scores corrected for chance, which allow for the other N; as above.
         n_paired: Questions scored in both.
     """
 
@@ -62,7 +62,7 @@ def unrelated_option(
     the corrected scores is.
 
     Args:
-        with_option: As in `grade_score`: a row a question, one option and one rotation more than in
+        with_option: As in `grade_score`: a row per question, one option and one rotation more than in
             ``without_option``; -1 where a reply named no option.
         without_option: The same questions in the same order.
         unrelated: (n_questions,) the number of the unrelated option in the rows of ``with_option``.

@@ -151,7 +151,7 @@ class TestLongData:
         assert "b 0.33 to 0.67" in text
 
     def test_gold_preferences_belong_to_wide_data(self):
-        with pytest.raises(InvalidInputError, match="gold_field='question' needs data with one column a system"):
+        with pytest.raises(InvalidInputError, match="gold_field='question' needs data with one column per system"):
             winrates(LONG, None, BETTER, judge_of(), **LONG_FIELDS, gold_field="question", progress=False)
 
     def test_some_of_the_systems(self):
@@ -187,7 +187,7 @@ class TestLongData:
         ({"systems": ["a"]}, "name at least two"),
         ({"systems": ["a", "a"]}, "name at least two, each once"),
         ({"systems": ["a", "d"]}, "no field 'd', which systems names"),
-        ({"id_field": "question"}, r"\{'id_field': 'question'\} belongs to data with one row a response"),
+        ({"id_field": "question"}, r"\{'id_field': 'question'\} belongs to data with one row per response"),
         ({"systems_field": "a"}, r"\['response_field', 'id_field'\] must be named"),
         ({"criteria": [BETTER, BETTER]}, "about one criterion"),
         ({"criteria": None}, "about one criterion"),

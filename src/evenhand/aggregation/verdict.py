@@ -101,7 +101,7 @@ def aggregate(
       that was), even when it is unscored and another is not.
 
     ``position_consistent`` says whether all orders that answered select the same option (pairwise: the same winner).
-    A lone scored order where more were asked is not debiased. ``abstain`` sets it aside; ``average`` and ``tie`` use
+    A single scored order where more were asked is not debiased. ``abstain`` sets it aside; ``average`` and ``tie`` use
     it, and ``position_consistent`` is None.
 
     **judges**. The rules of each scale are in :data:`RULES`. Rules that average (``mean``, ``weighted_mean``,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
 
 Data = Annotated[str, Parameter(name="DATA", help="A .jsonl, .csv or .parquet file, or a saved Hugging Face data set.")]
-OUT = declared(str, None, "Write the result there: .parquet has a row a vote, .jsonl a line a question.")
+OUT = declared(str, None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
 CRITERIA = declared(Words, None, "Catalog ids, or JSON or YAML files, of criteria.")
 READ = ("journal", "criteria", "rubric", "checklist", "examples")
 """What may name a file that a run reads, beside the data."""

@@ -1,6 +1,6 @@
 """The responses of several systems to a prompt, in the forms in which they arrive.
 
-They are one instance's predictions, or stand in wide data (one column a system) or long data (one row a response).
+They are one instance's predictions, or stand in wide data (one column per system) or long data (one row per response).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Layout:
     """How the rows hold the systems' responses.
 
     Attributes:
-        systems: Wide data: the columns, one a system. Long data: the systems to compare; None for all.
+        systems: Wide data: the columns, one per system. Long data: the systems to compare; None for all.
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
         id_field: Long data: the column that names the prompt.
@@ -71,12 +71,12 @@ class Layout:
         if not self.is_long and any(long_only.values()):
             given = {name: value for name, value in long_only.items() if value is not None}
             raise InvalidInputError(
-                f"{given!r} belongs to data with one row a response: name the column that holds the system with "
-                "systems_field=…, or leave it out for data with one column a system"
+                f"{given!r} belongs to data with one row per response: name the column that holds the system with "
+                "systems_field=…, or leave it out for data with one column per system"
             )
         if self.systems is None and not self.is_long:
             raise InvalidInputError(
-                "no systems were given: name the columns with systems=[…], or, for data with one row a response, "
+                "no systems were given: name the columns with systems=[…], or, for data with one row per response, "
                 f"set systems_field, response_field and id_field; the data have the columns {list(columns)!r}"
             )
         if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):

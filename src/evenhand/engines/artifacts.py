@@ -241,7 +241,7 @@ class SimulatedEngine(SimulatedFields):
             response's index. Without this and the two below, a response's quality is a number in [0, 1) that depends
             on its text alone.
         quality_by_response: Response text -> its latent quality.
-        quality_context: Name of the context that holds the quality (a number, or a JSON list with one a response).
+        quality_context: Name of the context that holds the quality (a number, or a JSON list with one per response).
     """
 
     quality: Any = None

@@ -141,7 +141,7 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
     if len(candidates) < len(qualities):
         raise RejectedRequestError(
             f"question {question.id!r} chooses among {len(qualities)} responses with {len(candidates)} options that "
-            "are not NA; give one option a response",
+            "are not NA; give one option per response",
             cause="options",
         )
     best = max(qualities)

@@ -401,7 +401,7 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
         if len(positions) < count:
             raise RejectedRequestError(
                 f"question {question.id!r} chooses among {count} responses with {len(positions)} options that are "
-                "not NA; give one option a response",
+                "not NA; give one option per response",
                 cause="options",
             )
         strengths = np.array([self._strength(question, index) for index in range(count)])

@@ -240,7 +240,7 @@ def _moved(pair: tuple[Vote, Vote]) -> list[int]:
 
 
 def draws_of_prompts(asked: Sequence[Asked], categories: Categories) -> Rows:
-    """One row a question and order, one column a draw."""
+    """One row per question and order, one column per draw."""
     prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
     return Rows.of(
         [[categories.of_vote(vote) for vote in votes] for _, votes in prompts],
@@ -249,7 +249,7 @@ def draws_of_prompts(asked: Sequence[Asked], categories: Categories) -> Rows:
 
 
 def orders_of_draws(asked: Sequence[Asked]) -> Rows:
-    """One row a question and draw, one column an order: the option selected, in the criterion's own order."""
+    """One row per question and draw, one column per order: the option selected, in the criterion's own order."""
     draws = [(question.together, votes) for question in asked for votes in question.draws.values()]
     return Rows.of(
         [

@@ -102,7 +102,7 @@ def named_votes(recorded: object, where: str, *, prefix: str = "judge") -> dict[
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return {f"{prefix}_{place}": vote for place, vote in enumerate(given)}
     raise InvalidInputError(
-        f"{where}: the recorded votes are {recorded!r}; give a list with one vote a judge, or a mapping judge -> vote"
+        f"{where}: the recorded votes are {recorded!r}; give a list with one vote per judge, or a mapping judge -> vote"
     )
 
 
@@ -129,10 +129,10 @@ def judge_weights(weights: object, votes: Sequence[Vote], where: str) -> dict[st
             )
         return {judge: named[judge] for judge in judges}
     if not isinstance(weights, Sequence) or isinstance(weights, str):
-        raise InvalidInputError(f"the weights are {weights!r}; give a list, one a judge, or a mapping judge -> weight")
+        raise InvalidInputError(f"the weights are {weights!r}; give a list, one per judge, or judge -> weight")
     if judges != [f"judge_{place}" for place in range(len(weights))]:
         raise InvalidInputError(
-            f"{where}: there are {len(weights)} weights in a list for the judges {judges!r}; give one a vote in the "
+            f"{where}: there are {len(weights)} weights in a list for the judges {judges!r}; give one per vote in the "
             "order of the votes, or for judges with names a mapping judge -> weight"
         )
     return {judge: float(weight) for judge, weight in zip(judges, weights, strict=True)}

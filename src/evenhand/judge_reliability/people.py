@@ -208,7 +208,7 @@ def agreement_of_judges(
     selected, grades and all, as in the report of a panel (`evenhand.judge_reliability.panel_report`).
 
     Args:
-        verdicts: Judge -> verdict a question, by its own votes alone; two judges or more.
+        verdicts: Judge -> verdict per question, by its own votes alone; two judges or more.
         categories: Of the criterion.
         **drawing: Level (`evenhand.statistics.intervals.IntervalLevel` for questions that belong together), resamples
             and seed of the intervals.

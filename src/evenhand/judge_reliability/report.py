@@ -342,7 +342,9 @@ def _notes_on_judge(result: CriterionReliability, *, named: bool) -> list[str]:
     notes += [f"{prefix}{note}" for note in readings_note([result.replies.readings])]
     if result.num_missing:
         put = "was" if result.num_missing == 1 else "were"
-        notes.append(f"{prefix}{format_count(result.num_missing, 'question')} {put} not put for want of a response.")
+        notes.append(
+            f"{prefix}{format_count(result.num_missing, 'question')} {put} not asked, as a response is missing."
+        )
     if not isinstance(result.people, Missing) and result.num_questions > result.num_instances:
         notes.append(
             f"{prefix}The intervals of kappa and alpha take the {format_count(result.num_questions)} questions as "

@@ -407,7 +407,7 @@ def one_step_schema(answers: tuple[str, ...], *, verdict_first: bool = False) ->
 
 @lru_cache(maxsize=512)
 def sheet_schema(numbered: tuple[tuple[int, tuple[str, ...]], ...], *, reasoning: bool) -> Mapping[str, Any]:
-    """A reply with one entry a question, each with its number and one of its own answers."""
+    """A reply with one entry per question, each with its number and one of its own answers."""
     reasons: dict[str, Any] = {"reasoning": {"type": "string"}} if reasoning else {}
     by_answers: dict[tuple[str, ...], list[int]] = {}
     for number, answers in numbered:

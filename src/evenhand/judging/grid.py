@@ -90,7 +90,7 @@ class Sheet:
     offsets: tuple[tuple[int, ...], ...]
 
     async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
-        """One vote a question."""
+        """One vote per question."""
         shown = self.orders[order]
         if self.together:
             votes = await flow.ask_sheet(self.questions, shown, sample, caller, weight=weight)
@@ -117,7 +117,7 @@ class Task:
 
 
 def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | None) -> Sequence[float]:
-    """One weight a judge; 1 each by default.
+    """One weight per judge; 1 each by default.
 
     Raises:
         InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.

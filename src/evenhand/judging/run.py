@@ -109,7 +109,7 @@ def run_votes(
     journal: Journal | None = None,
     weights: Sequence[float] | None = None,
 ) -> list[tuple[Vote, ...]]:
-    """Every vote of the grid: a tuple a question, ordered by judge, order and sample.
+    """Every vote of the grid: a tuple per question, ordered by judge, order and sample.
 
     Questions of one instance that name the same sheet are asked in one call.
 

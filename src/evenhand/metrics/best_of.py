@@ -249,7 +249,7 @@ class GradedChoices:
         about: The candidates.
         unrelated: The text of the unrelated option; None without one.
         runs: The votes without, and where it was asked with, the unrelated option.
-        grades: Judge -> what its votes come to, one a run.
+        grades: Judge -> what its votes come to, one per run.
         criteria_json: The criterion's artifact as JSON.
         cluster: What the instance belongs to; None where instances do not depend on each other.
     """
@@ -367,7 +367,7 @@ def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:
 
 
 def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequence[str]) -> dict[str, Any]:
-    """One judge's scores on one instance; ``selections``, ``orders`` and ``assessments`` have one entry a vote."""
+    """One judge's scores on one instance; ``selections``, ``orders`` and ``assessments`` have one entry per vote."""
     prompts = [vote.prompts and dict(vote.prompts) for vote in votes]
     return {
         "grade_score": number_or_nan(grade_.grade_score),

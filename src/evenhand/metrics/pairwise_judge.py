@@ -232,7 +232,7 @@ def instance_scores(
     rule: Union[str, None] = None,
     reduction: Reduction = "win_rate",
 ) -> dict[str, Any]:
-    """The scores of one instance. A list has an entry a contest of the system; an empty list has no key.
+    """The scores of one instance. A list has an entry per contest of the system; an empty list has no key.
 
     ``selections`` are those of the given order and ``positional_bias_selection`` those of the other one;
     ``contest_results`` and ``contest_scores`` are what both come to. A selection is None for a tie and for a reply that
@@ -325,7 +325,7 @@ def _system_scores(
 
 
 def _prompts(views: Sequence[_ContestView]) -> dict[str, Any]:
-    """The prompts of these contests: unitxt's names, an entry a contest, and the opponents beside them."""
+    """The prompts of these contests: unitxt's names, an entry per contest, and the opponents beside them."""
     found = [view.prompts() for view in views]
     names = list(dict.fromkeys(name for prompts in found for name in prompts))
     if not names:

@@ -307,7 +307,7 @@ OF_CRITERION = (
     "score_if_unscored_0",
     "score_if_unscored_1",
 )
-"""What follows a criterion's name likewise."""
+"""What follows a criterion's name."""
 
 _MEASURED = frozenset({field for field in OF_CRITERION if field in ScoreSummary.__dataclass_fields__} | {"score"})
 """The measures of a criterion that are reported; what calls cost is the rubric's."""

@@ -317,7 +317,7 @@ def _panel_shares(judges: Sequence[tuple[Shares, float]]) -> Shares | None:
 
 
 def _bounds(judges: Sequence[_Judged], shares: Shares | None, policy: str) -> tuple[tuple[float, float], ...]:
-    """A judge set aside may have been for nobody or for everybody; the missing part of another likewise."""
+    """A judge set aside may have been for nobody or for everybody; so may the missing part of another."""
     low = np.zeros_like(judges[0].low)
     open_share = 0.0
     total = sum(judge.weight for judge in judges)

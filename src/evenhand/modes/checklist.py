@@ -348,7 +348,7 @@ class ChecklistReport:
         num_instances: Responses.
         num_clusters: Clusters that these are of.
         unread: The bounds of the primary score, where so much is unread that they lead; else None.
-        num_unscored: Responses without a primary score for want of an answer.
+        num_unscored: Responses without a primary score because no item is answered.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
         num_other_metric: Responses whose primary score is the pass rate because the metric asked for is undefined.

@@ -355,7 +355,7 @@ def instance_rankings(
 
 
 def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
-    """One row a contest, orders and judges collapsed; unscored contests included as such."""
+    """One row per contest, orders and judges collapsed; unscored contests included as such."""
     numbers = cluster_numbers(contests)
     return _arrays(
         systems,
@@ -367,7 +367,7 @@ def resolved_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Co
 
 
 def presented_contests(contests: Sequence[Contest], systems: Sequence[str]) -> Contests:
-    """One row a vote, the system that the judge was shown first as ``first``; unscored votes included as such.
+    """One row per vote, the system that the judge was shown first as ``first``; unscored votes included as such.
 
     Of draws that could stop early the first two: the others were made because those did not agree.
 

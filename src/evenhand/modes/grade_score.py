@@ -57,8 +57,8 @@ class InstanceGrade:
         n_options: Candidates shown, the unrelated one included; 0 where fewer than two were left.
         grade_score: Mean of the draws' scores; None without a draw in which two rotations were answered.
         chance_corrected: Likewise.
-        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); likewise.
-        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); likewise.
+        llm_score: Evenness of the places chosen (:math:`L`, the paper's LLM score); as above.
+        choice_score: Share of the favourite candidate (:math:`C`, the paper's choice score); as above.
         asked: Votes asked for: rotations × draws, less what the budget left out.
         answered: Those of them that named an option.
         chosen: How often each candidate was chosen, in their own order.

@@ -1,4 +1,4 @@
-"""From the verdicts on a rubric's criteria to one score a response, and from many responses to what is reported.
+"""From the verdicts on a rubric's criteria to one score per response, and from many responses to what is reported.
 
 :func:`rubric_result` is one response, :func:`summarize_rubric` many.
 """
@@ -77,7 +77,7 @@ class RubricSummary:
         num_instances: Responses judged.
         num_clusters: Clusters that these are of.
         unread: The bounds of the score, where so much is unread that they lead; else None.
-        num_unscored: Responses without a score for want of a readable verdict; they are not in ``score``.
+        num_unscored: Responses without a score because no verdict could be read; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
         score: The mean rubric score.
@@ -237,7 +237,7 @@ def summarize_rubric(
 def summarize_criterion(
     verdicts: Sequence[Verdict], criterion: Criterion, *, expected: bool = False, level: float = 0.95
 ) -> ScoreSummary:
-    """What the verdicts on one criterion come to, one a response; see :func:`~evenhand.scoring.summarize`.
+    """What the verdicts on one criterion come to, one per response; see :func:`~evenhand.scoring.summarize`.
 
     Args:
         verdicts: One a response.
@@ -369,7 +369,7 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
 
 
 def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *, level: float) -> tuple[TextTable, ...]:
-    """The table of the rubric's scores, one row a system; none without a rubric."""
+    """The table of the rubric's scores, one row per system; none without a rubric."""
     if rubric is None:
         return ()
     columns = (

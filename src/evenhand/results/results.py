@@ -195,9 +195,9 @@ class Results(PrintedTables, Generic[Entry]):
     def save(self, path: str | Path) -> None:
         """Write a file that :func:`evenhand.open` reads.
 
-        Parquet (``.parquet``) has a row a vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
+        Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
         header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) have the header as the first line, and then
-        a line a question, with its votes.
+        a line per question, with its votes.
 
         Raises:
             InvalidInputError: If the path ends otherwise.

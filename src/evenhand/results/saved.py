@@ -1,4 +1,4 @@
-"""Results as files: Parquet with a row a vote, or JSON lines with a line a question; and what was saved before."""
+"""Results as files: Parquet with a row per vote, or JSON lines with a line per question; and what was saved before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUT: Final = 2
 
 
 def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
-    """Write a result: Parquet with a row a vote, or JSON lines with a line a question, as the path ends.
+    """Write a result: Parquet with a row per vote, or JSON lines with a line per question, as the path ends.
 
     The file is written beside its place and moved there when it is whole, so that a full disk leaves what was there.
 
@@ -54,14 +54,14 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
 
 
 def write_rows(path: str | Path, kind: str, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a result that holds no votes as JSON lines: the header, then a line a row.
+    """Write a result that holds no votes as JSON lines: the header, then a line per row.
 
     Raises:
         InvalidInputError: If the path does not end in ``.jsonl``.
     """
     if check_suffix(path) != ".jsonl":
         raise InvalidInputError(
-            f"{str(path)!r} would have a row a vote, and {KINDS[kind].holds} holds none; use .jsonl"
+            f"{str(path)!r} would have a row per vote, and {KINDS[kind].holds} holds none; use .jsonl"
         )
     with _whole(path) as beside:
         _write_lines(beside, ({"evenhand": kind, "rows": len(rows), **header}, *rows))

@@ -1,4 +1,4 @@
-"""Votes as columns: one flat row a vote, which pandas, DuckDB and ``datasets`` read, and back."""
+"""Votes as columns: one flat row per vote, which pandas, DuckDB and ``datasets`` read, and back."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _confidence_of(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the model c
 
 
 def votes_table(cells: Iterable[Cell]) -> pyarrow.Table:
-    """One row a vote, with what it was about; a cell without votes has one row in which they are null."""
+    """One row per vote, with what it was about; a cell without votes has one row in which they are null."""
     import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
     rows = []

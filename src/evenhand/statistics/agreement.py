@@ -47,8 +47,8 @@ class Units:
 
     Attributes:
         rows: (n_units, n_columns): a unit's contribution.
-        agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row a category.
-        disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row a pair of categories.
+        agreeing: (n, n_columns): what a unit in perfect agreement would contribute, one row per category.
+        disagreeing: (n, n_columns): what a unit in disagreement would contribute, one row per pair of categories.
         kept: (n_all_units,): which of the units given these are, the others lacking the ratings that are needed.
         categories: The values of the scale, in order.
     """

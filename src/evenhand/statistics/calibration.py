@@ -27,7 +27,7 @@ class Forecasts:
         confidences: (n,) in [0, 1].
         outcomes: (n,) 0 or 1.
         clusters: (n,) numbered from 0.
-        n_set_aside: Rows left out for want of a confidence or an outcome.
+        n_set_aside: Rows left out because the confidence or the outcome is missing.
     """
 
     confidences: FloatArray

@@ -20,7 +20,7 @@ from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """Outcomes of paired comparisons, a row a contest.
+    """Outcomes of paired comparisons, a row per contest.
 
     Attributes:
         systems: The names; every array below refers to them by position.
@@ -51,7 +51,7 @@ class Contests:
             object.__setattr__(self, name, _frozen_integers(name, getattr(self, name), size))
         score = np.array(self.score, dtype=np.float64)
         if score.shape != (size,):
-            raise InvalidInputError(f"score has shape {score.shape}, first has ({size},): give one score a contest.")
+            raise InvalidInputError(f"score has shape {score.shape}, first has ({size},): give one score per contest.")
         wrong = ~(np.isnan(score) | ((score >= 0) & (score <= 1)))
         if wrong.any():
             raise InvalidInputError(f"A score is {score[wrong][0]!r}: a score lies in [0, 1], or is NaN when unscored.")

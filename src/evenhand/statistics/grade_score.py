@@ -260,7 +260,7 @@ class GradeScoreOfSize:
         grade_score: As in `GradeScoreResult`; None without a scored question.
         chance_corrected: Likewise.
         places: Histogram of the places chosen, first place first; None without an answer.
-        options: Histogram of the options chosen, in the numbering that does not depend on the order; likewise.
+        options: Histogram of the options chosen, in the numbering that does not depend on the order; as above.
     """
 
     n_options: int
@@ -444,7 +444,7 @@ def _blocks(selections: Rows, orders: Rows | None) -> list[_Block]:
     if not rows:
         raise EstimationError("the Grade Score is undefined without a question")
     if any(row.ndim != 1 for row in rows):
-        raise InvalidInputError("selections is not a sequence of rows; give one row a question, one option a rotation")
+        raise InvalidInputError("selections is not a sequence of rows; give a row per question, an option per rotation")
     sizes = np.array([row.size for row in rows])
     shown = _orders_of_questions(orders, sizes)
     blocks = []

@@ -43,7 +43,7 @@ class IntervalLevel(float):
     rows than those of the clusters are refused.
 
     Attributes:
-        clusters: One label a row, in their order; None if every row stands for itself.
+        clusters: One label per row, in their order; None if every row stands for itself.
         method: One of `evenhand.run_options.INTERVALS`; `ratio_intervals` says what each does.
 
     Raises:
@@ -118,7 +118,7 @@ def cluster_labels(clusters: ArrayLike | None, n_rows: int) -> IntArray:
         return np.arange(n_rows)
     labels = np.asarray(clusters)
     if labels.shape != (n_rows,):
-        raise InvalidInputError(f"clusters has the shape {labels.shape!r} for {n_rows} rows; give one label a row")
+        raise InvalidInputError(f"clusters has the shape {labels.shape!r} for {n_rows} rows; give one label per row")
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 

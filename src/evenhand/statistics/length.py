@@ -83,7 +83,7 @@ def length_controlled_win_rates(
     difference = np.asarray(length_difference, dtype=np.float64)
     if difference.shape != (len(contests),):
         raise InvalidInputError(
-            f"length_difference has shape {difference.shape}, the contests are {len(contests)}: give one a contest."
+            f"length_difference has shape {difference.shape}, the contests are {len(contests)}: give one per contest."
         )
     if np.isinf(difference).any():
         raise InvalidInputError(
@@ -211,19 +211,19 @@ def verbosity_slope(
 
     Ties. ``half`` counts one as half a win each: the slope of the win rate. ``davidson`` makes the tie an outcome of
     its own, :math:`P \propto e^{\eta/2} : \nu : e^{-\eta/2}`; λ is then that of decided verdicts, and larger (about
-    :math:`1 + \nu/2` times), because a tie between unlike responses is not taken for a lack of taste.
+    :math:`1 + \nu/2` times), because a tie between unlike responses does not count as having no preference.
 
     What the slope is. Systems differ in length and in quality: without ``systems`` a better system that writes more
-    makes a slope of a judge with no taste for length. With it the slope is that of the responses of the same systems,
+    gives a slope to a judge with no preference for length. With it the slope is that of responses of the same systems,
     where these are longer or shorter than usual. Simulated, at 95 % (``python -m benchmarks.verbosity``): two systems
-    1.5 log-odds apart, the better one 1.6 times as long, no taste for length: a preference is found in 63 % (50
-    prompts) and 100 % (200) of 300 data sets without the term, in 5 % and 6 % with it; a taste of 0.8 and a better,
+    1.5 log-odds apart, the better one 1.6 times as long, no preference for length: a preference is found in 63 % (50
+    prompts) and 100 % (200) of 300 data sets without the term, in 5 % and 6 % with it; a preference of 0.8, a better and
     shorter system (200 prompts): found in 22 % and covered in none without it, in 93 % and 96 % with it. Length
     and quality also go together within a system: without ``quality_difference`` the slope says how much more often a
     system wins with its longer responses, not that length is why. Given a quality (a gold preference as 1, 0, -1,
     or a score), it is the effect among pairs of equal quality, as far as that quality is the one the judge sees.
 
-    Even if quality is independent of length, the slope without it is nearer to 0 than the judge's own taste: pairs
+    Even if quality is independent of length, the slope without it is nearer to 0 than the judge's own preference: pairs
     far apart in quality are decided whatever their lengths. For a quality difference with standard deviation s (in
     log-odds) it is a little less than :math:`\lambda / \sqrt{1 + 0.35\,s^2}`: for s = 1 five sixths of λ, for s = 2 six
     tenths. That is the effect averaged over the pairs at hand, not wrong but another number. With the quality on the

@@ -72,7 +72,7 @@ def sign_flip_p_value(differences: ArrayLike) -> tuple[float, SignFlipMethod, in
     permutation distributions in polynomial time, Journal of the American Statistical Association 78 (1983).
 
     Args:
-        differences: Shape (n,): one a prompt.
+        differences: Shape (n,): one per prompt.
 
     Returns:
         The two-sided p-value (1.0 when every difference is zero), how it was found, and m.
@@ -229,7 +229,7 @@ def paired_differences(
         scores: (n_rows, n_systems) in [0, 1]; NaN where there is none.
         low: The same shape: the least that the score could have been had every vote been read; NaN where the question
             does not apply. Without it a missing score could be anything.
-        high: The greatest, likewise.
+        high: The greatest.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
 
     Returns:

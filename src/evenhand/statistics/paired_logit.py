@@ -35,7 +35,7 @@ _ROWS_OF_FIRST_CHECK = 1000
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What a fit is given, a row a contest.
+    """What a fit is given, a row per contest.
 
     Attributes:
         design: Shape (m, p): ``x``; or, with ``pattern``, (u, p), a row for each of the different ``x``.

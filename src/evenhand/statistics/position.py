@@ -39,7 +39,7 @@ class PositionBias:
         n_stuck: Inconsistent instances in which every order selected the same position.
         n_first: Those of them at the first position.
         first_shown_preference: n_first / n_stuck with Clopper and Pearson's interval; None without a stuck instance.
-        p_value: Of the two-sided exact binomial test of n_first in n_stuck against 1 / n_options; None likewise.
+        p_value: Of the two-sided exact binomial test of n_first in n_stuck against 1 / n_options; None as above.
         position_counts: Votes for each position, over all scored votes for an option that has one.
         first_position_share: Share of the first position among them, with an interval over instances; None without any.
         position_entropy: Entropy of the position shares / log(n_options): 1 if every position is chosen equally
@@ -90,10 +90,10 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
         InvalidInputError: Shapes that do not fit, an order that is not a permutation, a number below -2.
 
     Source: Zheng et al. (2023), arXiv:2306.05685, section 3.3 (consistency, bias toward first); Shi et al. (2024),
-    arXiv:2406.07791 (repetition, consistency, preference). Shi et al. count an instance with a lone verdict as
+    arXiv:2406.07791 (repetition, consistency, preference). Shi et al. count an instance with a single verdict as
     consistent: their number is n_consistent + n_lone.
 
-    Option 0 twice is consistent; 0 then 1 is the first shown both times; 1 then 0 the second; a lone verdict.
+    Option 0 twice is consistent; 0 then 1 is the first shown both times; 1 then 0 the second; a single verdict.
 
     >>> bias = position_bias([[0, 0], [0, 1], [0, 1], [1, 0], [0, -1]])
     >>> bias.n_checked, bias.n_inconsistent, bias.n_first, bias.n_lone, bias.p_value
@@ -215,7 +215,7 @@ class OptionFlips:
         n_selected: Instances that selected it in some order and were scored in two orders or more.
         n_flipped: Of these, the ones in which another order selected another option.
         flip_rate: n_flipped / n_selected; None for an option that was not selected.
-        specific_agreement: Given that one order selected it, the chance that another order does; None likewise.
+        specific_agreement: Given that one order selected it, the chance that another order does; None in the same case.
         moved_to: One number an option: pairs of orders of which one selected this option and the other that one;
             0 for itself.
     """
@@ -311,9 +311,9 @@ class PreferenceFairness:
         published_position_consistency: By the rule of the published logs: an order whose partner has no verdict
             counts as consistent, (2 n_consistent + n_lone) / (2 n_checked + n_lone); None without a verdict.
         first_shown_share: n_primacy / (n_primacy + n_recency); None without an inconsistent pair.
-        binomial_p_value: Two-sided and exact, of n_primacy against a half, the pairs independent; None likewise.
-        p_value: Of the sign-flip test over clusters, which without clusters is the binomial one; None likewise.
-        p_value_method: How that was found, see `sign_flip_p_value`; None likewise.
+        binomial_p_value: Two-sided and exact, of n_primacy against a half, the pairs independent; None as above.
+        p_value: Of the sign-flip test over clusters, which without clusters is the binomial one; None in the same case.
+        p_value_method: How that was found, see `sign_flip_p_value`; None in the same case.
         preference_fairness: (n_recency - n_primacy) / n_checked, in [-1, 1]; 0 is fair; None when nothing was checked.
         published_preference_fairness: The same over all pairs asked, as Shi et al. scale it; None without a pair.
         n_clusters: Clusters with a pair that was checked.

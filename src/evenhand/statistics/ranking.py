@@ -400,7 +400,7 @@ def rank_systems(
     (:func:`rank_by_win_rate`), and otherwise of strengths (:func:`rank_by_strength`).
 
     Args:
-        contests: Resolved: a row a pair and prompt, the orders collapsed.
+        contests: Resolved: a row per pair and prompt, the orders collapsed.
         presented: The same contests before that, a row for every order shown; the same systems.
         rounds: Shape of ``contests``: the round of each, where the results of one round decided who met in the next.
         length_difference: Shape of ``contests``: length of the first response minus that of the second, NaN unknown.

@@ -28,8 +28,8 @@ class RepetitionStability:
         n_lone: Prompts with exactly one scored draw: they say nothing about repetition.
         n_unscored: Draws asked and not scored.
         mode_share: Mean over the repeated prompts of the share of the verdict given most; None without any.
-        pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; likewise.
-        unanimous: Share of the repeated prompts whose draws all agree; likewise.
+        pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; as above.
+        unanimous: Share of the repeated prompts whose draws all agree; as above.
         published_stability: Shi et al.'s repetition stability: the count of the verdict given most over all draws
             asked, so that a draw without a verdict is a dissent, averaged over the prompts with a verdict; None without
             any.

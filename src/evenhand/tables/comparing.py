@@ -132,8 +132,8 @@ def winrates(
 ) -> WinrateTable | RunEstimate:
     """Which of these systems is better, by how much, and how sure is that.
 
-    Wide data have one column a system: ``systems=["gpt", "llama"]``. Long data have one row a response, and columns for
-    the system, the response and the prompt: ``systems_field="model", response_field="output", id_field="prompt_id"``.
+    Wide data have one column per system: ``systems=["gpt", "llama"]``. Long data have one row per response, and columns
+    for the system, the response and the prompt: ``systems_field="model", response_field="output", id_field="prompt_id"``.
     A response that is None, or that long data lack, is no response: its contests are unscored, and counted.
 
     Args:
@@ -179,7 +179,7 @@ def winrates(
     layout.check(list(rows[0]))
     if gold_field is not None and layout.is_long:
         raise InvalidInputError(
-            f"gold_field={gold_field!r} needs data with one column a system: a preference is a pair's"
+            f"gold_field={gold_field!r} needs data with one column per system: a preference is a pair's"
         )
     criterion = _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
     values = {option.value for option in criterion.options if not option.na}

@@ -152,7 +152,7 @@ def grade_scores(
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
         candidates: The column that holds each instance's list of candidates (or dict of name and candidate), or several
-            columns, one a candidate.
+            columns, one per candidate.
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
         engine: The judge, or several, each of which gets its own scores: catalog ids or engines.
         prompts: ``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.

@@ -444,8 +444,8 @@ def agreement(
 
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
-        votes: The columns with the judges' votes, one a judge; or one column whose cells are lists or mappings. A vote
-            is a label, the value of an option, True or False, or None where there is none (how they are read:
+        votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
+            vote is a label, the value of an option, True or False, or None where there is none (how they are read:
             :mod:`evenhand.data.cells`).
         gold: The column with the labels that a person gave; several are several people.
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
@@ -547,7 +547,7 @@ def _named_weights(weights: Mapping[str, float] | Sequence[float] | None, names:
         return None
     if not isinstance(weights, Mapping):
         if len(weights) != len(names):
-            raise InvalidInputError(f"there are {len(weights)} weights for the judges {names!r}; give one a judge")
+            raise InvalidInputError(f"there are {len(weights)} weights for the judges {names!r}; give one per judge")
         return dict(zip(names, weights, strict=True))
     unknown = [judge for judge in weights if judge not in names]
     if unknown:

@@ -190,7 +190,7 @@ def _check_subjects(
     """Check that what the criteria need is named, and nothing else."""
     for criteria, given, name, what, need in (
         (assessed, response_field, "response_field", "have options and assess responses", "columns with responses"),
-        (compared, systems, "systems", "are pairwise and compare systems", "two columns or more, one a system"),
+        (compared, systems, "systems", "are pairwise and compare systems", "two columns or more, one per system"),
     ):
         names = [criterion.name for criterion in criteria]
         if names and not given:

@@ -211,7 +211,7 @@ class WinrateTable(Results[ContestEntry]):
         return winrate_tables(self)
 
     def ranking_to_pandas(self) -> pd.DataFrame:
-        """One row a system, best first."""
+        """One row per system, best first."""
         import pandas as pd  # noqa: PLC0415 - as above
 
         return pd.DataFrame.from_records([system_record(self, system) for system in self.ranked])

@@ -1,4 +1,4 @@
-"""How a table of winrates is written down: one row a system, the matrix, the pairs, and what must be said."""
+"""How a table of winrates is written down: one row per system, the matrix, the pairs, and what must be said."""
 
 from __future__ import annotations
 

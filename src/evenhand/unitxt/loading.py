@@ -132,7 +132,7 @@ class DocumentKind(Generic[Value, Document]):
         value: Of which class the frozen value is.
         artifact: Of which class the artifact is.
         fields: Of the document.
-        read: Makes data, with what messages call them and a name for want of one, the value.
+        read: Makes data, with what messages call them and a name where it has none, the value.
         written: Makes a value data.
         check: Checks a value that was read or given.
     """
