@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.verbosity`` prints a Markdown table: of 300 data sets each, the share in which the interval of
 `verbosity_slope` excludes 0, and the share in which it holds the judge's own preference. The better of two systems is
-ahead by 1.5 log-odds and writes 1.6 times as much as the other, or as little; lengths vary by a standard deviation of 0.5
-(log).
+ahead by 1.5 log-odds and writes 1.6 times as much as the other, or as little; lengths vary by a standard deviation of
+0.5 (log).
 """
 
 import numpy as np

@@ -133,8 +133,8 @@ def winrates(
     """Which of these systems is better, by how much, and how sure is that.
 
     Wide data have one column per system: ``systems=["gpt", "llama"]``. Long data have one row per response, and columns
-    for the system, the response and the prompt: ``systems_field="model", response_field="output", id_field="prompt_id"``.
-    A response that is None, or that long data lack, is no response: its contests are unscored, and counted.
+    for the system, the response and the prompt: ``systems_field="model", response_field="output",
+    id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its contests are unscored, and counted.
 
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
