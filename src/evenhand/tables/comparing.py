@@ -134,7 +134,8 @@ def winrates(
 
     Wide data have one column per system: ``systems=["gpt", "llama"]``. Long data have one row per response, and columns
     for the system, the response and the prompt: ``systems_field="model", response_field="output",
-    id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its contests are unscored, and counted.
+    id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its
+    contests are unscored, and counted.
 
     Args:
         dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
