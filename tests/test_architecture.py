@@ -224,6 +224,14 @@ def test_a_public_name_is_the_name_of_one_class_only():
     assert {name for name in evenhand.__all__ if named[name] > 1} == set()
 
 
+def test_a_metric_at_the_root_takes_ids_of_the_catalog_unasked():
+    made = (
+        "import evenhand; metric = evenhand.DirectJudge(criteria='criteria.evenhand.direct.relevance', "
+        "inference_engine=evenhand.BaselineEngine()); print(metric.criteria.name)"
+    )
+    assert run("-c", made).stdout.strip() == "relevance"
+
+
 def test_the_facade_knows_no_other_name():
     with pytest.raises(AttributeError, match="no attribute 'jugde'"):
         evenhand.jugde  # noqa: B018 - reading it is the test
