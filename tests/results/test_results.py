@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
+from evenhand.criteria import yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.tables import JudgementTable, judge
 from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
+from tests.support.judges import ScriptedJudge
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 CORRECT = "criteria.evenhand.direct.correctness"
@@ -201,3 +203,44 @@ def test_what_was_saved_before_there_were_cells_still_opens(judged, tmp_path):
     path = tmp_path / "old.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
     assert evenhand.open(path) == judged
+
+
+def scored(values, **more):
+    """A result in which a response is "Yes", "No" or not read, by what it says."""
+    held = [{"response": text, "doc": f"d{number // 2}"} for number, text in enumerate(values)]
+    reads = ScriptedJudge(lambda request: request.question.responses[0], name="reads")
+    own = {"check_positional_bias": False, "flow": "verdict_only", "journal": None, "progress": False}
+    return judge(held, yes_no_criterion("met", "Is it?"), reads, **own, max_failure_rate=1.0, max_reasks=0, **more)
+
+
+def test_two_results_are_compared_on_the_rows_that_they_share():
+    one = scored(["Yes", "Yes", "No", "No", "?", "Yes"])
+    other = scored(["Yes", "Yes", "Yes", "No", "Yes", "?", "Yes"])
+    [(named, found)] = one.compare(other).groups.items()
+    assert named == ("response", "met")
+    # rows 0 to 3 have both scores: 0, 0, +1, 0; row 4 is read by the other alone, row 5 by this one; row 6 is new
+    assert found.difference.estimate == pytest.approx(0.25)
+    assert found.p_value == pytest.approx(1.0)  # one difference: both signs are as likely
+    assert found.same.estimate == pytest.approx(3 / 4)
+    assert (found.n_compared, found.n_set_aside, found.n_unmatched) == (4, 2, 1)
+    assert "+0.25" in str(one.compare(other))
+    assert one.compare(one).groups[named].difference.estimate == 0.0
+
+
+def test_what_belongs_together_is_compared_together():
+    values = ["Yes", "Yes", "No", "No"] * 6
+    changed = ["No" if number % 4 < 2 and number < 16 else text for number, text in enumerate(values)]
+    apart, together = (
+        next(iter(scored(values, cluster_field=field).compare(scored(changed, cluster_field=field)).groups.values()))
+        for field in (False, "doc")
+    )
+    assert apart.difference.estimate == together.difference.estimate == pytest.approx(-8 / 24)
+    # four clusters of two changed, all one way: 2 / 2^4; eight rows: 2 / 2^8
+    assert (together.p_value, apart.p_value) == pytest.approx((2 / 2**4, 2 / 2**8))
+
+
+def test_results_that_cannot_be_compared_are_refused(judged):
+    with pytest.raises(InvalidInputError, match="no row in common"):
+        scored(["Yes"]).compare(judged)
+    with pytest.raises(InvalidInputError, match="a JudgementTable cannot be compared with a str"):
+        judged.compare("judged.parquet")

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -88,6 +89,41 @@ class TextTable:
             for note in self.notes:
                 console.print(note, markup=False)
         return captured.get()
+
+
+class PrintedTables(ABC):
+    """A result that prints as tables of texts; what they say is its own matter."""
+
+    @abstractmethod
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The tables as texts."""
+
+    def closing_notes(self) -> tuple[str, ...]:
+        """What must be said beneath all tables."""
+        return ()
+
+    def to_markdown(self) -> str:
+        """The tables in Markdown."""
+        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *self.closing_notes()])
+
+    def to_html(self) -> str:
+        """The tables as HTML."""
+        notes = [f"<p>{note}</p>" for note in self.closing_notes()]
+        return "".join([*(table.to_html() for table in self.text_tables()), *notes])
+
+    def to_latex(self) -> str:
+        """The tables in LaTeX, for the package booktabs."""
+        return "\n".join(table.to_latex() for table in self.text_tables())
+
+    def to_csv(self) -> str:
+        """The tables as CSV, an empty line between them."""
+        return "\n".join(table.to_csv() for table in self.text_tables())
+
+    def __str__(self) -> str:
+        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self.closing_notes()])
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
 
 def _pipe_row(cells: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ was about. All else is made of these.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedD
 
 from evenhand.aggregation import VoteRules
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.results.render import TextTable
+from evenhand.results.compare import Comparison, compare
+from evenhand.results.render import PrintedTables
 from evenhand.results.saved import kind_of_file, read, write
 from evenhand.results.votes_columns import Cell, votes_table
 from evenhand.run_options import Aggregation
@@ -27,41 +28,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Entry = TypeVar("Entry")
-
-
-class PrintedTables(ABC):
-    """A result that prints as tables of texts; what they say is its own matter."""
-
-    @abstractmethod
-    def text_tables(self) -> tuple[TextTable, ...]:
-        """The tables as texts."""
-
-    def closing_notes(self) -> tuple[str, ...]:
-        """What must be said beneath all tables."""
-        return ()
-
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *self.closing_notes()])
-
-    def to_html(self) -> str:
-        """The tables as HTML."""
-        notes = [f"<p>{note}</p>" for note in self.closing_notes()]
-        return "".join([*(table.to_html() for table in self.text_tables()), *notes])
-
-    def to_latex(self) -> str:
-        """The tables in LaTeX, for the package booktabs."""
-        return "\n".join(table.to_latex() for table in self.text_tables())
-
-    def to_csv(self) -> str:
-        """The tables as CSV, an empty line between them."""
-        return "\n".join(table.to_csv() for table in self.text_tables())
-
-    def __str__(self) -> str:
-        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self.closing_notes()])
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +46,12 @@ class Results(PrintedTables, Generic[Entry]):
 
     names: ClassVar[tuple[str, ...]]
     """The attributes that name an entry."""
+
+    rows_by: ClassVar[tuple[str, ...]] = ()
+    """The columns that name a row of :meth:`records`, where that is not an entry."""
+
+    compared: ClassVar[tuple[str, str]]
+    """The columns of the score and of what was selected, by which two results are compared."""
 
     parameters: Mapping[str, Any]
 
@@ -179,6 +151,36 @@ class Results(PrintedTables, Generic[Entry]):
         """
         parameters = {**self.parameters, **rules.parameters(), **changes}
         return type(self).of_cells({**self.judged(), "parameters": parameters}, self.cells())
+
+    def compare(self, other: Self) -> Comparison:
+        """How another result differs on the same rows: other judges, prompts, rules or responses.
+
+        Rows are matched by what names them: the instance's index, the system, the criterion.
+
+        Args:
+            other: A result of the same kind.
+
+        Returns:
+            For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
+            paired interval and a sign-flip test, p-values corrected by Holm over all groups
+            (:func:`~evenhand.statistics.paired_differences`), and how often both select the same.
+
+        Raises:
+            InvalidInputError: A result of another kind, or one without a row in common.
+        """
+        if type(other) is not type(self):
+            raise InvalidInputError(
+                f"a {type(self).__name__} cannot be compared with a {type(other).__name__}: give a result of its kind"
+            )
+        return compare(
+            list(self.records()),
+            list(other.records()),
+            by=self.rows_by or self.names,
+            columns=self.compared,
+            clusters={cell.about["instance"]: cell.about.get("cluster") for cell in self.cells()},
+            level=self.parameters["level"],
+            interval=self.parameters.get("interval", "auto"),
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """One row an entry, without the votes."""

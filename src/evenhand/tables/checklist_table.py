@@ -90,6 +90,7 @@ class ChecklistTable(Results[CheckedResponse]):
 
     kind: ClassVar = "checklist"
     names: ClassVar = ("instance", "system")
+    compared: ClassVar = ("primary_score", "primary_score")
 
     @property
     def entries(self) -> tuple[CheckedResponse, ...]:

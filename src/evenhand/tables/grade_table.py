@@ -74,6 +74,8 @@ class GradeTable(Results[GradedInstance]):
 
     kind: ClassVar = "grade_scores"
     names: ClassVar = ("prompt", "with_unrelated", "instance")
+    rows_by: ClassVar = ("judge", "prompt", "unrelated_option", "instance")
+    compared: ClassVar = ("grade_score", "grade_score")
 
     @property
     def entries(self) -> tuple[GradedInstance, ...]:

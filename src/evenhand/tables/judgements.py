@@ -82,6 +82,7 @@ class JudgementTable(Results[Judgement]):
 
     kind: ClassVar = "judgements"
     names: ClassVar = ("instance", "system", "criterion")
+    compared: ClassVar = ("score", "selected_option")
 
     @property
     def entries(self) -> tuple[Judgement, ...]:

@@ -44,8 +44,8 @@ from evenhand.judge_reliability.report import labels_table, pairs_of_raters_tabl
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
 from evenhand.results.notes import unread_note
-from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables, Results, read_only, votes_before
+from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.results import Results, read_only, votes_before
 from evenhand.results.saved import read, write_rows
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.statistics.intervals import IntervalLevel
@@ -94,6 +94,7 @@ class VoteTable(Results[RecordedInstance]):
 
     kind: ClassVar = "aggregated_votes"
     names: ClassVar = ("instance",)
+    compared: ClassVar = ("aggregated_value", "selected_option")
 
     @property
     def entries(self) -> tuple[RecordedInstance, ...]:

@@ -17,8 +17,8 @@ from evenhand.judge_reliability.people import JudgesAgreement
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
 from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
 from evenhand.results.notes import baseline_note
-from evenhand.results.render import TextTable
-from evenhand.results.results import PrintedTables, read_only
+from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.results import read_only
 
 KIND = "reliability"
 SUFFIXES = (".json", ".md", ".html")

@@ -96,6 +96,7 @@ class WinrateTable(Results[ContestEntry]):
 
     kind: ClassVar = "winrates"
     names: ClassVar = ("instance", "first", "second")
+    compared: ClassVar = ("score", "score")
 
     @property
     def entries(self) -> tuple[ContestEntry, ...]:

@@ -1,0 +1,135 @@
+"""Two results on the same rows: how far their scores differ, and how often they say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.data.fields import clustered_level
+from evenhand.errors import InvalidInputError
+from evenhand.numbers import Missing, format_count, format_level
+from evenhand.results.measures import Column, known, measure, measures_table
+from evenhand.results.render import PrintedTables, TextTable
+from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.paired_differences import PairedDifference, over_one_family, paired_differences
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDifference:
+    """One group of rows in two results.
+
+    Attributes:
+        difference: The mean of (the other's score - this one's) over the rows on which both have a score.
+        p_value: Of the test that it is 0, corrected by Holm over all groups.
+        same: The share of the rows on which both selected something that is the same in both.
+        n_compared: Rows on which both have a score.
+        n_set_aside: Rows on which only one of them has.
+        n_unmatched: Rows that only one of the results holds.
+    """
+
+    difference: Interval | Missing = measure("difference")
+    p_value: float | Missing = measure("p_value")
+    same: Interval | Missing = measure("share")
+    n_compared: int = measure("count")
+    n_set_aside: int = measure("count")
+    n_unmatched: int = measure("count")
+
+
+@dataclass(frozen=True)
+class Comparison(PrintedTables):
+    """What :meth:`~evenhand.results.results.Results.compare` finds.
+
+    Attributes:
+        by: What names a group, such as system and criterion.
+        groups: Its values -> how the two results differ there.
+        level: Of the intervals.
+    """
+
+    by: tuple[str, ...]
+    groups: Mapping[tuple[str, ...], GroupDifference]
+    level: float
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """One row for each group."""
+        columns = (
+            Column(f"difference [{format_level(self.level)}]", "difference"),
+            Column("p", "p_value"),
+            Column("the same", "same"),
+            Column("rows", "n_compared"),
+            Column("set aside", "n_set_aside"),
+            Column("in one only", "n_unmatched"),
+        )
+        tests = format_count(len(self.groups), "comparison")
+        note = (
+            f"Differences: the other result less this one, paired (sign-flip test, p corrected by Holm over {tests})."
+        )
+        return (measures_table("Two results on the same rows", self.by, self.groups, columns, (note,)),)
+
+
+def compare(
+    one: Sequence[Row],
+    other: Sequence[Row],
+    *,
+    by: Sequence[str],
+    columns: tuple[str, str],
+    clusters: Mapping[int, str | None],
+    level: float,
+    interval: str,
+) -> Comparison:
+    """Compare two results row by row.
+
+    Args:
+        one: The rows of the first.
+        other: Those of the second.
+        by: The columns that name a row; those beside ``instance`` name its group.
+        columns: Of the score and of what was selected.
+        clusters: Instance -> what it belongs to.
+        level: Of the intervals.
+        interval: The method of intervals of shares.
+
+    Raises:
+        InvalidInputError: If they have no row in common.
+    """
+    groups = tuple(name for name in by if name != "instance")
+    first, second = ({tuple(row[name] for name in by): row for row in rows} for rows in (one, other))
+    if not first.keys() & second.keys():
+        raise InvalidInputError(
+            f"the two results have no row in common by {list(by)!r}: the first is named as {next(iter(first))!r}, the "
+            f"second as {next(iter(second))!r}"
+        )
+    keys: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    for key in dict.fromkeys([*first, *second]):
+        named = tuple(str(value) for name, value in zip(by, key, strict=True) if name in groups)
+        keys.setdefault(named, []).append(key)
+    held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
+    levels = {
+        named: clustered_level(level, [clusters[first[key]["instance"]] for key in own], interval)
+        for named, own in held.items()
+    }
+    pairs = [
+        _paired([(first[key], second[key]) for key in own], columns[0], levels[named]) for named, own in held.items()
+    ]
+    found = {}
+    for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
+        both = [(first[key][columns[1]], second[key][columns[1]]) for key in own]
+        said = [float(a == b) if a is not None and b is not None else np.nan for a, b in both]
+        (same,) = mean_intervals(said, level=levels[named])
+        found[named] = GroupDifference(
+            difference=known(pair.difference, "no row has both scores"),
+            p_value=Missing("no row has both scores") if pair.test is None else pair.test.adjusted_p_value,
+            same=known(same, "no row has both selections"),
+            n_compared=pair.n_paired,
+            n_set_aside=pair.n_set_aside,
+            n_unmatched=len(keys[named]) - len(own),
+        )
+    return Comparison(groups, found, level)
+
+
+def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float) -> PairedDifference:
+    values = [[np.nan if row[score] is None else row[score] for row in (other, one)] for one, other in rows]
+    return paired_differences(np.array(values, dtype=float).reshape(len(values), 2), level=level)[0]
