@@ -95,6 +95,15 @@ def test_the_engine_of_litellm_is_imported_without_litellm():
     assert run("-c", code).stdout.strip() == "False"
 
 
+def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
+    files = [path for path in (ROOT / "src" / "evenhand").rglob("*.py") if path.name != "__init__.py"]
+    classes = [
+        node.name for path in files for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)
+    ]
+    for names in ([path.name for path in files], classes):
+        assert {name for name in names if names.count(name) > 1} == set()
+
+
 def test_the_facade_is_imported_without_numpy():
     assert run("-c", "import sys, evenhand; print('numpy' in sys.modules)").stdout.strip() == "False"
 

@@ -15,7 +15,7 @@ from evenhand.errors import ArtifactError, InvalidInputError
 from evenhand.evaluate import evaluation_module
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric import RubricJudge
+from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.unitxt.catalogs import register
 from tests.support.judges import ScriptedJudge
 

@@ -15,13 +15,13 @@ from evenhand.engines.unitxt import UnitxtBridge as UnitxtBridge
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.columns import aggregate as aggregate
-from evenhand.metrics.best_of import BestOfJudge as BestOfJudge
-from evenhand.metrics.best_of import GradeScore as GradeScore
 from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
+from evenhand.metrics.choice_judges import BestOfJudge as BestOfJudge
+from evenhand.metrics.choice_judges import GradeScore as GradeScore
 from evenhand.metrics.direct import DirectJudge as DirectJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge as PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation as VoteAggregation
-from evenhand.metrics.rubric import RubricJudge as RubricJudge
+from evenhand.metrics.rubric_judge import RubricJudge as RubricJudge
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.results import Results as Results

@@ -10,7 +10,7 @@ from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Categories
 from evenhand.judge_reliability.one_judge import PlacesChosen, choice_reliability
 from evenhand.judge_reliability.people import agreement_of_judges
 from evenhand.judge_reliability.words import WIDE, _place_in_words, finding_on_choices, findings, findings_on_judges
-from evenhand.modes.grade_score import grade, unrelated_effect
+from evenhand.modes.grade_scores import grade, unrelated_effect
 from evenhand.question import comparison_criterion
 from evenhand.votes import Verdict, Vote
 from tests.judge_reliability.builders import CITES, CLEAR, asked, comparison, report

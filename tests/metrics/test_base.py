@@ -8,7 +8,7 @@ from evenhand.judging.settings import RunSettings
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.judge_metric import IntervalFields, RunFields
 from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric import RubricJudge
+from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.tables.assessment_plan import RUBRIC_DEFAULTS
 

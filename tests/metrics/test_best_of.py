@@ -11,7 +11,7 @@ from unitxt.task import Task
 
 from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError
-from evenhand.metrics.best_of import BestOfJudge
+from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates

@@ -12,11 +12,11 @@ from evenhand.data.fields import LeftOutContextWarning
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.artifacts import BaselineEngine
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.best_of import BestOfJudge
 from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge
-from evenhand.metrics.rubric import RubricJudge
+from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.unitxt.loading import load_criteria_artifact

@@ -10,7 +10,7 @@ from unitxt.task import Task
 
 from evenhand.engines.artifacts import SimulatedEngine
 from evenhand.errors import InvalidInputError, InvalidPromptError
-from evenhand.metrics.best_of import GradeScore
+from evenhand.metrics.choice_judges import GradeScore
 from evenhand.unitxt.catalogs import register
 from tests.support.choosing import reply_for, shown_candidates
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script

@@ -8,7 +8,7 @@ import pytest
 from evenhand.metrics.checklist_judge import ChecklistJudge
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation
-from evenhand.metrics.rubric import RubricJudge
+from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.unitxt.bases import Artifact, fetch_artifact
 from evenhand.unitxt.catalogs import register
 

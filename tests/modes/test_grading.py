@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.grade_score import check_grade_settings, grade, unrelated_effect
+from evenhand.modes.grade_scores import check_grade_settings, grade, unrelated_effect
 from evenhand.numbers import Missing
 from evenhand.statistics import grade_score
 from evenhand.votes import Vote

@@ -16,9 +16,9 @@ from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject
 from evenhand.modes.contest import presented_contests, resolve, winrates
 from evenhand.modes.pairwise import ComparisonRow, Tournament, summarize_contests
+from evenhand.modes.subject import Subject
 from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE, GRADED

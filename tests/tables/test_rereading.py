@@ -7,7 +7,7 @@ import pytest
 from evenhand.criteria import Checklist, ChecklistItem, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
-from evenhand.metrics.best_of import BestOfJudge
+from evenhand.metrics.choice_judges import BestOfJudge
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
 from evenhand.tables import ChecklistTable, JudgementTable, WinrateTable, checklist, judge, winrates

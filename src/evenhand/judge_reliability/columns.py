@@ -142,7 +142,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class VoteColumn:
     """What one judge or person said.
 
     Attributes:
@@ -154,7 +154,7 @@ class Column:
     cells: tuple[object, ...]
 
 
-def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tuple[Column, ...]:
+def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tuple[VoteColumn, ...]:
     """The columns of a data set that hold votes.
 
     A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
@@ -175,13 +175,13 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
         if not any(name in row for row in rows):
             known = list(dict.fromkeys(key for row in rows for key in row))
             raise InvalidInputError(f"{what} names the column {name!r}, which no row has. {did_you_mean(name, known)}")
-    columns = [Column(name, tuple(plain_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
+    columns = [VoteColumn(name, tuple(plain_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
     if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
         return columns_within(columns[0])
     return tuple(columns)
 
 
-def columns_within(column: Column) -> tuple[Column, ...]:
+def columns_within(column: VoteColumn) -> tuple[VoteColumn, ...]:
     """A column of lists or mappings as one column per entry, named ``votes_0`` or as in the mapping.
 
     Raises:
@@ -192,10 +192,10 @@ def columns_within(column: Column) -> tuple[Column, ...]:
         for row, cell in enumerate(column.cells)
     ]
     judges = list(dict.fromkeys(judge for votes in rows for judge in votes))
-    return tuple(Column(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
+    return tuple(VoteColumn(judge, tuple(votes.get(judge, NOT_ASKED) for votes in rows)) for judge in judges)
 
 
-def categories_of(columns: Sequence[Column]) -> Criterion:
+def categories_of(columns: Sequence[VoteColumn]) -> Criterion:
     """The nominal criterion whose options are the labels that occur, for votes without a criterion.
 
     Raises:
@@ -214,7 +214,7 @@ def categories_of(columns: Sequence[Column]) -> Criterion:
     return Criterion(name="votes", description="", options=options, scale="nominal")
 
 
-def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
+def read_column(column: VoteColumn, reader: VoteReader, kind: str) -> tuple[int | None, ...]:
     """The option that a judge or person chose on each instance; None where there was no vote.
 
     Args:
@@ -229,7 +229,7 @@ def read_column(column: Column, reader: VoteReader, kind: str) -> tuple[int | No
 
 
 def recorded_verdicts(
-    judges: Sequence[Column],
+    judges: Sequence[VoteColumn],
     n_rows: int,
     reader: VoteReader,
     rule: str | None = None,
@@ -268,7 +268,7 @@ def recorded_verdict(
     return aggregate_votes(votes, criterion, rule, weights=judge_weights(weights, votes, where))
 
 
-def _occurring(column: Column) -> dict[str, str]:
+def _occurring(column: VoteColumn) -> dict[str, str]:
     """Folded label -> label, of those that occur in a column."""
     labels: dict[str, str] = {}
     for cell in column.cells:
@@ -278,7 +278,7 @@ def _occurring(column: Column) -> dict[str, str]:
     return labels
 
 
-def _check_comparable(columns: Sequence[Column], occurring: Sequence[Mapping[str, str]]) -> None:
+def _check_comparable(columns: Sequence[VoteColumn], occurring: Sequence[Mapping[str, str]]) -> None:
     for first, second in combinations(range(len(columns)), 2):
         mine, theirs = occurring[first], occurring[second]
         if not mine.keys() & theirs.keys() and not _kinds(mine) & _kinds(theirs) and mine and theirs:

@@ -32,7 +32,7 @@ from evenhand.judge_reliability.people import (
     share_of,
 )
 from evenhand.judge_reliability.raters import Drawing, defined
-from evenhand.modes.grade_score import Grading, UnrelatedEffect
+from evenhand.modes.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measure
 from evenhand.scoring import NO_REPLY, count_readings

@@ -38,7 +38,7 @@ class _ShownItem:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _SheetReading:
     """What one reply says about one item."""
 
     answer: SheetAnswer
@@ -51,7 +51,7 @@ class SheetConversation(Conversation):
     """What has been said so far on the way to the votes on a sheet."""
 
     items: tuple[SheetItem, ...]
-    readings: dict[int, _Reading] = field(default_factory=dict)
+    readings: dict[int, _SheetReading] = field(default_factory=dict)
     reasks: dict[int, int] = field(default_factory=dict)
     reason: UnscoredReason | None = None
 
@@ -77,7 +77,7 @@ class SheetConversation(Conversation):
         numbered = tuple((item.number, item.presentation.answers) for item in items)
         schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
         reply = await self.say(stage, text, schema, items=items)
-        unread = tuple(_Reading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
+        unread = tuple(_SheetReading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
         read = self.digest(reply, lambda: _readings(reply, items, [item.number for item in self.items]), unread)
         for item, reading in zip(items, read, strict=True):
             earlier = self.readings.get(item.number)
@@ -140,7 +140,7 @@ class SheetConversation(Conversation):
         )
 
 
-def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int]) -> tuple[_Reading, ...]:
+def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int]) -> tuple[_SheetReading, ...]:
     """What a reply says about each item."""
     answers = read_sheet(
         reply.text,
@@ -151,7 +151,7 @@ def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int
     )
     kept = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
     return tuple(
-        _Reading(
+        _SheetReading(
             answer,
             kept,
             own_probabilities(reply, item.presentation, answer.match, answer.span)
@@ -162,7 +162,7 @@ def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int
     )
 
 
-def _later(earlier: _Reading, later: _Reading) -> _Reading:
+def _later(earlier: _SheetReading, later: _SheetReading) -> _SheetReading:
     """What two replies say about an item that the earlier one stated no answer to."""
     settled = after_mention(earlier.answer.match, later.answer.match)
     if settled is None or settled is later.answer.match:

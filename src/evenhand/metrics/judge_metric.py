@@ -21,7 +21,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject
+from evenhand.modes.subject import Subject
 from evenhand.question import Question
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.statistics.intervals import IntervalLevel

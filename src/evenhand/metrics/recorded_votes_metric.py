@@ -8,7 +8,7 @@ from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.cells import is_written_nothing
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
-from evenhand.judge_reliability.columns import YES_OR_NO, Column, VoteReader, columns_within, recorded_verdicts
+from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
 from evenhand.judge_reliability.raters import Comparison, summarize_votes
 from evenhand.judge_reliability.report import measure_at
 from evenhand.metrics.judge_metric import EvenhandMetric
@@ -119,7 +119,7 @@ class VoteAggregation(EvenhandMetric):
         reader = VoteReader.of(criterion, as_index=self.as_index)
         name = self.main_score if self.criteria is None else score_name_of([criterion.name], self.main_score)
         given = tuple(_votes_of(prediction, row) for row, (prediction, _, _) in enumerate(inputs))
-        judges = columns_within(Column("judge", given))
+        judges = columns_within(VoteColumn("judge", given))
         verdicts = recorded_verdicts(judges, len(inputs), reader, self.rule, self.judge_weights)
         right = _right([references or () for _, references, _ in inputs], reader)
         return [

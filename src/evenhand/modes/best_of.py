@@ -20,7 +20,7 @@ from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
-from evenhand.modes.base import Subject
+from evenhand.modes.subject import Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion

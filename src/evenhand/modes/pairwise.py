@@ -25,7 +25,6 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject
 from evenhand.modes.contest import (
     Contest,
     Reduction,
@@ -39,6 +38,7 @@ from evenhand.modes.contest import (
     tally_table,
     winrates,
 )
+from evenhand.modes.subject import Subject
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure

@@ -41,7 +41,7 @@ class GroupDifference:
 
 
 @dataclass(frozen=True)
-class Comparison(PrintedTables):
+class RunComparison(PrintedTables):
     """What :meth:`~evenhand.results.results.Results.compare` finds.
 
     Attributes:
@@ -80,7 +80,7 @@ def compare(
     clusters: Mapping[int, str | None],
     level: float,
     interval: str,
-) -> Comparison:
+) -> RunComparison:
     """Compare two results row by row.
 
     Args:
@@ -127,7 +127,7 @@ def compare(
             n_set_aside=pair.n_set_aside,
             n_unmatched=len(keys[named]) - len(own),
         )
-    return Comparison(groups, found, level)
+    return RunComparison(groups, found, level)
 
 
 def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float) -> PairedDifference:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedD
 
 from evenhand.aggregation import VoteRules
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.results.compare import Comparison, compare
+from evenhand.results.compare import RunComparison, compare
 from evenhand.results.render import PrintedTables
 from evenhand.results.saved import kind_of_file, read, write
 from evenhand.results.votes_columns import Cell, votes_table
@@ -152,7 +152,7 @@ class Results(PrintedTables, Generic[Entry]):
         parameters = {**self.parameters, **rules.parameters(), **changes}
         return type(self).of_cells({**self.judged(), "parameters": parameters}, self.cells())
 
-    def compare(self, other: Self) -> Comparison:
+    def compare(self, other: Self) -> RunComparison:
         """How another result differs on the same rows: other judges, prompts, rules or responses.
 
         Rows are matched by what names them: the instance's index, the system, the criterion.

@@ -26,8 +26,8 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
-from evenhand.modes.base import subject_of_row
 from evenhand.modes.checklist import Checking
+from evenhand.modes.subject import subject_of_row
 from evenhand.question import Question
 from evenhand.run_options import ChecklistOptions, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
@@ -39,7 +39,7 @@ _ANSWERED: tuple[Answer, ...] = ("yes", "no", "na")
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _CheckingPlan:
     """What :func:`checklist` asks, checked, before the first call."""
 
     rows: Sequence[Row]
@@ -228,7 +228,7 @@ def checklist(
     loaded = _checklists(rows, checklist, checklist_field)
     places = {id(each): place for place, each in enumerate({id(each): each for each in loaded}.values())}
     systems = response_columns(response_field)
-    plan = _Plan(
+    plan = _CheckingPlan(
         rows=rows,
         checklists=tuple(checking.offered(each) for each in {id(each): each for each in loaded}.values()),
         checklist_of=[places[id(each)] for each in loaded],

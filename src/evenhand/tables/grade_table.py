@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
-from evenhand.modes.grade_score import Grading, UnrelatedEffect, grade, unrelated_effect
+from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     Missing,
     format_count,

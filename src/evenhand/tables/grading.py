@@ -23,14 +23,14 @@ from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject, subject_of_row
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     choice_prompt,
     choice_question,
     warn_of_equal_candidates,
 )
-from evenhand.modes.grade_score import check_grade_settings, unrelated_candidates
+from evenhand.modes.grade_scores import check_grade_settings, unrelated_candidates
+from evenhand.modes.subject import Subject, subject_of_row
 from evenhand.question import Question
 from evenhand.run_options import RunOptions
 from evenhand.tables.grade_table import GradedInstance, GradeTable
@@ -38,7 +38,7 @@ from evenhand.unitxt.loading import load_comparison
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _GradingPlan:
     """What :func:`grade_scores` asks, checked, before the first call."""
 
     rows: tuple[Subject, ...]
@@ -193,7 +193,7 @@ def grade_scores(
     warn_of_equal_candidates(read)
     judges = judges_of(engine)
     names = _prompts(prompts)
-    plan = _Plan(
+    plan = _GradingPlan(
         rows=read,
         unrelated=unrelated_candidates(read, seed=settings.seed) if unrelated_option else (),
         criterion=criterion,

@@ -20,7 +20,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import (
     YES_OR_NO,
-    Column,
+    VoteColumn,
     VoteReader,
     categories_of,
     columns_of,
@@ -464,7 +464,7 @@ def agreement(
         InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
     """
 
-    def criterion_of(columns: Sequence[Column]) -> Criterion:
+    def criterion_of(columns: Sequence[VoteColumn]) -> Criterion:
         names = [column.name for column in columns]
         if len(names) < 2 or len(set(names)) < len(names):
             raise InvalidInputError(
@@ -506,8 +506,8 @@ class _RecordedVotes:
     """The columns that hold votes and labels, and who reads them."""
 
     rows: Sequence[Row]
-    judges: tuple[Column, ...]
-    gold: tuple[Column, ...]
+    judges: tuple[VoteColumn, ...]
+    gold: tuple[VoteColumn, ...]
     reader: VoteReader
 
     @classmethod
@@ -516,7 +516,7 @@ class _RecordedVotes:
         rows: Sequence[Row],
         votes: str | Sequence[str],
         gold: str | Sequence[str] | None,
-        criterion_of: Callable[[Sequence[Column]], Criterion],
+        criterion_of: Callable[[Sequence[VoteColumn]], Criterion],
         *,
         as_index: bool,
     ) -> Self:
@@ -526,7 +526,7 @@ class _RecordedVotes:
         return cls(rows, judges, people, VoteReader.of(criterion_of((*judges, *people)), as_index=as_index))
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[VoteColumn, ...]:
         return (*self.judges, *self.gold)
 
     @property

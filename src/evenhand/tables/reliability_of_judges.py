@@ -159,7 +159,7 @@ def reliability(
         **settings.parameters(),
     }
     wanted = {**options, **({"scoring": "expected"} if confidences else {})}
-    plan = _Plan(rows, _runs(rows, judges, assessed, compared, parameters), wanted, settings, parameters)
+    plan = _ReliabilityPlan(rows, _runs(rows, judges, assessed, compared, parameters), wanted, settings, parameters)
     if dry_run:
         return plan.estimate()
     if (
@@ -289,7 +289,7 @@ def _runs(
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _ReliabilityPlan:
     """What :func:`reliability` asks.
 
     Attributes:

@@ -39,12 +39,12 @@ def catalog_path() -> Path:
 
 ARTIFACT_MODULES = (
     "evenhand.engines.artifacts",
-    "evenhand.metrics.best_of",
+    "evenhand.metrics.choice_judges",
     "evenhand.metrics.checklist_judge",
     "evenhand.metrics.direct",
     "evenhand.metrics.pairwise_judge",
     "evenhand.metrics.recorded_votes_metric",
-    "evenhand.metrics.rubric",
+    "evenhand.metrics.rubric_judge",
     "evenhand.unitxt.loading",
 )
 """The modules of the classes that the catalog names: a class is known to unitxt once its module is imported."""

@@ -13,7 +13,6 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
-from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
     Selection,
     check_choice_rules,
@@ -23,7 +22,7 @@ from evenhand.modes.best_of import (
     summarize_selections,
     warn_of_equal_candidates,
 )
-from evenhand.modes.grade_score import (
+from evenhand.modes.grade_scores import (
     Grading,
     InstanceGrade,
     check_grade_settings,
@@ -31,6 +30,7 @@ from evenhand.modes.grade_score import (
     unrelated_candidates,
     unrelated_effect,
 )
+from evenhand.modes.subject import Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.scoring import unread_choices_note

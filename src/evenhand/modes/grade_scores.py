@@ -22,7 +22,7 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject
+from evenhand.modes.subject import Subject
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
 from evenhand.scoring import summarize
