@@ -40,5 +40,5 @@ def test_what_is_missing_is_said():
     (measures,) = criterion_tables([found])
     assert measures.headers == ("measure [99.9%]", "judge")
     assert rows_of(measures)["votes (unscored)"] == ("8 (4 no_match)",)
-    assert "3 questions were not asked because a response is missing." in measures.notes
+    assert "3 questions were not asked, as a response is missing." in measures.notes
     assert any("position consistency (no question has a selection in both orders)" in note for note in measures.notes)

@@ -215,7 +215,7 @@ def test_what_is_missing_is_counted():
         rows, [BETTER, CITES], ScriptedJudge(always_first), response_field="a", systems=["a", "b"], **QUIET
     )
     assert [(result.num_questions, result.num_missing) for result in found.results] == [(5, 1), (5, 1)]
-    assert "1 question was not asked because a response is missing." in str(found)
+    assert "1 question was not asked, as a response is missing." in str(found)
 
 
 def test_a_judge_that_refuses_has_reasons_and_no_numbers():

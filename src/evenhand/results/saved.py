@@ -197,7 +197,9 @@ def _read_lines(path: Path) -> Saved:
     if saved_kind(header) is None or header.get("layout") != LAYOUT:
         return Saved(header, None, rows)
     cells = [
-        Cell({name: row[name] for name in header["about"]}, tuple(map(Vote.model_validate, row["votes"])))
+        Cell(
+            {name: row[name] for name in header["about"] if name in row}, tuple(map(Vote.model_validate, row["votes"]))
+        )
         for row in rows
     ]
     return Saved(header, cells, [])
