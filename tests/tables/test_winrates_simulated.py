@@ -14,7 +14,7 @@ from evenhand.question import comparison_criterion
 ADVANTAGE = float(logit(0.7))
 """Between equals the response shown first wins 70 %: its winrate is off by 0.2 when only one order is shown."""
 
-DATA_SETS, PROMPTS = 400, 30
+DATA_SETS, PROMPTS = 160, 30
 
 
 @cache
@@ -111,7 +111,7 @@ def test_refusals_move_no_winrate_and_are_counted():
 
 @pytest.mark.slow
 def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
-    """400 data sets of 30 prompts, judged in one run; the contests of each are a table of its own."""
+    """160 data sets of 30 prompts, judged in one run; the contests of each are a table of its own."""
     whole = simulated(DATA_SETS * PROMPTS, 0.8, position_preference=ADVANTAGE)
     truth, _ = score_of_a(0.8)
     tables = [
