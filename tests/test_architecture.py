@@ -233,10 +233,11 @@ def test_a_public_name_is_the_name_of_one_class_only():
     assert {name for name in evenhand.__all__ if named[name] > 1} == set()
 
 
-def test_a_metric_at_the_root_takes_ids_of_the_catalog_unasked():
+@pytest.mark.parametrize("door", ["evenhand", "evenhand.metrics.direct"])
+def test_a_metric_takes_ids_of_the_catalog_unasked(door):
     made = (
-        "import evenhand; metric = evenhand.DirectJudge(criteria='criteria.evenhand.direct.relevance', "
-        "inference_engine=evenhand.BaselineEngine()); print(metric.criteria.name)"
+        f"from {door} import DirectJudge; metric = DirectJudge(criteria='criteria.evenhand.direct.relevance', "
+        "inference_engine='engines.evenhand.baseline'); print(metric.criteria.name)"
     )
     assert run("-c", made).stdout.strip() == "relevance"
 

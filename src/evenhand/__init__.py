@@ -13,15 +13,11 @@ _STUB = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
 _HOMES = {line.split()[3]: line.split()[1] for line in _STUB.splitlines() if line.startswith("from ")}
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 - a type checker reads the stub
 
-_KNOWN_TO_UNITXT = ("evenhand.metrics.", "evenhand.engines.artifacts")
-
 
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    if home.startswith(_KNOWN_TO_UNITXT):
-        import_module("evenhand.unitxt.catalogs").register()  # so that they take ids of the catalog
     return getattr(import_module(home), name)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Criterion
-from evenhand.data.fields import text_of, texts_of
+from evenhand.data.fields import text_of
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
@@ -13,7 +13,7 @@ from evenhand.judging.examples import (
     check_number_of_examples,
     example_pool,
 )
-from evenhand.metrics.judge_metric import JudgeMetric, draw_key_of
+from evenhand.metrics.judge_metric import JudgeMetric
 from evenhand.question import Question
 from evenhand.unitxt.bases import EvaluationInput, Maybe
 
@@ -64,17 +64,8 @@ class AssessingJudge(JudgeMetric):
         pool: Union[ExamplePool, None],
     ) -> Question:
         """What the judge is asked about one response on one criterion, with its examples."""
-        question = Question(
-            id=identifier,
-            criterion=criterion,
-            responses=(text_of(response),),
-            context=self.context_of(given, criterion, row),
-            references=texts_of(given[1]),
-            instance=row,
-            draw_key=draw_key_of(given),
-            guidelines=self.guidelines,
-            data_classification=getattr(given, "data_classification", None),
-        )
+        about = self.subject(given, criterion, row, {"": text_of(response)})
+        question = about.question(identifier, criterion, about.responses)
         return question if pool is None else pool.shown_to(question)
 
     def _pool(self, criterion: Criterion) -> Union[ExamplePool, None]:

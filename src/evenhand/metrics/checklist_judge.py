@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.criteria import Checklist, Scale
-from evenhand.data.fields import loaded_of_rows, text_of, warn_of_left_out_context
+from evenhand.data.fields import loaded_of_rows, text_of
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
@@ -161,8 +161,7 @@ class ChecklistJudge(ChecklistFields):
             self._questions(checking, checklist, row, given)
             for row, (given, checklist) in enumerate(zip(inputs, checklists, strict=True))
         ]
-        for checklist in {checklist.name: checklist for checklist in checklists}.values():
-            warn_of_left_out_context(checklist, self.given_context_fields())
+        self.warn_of_context({checklist.name: checklist for checklist in checklists}.values())
         votes = self.judge_each(asked, checking.settings)
         evaluator = self.evaluator()
         return [

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.fields import warn_of_left_out_context
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
@@ -79,15 +78,11 @@ class ChoiceMetric(JudgeMetric):
 
     def candidates(self, inputs: Sequence[EvaluationInput]) -> tuple[list[Subject], list[Criterion], list[str]]:
         """The candidates of each instance, its criterion, and its criteria artifact as JSON."""
-        artifacts = self.criteria_artifacts(inputs)
-        frozen = {id(artifact): comparison_from_artifact(artifact) for artifact in artifacts}
-        as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
-        criteria = [frozen[id(artifact)] for artifact in artifacts]
+        criteria, as_json = self.frozen_criteria(inputs, comparison_from_artifact)
         rows = [self._candidates(*about) for about in zip(range(len(inputs)), inputs, criteria, strict=True)]
-        for criterion in frozen.values():
-            warn_of_left_out_context(criterion, self.given_context_fields())
+        self.warn_of_context(criteria)
         warn_of_equal_candidates(rows)
-        return rows, criteria, [as_json[id(artifact)] for artifact in artifacts]
+        return rows, criteria, as_json
 
     def _candidates(self, place: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         texts = read_responses(self.response_of(given, criterion.prediction_field, place), place)

@@ -6,10 +6,10 @@ from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import ArtifactError
 from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.metrics.assessing_judge import AssessingJudge
+from evenhand.metrics.judge_metric import distinct
 from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.scoring import summarize
@@ -65,9 +65,7 @@ class DirectJudge(AssessingJudge):
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[DirectAssessment]:
         """Judge all instances."""
         inputs = list(evaluation_inputs_stream)
-        artifacts = self.criteria_artifacts(inputs)
-        frozen = {id(artifact): self._criterion(artifact) for artifact in artifacts}
-        criteria = [frozen[id(artifact)] for artifact in artifacts]
+        criteria, as_json = self.frozen_criteria(inputs, self._criterion)
         clusters = self.clusters_of(inputs)
         name = score_name_of((criterion.name for criterion in criteria), self.main_score)
         evaluator = self.evaluator()
@@ -75,26 +73,24 @@ class DirectJudge(AssessingJudge):
             self.response_of(given, criterion.prediction_field, row)
             for row, (given, criterion) in enumerate(zip(inputs, criteria, strict=True))
         ]
-        pools = self.example_pools(list(frozen.values()))
+        pools = self.example_pools(distinct(criteria))
         questions = [
             self.question(str(row), row, given, criteria[row], responses[row], pool=pools[criteria[row].name])
             for row, given in enumerate(inputs)
             if not is_missing(responses[row])
         ]
-        for criterion in frozen.values():
-            warn_of_left_out_context(criterion, self.given_context_fields())
+        self.warn_of_context(criteria)
         votes = {question.instance: cast for question, cast in zip(questions, self.judge(questions), strict=True)}
-        as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
         return [
             DirectAssessment(
                 score_name=name,
                 evaluator=evaluator,
                 criterion=criterion,
-                criteria_json=as_json[id(artifact)],
+                criteria_json=as_json[row],
                 verdict=self._aggregate(votes[row], criterion) if row in votes else MISSING_RESPONSE,
                 cluster=clusters[row],
             )
-            for row, (artifact, criterion) in enumerate(zip(artifacts, criteria, strict=True))
+            for row, criterion in enumerate(criteria)
         ]
 
     def reduce_one(self, intermidate: DirectAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so

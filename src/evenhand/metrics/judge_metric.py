@@ -2,8 +2,8 @@
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Dict, List, Union
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Scale
@@ -15,6 +15,7 @@ from evenhand.data.fields import (
     read_clusters,
     recipe_context_fields,
     texts_of,
+    warn_of_left_out_context,
 )
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
@@ -140,6 +141,8 @@ def _as_made(given: Any, held: Any) -> Any:
     entry, made = read_object(path, f"the catalog entry {str(path)!r}"), held.to_dict()
     return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
 
+
+Value = TypeVar("Value")
 
 NO_ENGINE = (
     "the metric has no inference_engine, and a judge has no default. Give one in three ways: a catalog id, as in "
@@ -278,6 +281,25 @@ class JudgeMetric(RunFields):
             rows, self.criteria_field, "criteria_field", lambda given, _: load_criteria_artifact(given)
         )
 
+    def frozen_criteria(
+        self, inputs: Sequence[EvaluationInput], freeze: Callable[[Criteria], Criterion]
+    ) -> tuple[list[Criterion], list[str]]:
+        """The criterion of each instance, and its artifact as JSON; each artifact is frozen and written once.
+
+        Args:
+            inputs: The instances.
+            freeze: Makes a criterion of an artifact, as the metric judges it.
+        """
+        artifacts = self.criteria_artifacts(inputs)
+        frozen = {id(artifact): (freeze(artifact), artifact.to_json()) for artifact in distinct(artifacts)}
+        found = [frozen[id(artifact)] for artifact in artifacts]
+        return [criterion for criterion, _ in found], [as_json for _, as_json in found]
+
+    def warn_of_context(self, judged: Iterable[Union[Criterion, Checklist]]) -> None:
+        """Warn, once for each, of what is judged by fields that ``context_fields`` leaves out."""
+        for one in distinct(judged):
+            warn_of_left_out_context(one, self.given_context_fields())
+
     def context_of(self, given: EvaluationInput, criterion: Union[Criterion, Checklist], row: int) -> dict[str, str]:
         """What the judge is shown beside the response, as `context_fields` says."""
         _, references, task_data = given
@@ -353,6 +375,11 @@ class JudgeMetric(RunFields):
     @abstractmethod
     def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[Any]:
         """Judge all instances; one intermediate each."""
+
+
+def distinct(values: Iterable[Value]) -> list[Value]:
+    """Each object once, however often it occurs, in the order of first occurrence."""
+    return list({id(value): value for value in values}.values())
 
 
 def draw_key_of(given: EvaluationInput) -> str:

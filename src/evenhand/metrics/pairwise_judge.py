@@ -6,7 +6,6 @@ from typing import Any, Dict, List, TypeVar, Union, get_args
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.fields import warn_of_left_out_context
 from evenhand.data.systems import common_systems, read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
@@ -136,25 +135,16 @@ class PairwiseJudge(JudgeMetric):
         return check_reduction(self.reduction, graded=self.graded)
 
     def _tournament(self, rows: Sequence[ComparisonRow], settings: RunSettings, judges: Sequence[Any]) -> Tournament:
-        design, reduction = (
-            parse_design(self.design, seed=self.seed),
-            check_reduction(self.reduction, graded=self.graded),
-        )
-        return Tournament(rows, design, settings, judges, reduction)
+        design = parse_design(self.design, seed=self.seed)
+        return Tournament(rows, design, settings, judges, self._checked_reduction())
 
     def _rows(self, inputs: Sequence[EvaluationInput]) -> tuple[list[ComparisonRow], list[str]]:
         """The instances to compare, and each one's criteria artifact as JSON."""
-        artifacts = self.criteria_artifacts(inputs)
-        frozen = {id(artifact): self._criterion(artifact) for artifact in artifacts}
-        as_json = {id(artifact): artifact.to_json() for artifact in artifacts}
-        clusters = self.clusters_of(inputs)
-        rows = [
-            self._row(place, given, frozen[id(artifact)], clusters[place])
-            for place, (given, artifact) in enumerate(zip(inputs, artifacts, strict=True))
-        ]
-        for criterion in frozen.values():
-            warn_of_left_out_context(criterion, self.given_context_fields())
-        return rows, [as_json[id(artifact)] for artifact in artifacts]
+        criteria, as_json = self.frozen_criteria(inputs, self._criterion)
+        about = zip(inputs, criteria, self.clusters_of(inputs), strict=True)
+        rows = [self._row(place, *given) for place, given in enumerate(about)]
+        self.warn_of_context(criteria)
+        return rows, as_json
 
     def _criterion(self, artifact: Criteria) -> Criterion:
         return comparison_from_artifact(artifact, allow_ties=self.allow_ties, graded=self.graded)

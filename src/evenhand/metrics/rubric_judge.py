@@ -6,7 +6,6 @@ from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric, Scale
-from evenhand.data.fields import warn_of_left_out_context
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judging.examples import ExamplePool
@@ -183,8 +182,7 @@ class RubricJudge(AssessingJudge):
         clusters = self.clusters_of(inputs)
         pools = self.example_pools(rubric.criteria)
         asked = [self._questions(row, given, rubric, pools) for row, given in enumerate(inputs)]
-        for criterion in rubric.criteria:
-            warn_of_left_out_context(criterion, self.given_context_fields())
+        self.warn_of_context(rubric.criteria)
         votes = self.judge_each(asked, self._settings_of_calls())
         name, evaluator = score_name_of([rubric.name], self.main_score), self.evaluator()
         return [
