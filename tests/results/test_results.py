@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand
-from evenhand.criteria import yes_no_criterion
+from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
@@ -145,6 +145,27 @@ def test_some_of_it_is_a_result_of_its_own(judged):
         judged.filter(sytem="alder")
     with pytest.raises(InvalidInputError, match="of 24 questions none is left"):
         judged.filter(system="cedar")
+
+
+def test_what_is_left_out_is_in_no_table_and_pairs_stay_pairs(judged):
+    alone = judged.filter(criterion="relevance")
+    assert [criterion.name for criterion in alone.criteria] == ["relevance"]
+    assert alone.summaries == {cell: found for cell, found in judged.summaries.items() if cell[1] == "relevance"}
+    assert "correctness" not in str(alone)
+    with pytest.raises(InvalidInputError, match=r"row 1 is left for only one of .*'alder'.*keep a row for all of them"):
+        judged.filter(lambda about: (about["instance"], about["system"]) != (1, "birch"))
+
+
+def test_a_rubric_keeps_all_its_criteria():
+    criteria = tuple(yes_no_criterion(name, "Is it?") for name in ("kind", "short"))
+    told = ScriptedJudge(lambda _: "Yes")
+    rubric = Rubric(name="reply", criteria=criteria)
+    table = judge(
+        [{"response": "r"}, {"response": "s"}], rubric, told, flow="verdict_only", journal=None, progress=False
+    )
+    assert table.filter(instance=1).rubric_scores["response"].num_instances == 1
+    with pytest.raises(InvalidInputError, match=r"\['short'\] of the rubric are left out; keep all"):
+        table.filter(criterion="kind")
 
 
 def test_what_is_no_result_is_refused_with_the_next_step(judged, tmp_path):

@@ -83,6 +83,11 @@ class TestByHand:
         assert (result.num_scored, result.num_missing_response) == (2, 1)
         assert "which were not asked: 1" in flat(table)
 
+    def test_the_run_with_the_unrelated_option_alone_is_printed(self):
+        table = scores(rows(3, 3), BEST, unrelated_option=True).filter(with_unrelated=True)
+        assert table.unrelated_effects == {}
+        assert [row[1] for row in table.text_tables()[0].rows] == ["yes"]
+
     def test_with_an_unrelated_option(self):
         intruder = choosing_judge(
             lambda shown: next((n for n, text in enumerate(shown) if sum(t[0] == text[0] for t in shown) == 1), 0),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import PairedDifference, over_one_family, paired_differences
 
 Row = Mapping[str, Any]
@@ -78,8 +78,7 @@ def compare(
     by: Sequence[str],
     columns: tuple[str, str],
     clusters: Mapping[int, str | None],
-    level: float,
-    interval: str,
+    level_over: Callable[[Sequence[str | None]], IntervalLevel],
 ) -> RunComparison:
     """Compare two results row by row.
 
@@ -89,8 +88,7 @@ def compare(
         by: The columns that name a row; those beside ``instance`` name its group.
         columns: Of the score and of what was selected.
         clusters: Instance -> what it belongs to.
-        level: Of the intervals.
-        interval: The method of intervals of shares.
+        level_over: The clusters of rows -> the level of intervals over these.
 
     Raises:
         InvalidInputError: If they have no row in common.
@@ -107,10 +105,7 @@ def compare(
         named = tuple(str(value) for name, value in zip(by, key, strict=True) if name in groups)
         keys.setdefault(named, []).append(key)
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
-    levels = {
-        named: clustered_level(level, [clusters[first[key]["instance"]] for key in own], interval)
-        for named, own in held.items()
-    }
+    levels = {named: level_over([clusters[first[key]["instance"]] for key in own]) for named, own in held.items()}
     pairs = [
         _paired([(first[key], second[key]) for key in own], columns[0], levels[named]) for named, own in held.items()
     ]
@@ -127,7 +122,7 @@ def compare(
             n_set_aside=pair.n_set_aside,
             n_unmatched=len(keys[named]) - len(own),
         )
-    return RunComparison(groups, found, level)
+    return RunComparison(groups, found, float(level_over(())))
 
 
 def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float) -> PairedDifference:

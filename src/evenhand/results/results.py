@@ -9,17 +9,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar
 
 from evenhand.aggregation import VoteRules
+from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.compare import RunComparison, compare
 from evenhand.results.render import PrintedTables
 from evenhand.results.saved import kind_of_file, read, write
 from evenhand.results.votes_columns import Cell, votes_table
 from evenhand.run_options import Aggregation
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import EarlyStop, Vote
 
 if TYPE_CHECKING:
@@ -52,6 +55,9 @@ class Results(PrintedTables, Generic[Entry]):
 
     compared: ClassVar[tuple[str, str]]
     """The columns of the score and of what was selected, by which two results are compared."""
+
+    tells_verdicts: ClassVar[bool] = False
+    """Whether each cell has a row of :meth:`records`, which saved files tell with it."""
 
     parameters: Mapping[str, Any]
 
@@ -101,12 +107,19 @@ class Results(PrintedTables, Generic[Entry]):
     def __getitem__(self, key: int | str) -> Entry:
         if isinstance(key, int):
             return self.entries[key]
-        named = ["/".join(str(getattr(entry, name)) for name in self.names) for entry in self.entries]
-        if key not in named:
+        if key not in self._by_name:
             raise InvalidInputError(
-                f"there is no entry {key!r}; entries are named {'/'.join(self.names)}, as {named[0]!r}"
+                f"there is no entry {key!r}; entries are named {'/'.join(self.names)}, as {next(iter(self._by_name))!r}"
             )
-        return self.entries[named.index(key)]
+        return self._by_name[key]
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Entry]:
+        return {"/".join(str(getattr(entry, name)) for name in self.names): entry for entry in self.entries}
+
+    def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
+        """The level of intervals over rows of these clusters, and their method."""
+        return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
 
     def votes(self) -> pyarrow.Table:
         """Every vote as a row of an Arrow table, with what it was about."""
@@ -178,8 +191,7 @@ class Results(PrintedTables, Generic[Entry]):
             by=self.rows_by or self.names,
             columns=self.compared,
             clusters={cell.about["instance"]: cell.about.get("cluster") for cell in self.cells()},
-            level=self.parameters["level"],
-            interval=self.parameters.get("interval", "auto"),
+            level_over=self.level_over,
         )
 
     def to_pandas(self) -> pd.DataFrame:
@@ -205,7 +217,10 @@ class Results(PrintedTables, Generic[Entry]):
             InvalidInputError: If the path ends otherwise.
         """
         header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
-        write(path, self.kind, header, self.cells())
+        cells = self.cells()
+        if self.tells_verdicts:
+            cells = (cell.telling(record) for cell, record in zip(cells, self.records(), strict=True))
+        write(path, self.kind, header, cells)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -259,6 +274,29 @@ def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> VoteRules:
         if name not in Rules.__annotations__:
             raise InvalidInputError(f"there is no rule {name!r}. {did_you_mean(name, Rules.__annotations__)}")
     return VoteRules.from_parameters({**parameters, **rules})
+
+
+def check_same_rows(cells: Iterable[Cell], *groups: str) -> None:
+    """Check that all groups have the same rows, in which their differences are paired.
+
+    Args:
+        cells: With the columns ``instance`` and ``groups``.
+        *groups: The columns that tell groups apart, such as ``system`` and ``criterion``.
+
+    Raises:
+        InvalidInputError: If a row is kept for one group and left out of another.
+    """
+    rows: dict[tuple[object, ...], dict[int, None]] = {}
+    for cell in cells:
+        rows.setdefault(tuple(cell.about[name] for name in groups), {})[cell.about["instance"]] = None
+    for group, own in rows.items():
+        for other, others in rows.items():
+            if own.keys() != others.keys():
+                row = min(own.keys() ^ others.keys())
+                raise InvalidInputError(
+                    f"row {row} is left for only one of {group!r} and {other!r} ({', '.join(groups)}): keep a row for "
+                    "all of them, or for none"
+                )
 
 
 def could_stop_early(parameters: Mapping[str, Any]) -> bool:

@@ -48,6 +48,10 @@ class Cell(NamedTuple):
     votes: tuple[Vote, ...]
     verdict: Mapping[str, Any] = MappingProxyType({})
 
+    def telling(self, record: Mapping[str, Any]) -> Cell:
+        """The cell with what its votes came to: what a row says of it beside what it was about."""
+        return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
+
 
 def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as a flat row.

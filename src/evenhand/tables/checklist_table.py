@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
 from evenhand.criteria import Checklist
-from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
 from evenhand.modes.checklist import ChecklistReport, ChecklistResult, ItemReport, item_record, report_checklists
@@ -26,7 +25,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, votes_before
+from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, votes_before
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
@@ -125,7 +124,7 @@ class ChecklistTable(Results[CheckedResponse]):
     def _level_of(self, system: str) -> IntervalLevel:
         """The level of intervals over the responses of a system, with their clusters."""
         clusters = [response.cluster for response, _ in self._of_system(system)]
-        return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
+        return self.level_over(clusters)
 
     def gold_agreement(self, system: str) -> Interval | None:
         """The share of a system's items, with an answer by a person and one by the judges, on which both agree.
@@ -257,8 +256,10 @@ class ChecklistTable(Results[CheckedResponse]):
         """The responses that these votes are about.
 
         Raises:
-            InvalidInputError: If some items of a response are left out.
+            InvalidInputError: If some items of a response are left out, or a row is left for some systems only.
         """
+        cells = list(cells)
+        check_same_rows(cells, "system")
         checklists = tuple(Checklist.model_validate(checklist) for checklist in header["checklists"])
         rules = VoteRules.from_parameters(header["parameters"])
         grouped: dict[tuple[str, int], list[Cell]] = {}

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level
 from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     Missing,
@@ -23,7 +22,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.notes import baseline_note, unscored_votes_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results
+from evenhand.results.results import Results, check_same_rows
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
@@ -102,7 +101,7 @@ class GradeTable(Results[GradedInstance]):
         """The level of intervals over the rows, with their clusters."""
         runs = [(each.prompt, each.with_unrelated) for each in self.instances]
         own = [each.cluster for each, run in zip(self.instances, runs, strict=True) if run == runs[0]]
-        return clustered_level(self.parameters["level"], own, self.parameters.get("interval", "auto"))
+        return self.level_over(own)
 
     @cached_property
     def unrelated_effects(self) -> Mapping[tuple[str, str], UnrelatedEffect]:
@@ -132,7 +131,13 @@ class GradeTable(Results[GradedInstance]):
 
     @classmethod
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The instances that these votes are about."""
+        """The instances that these votes are about.
+
+        Raises:
+            InvalidInputError: If a row is left for some prompts or runs only.
+        """
+        cells = list(cells)
+        check_same_rows(cells, "prompt", "with_unrelated")
         criterion = Criterion.model_validate(header["criterion"])
         instances = tuple(map(_instance_of, cells))
         return cls(instances=instances, criterion=criterion, parameters=header["parameters"])
@@ -174,7 +179,7 @@ class GradeTable(Results[GradedInstance]):
             (
                 (
                     self._named(judge, prompt),
-                    f"chosen {self._unrelated_share(judge, prompt)}" if unrelated else "no",
+                    self._unrelated_share(judge, prompt) if unrelated else "no",
                 ),
                 grading,
             )
@@ -184,7 +189,8 @@ class GradeTable(Results[GradedInstance]):
         return measures_table(title, (self._key, "unrelated\noption"), named, columns, tuple(self._notes()))
 
     def _unrelated_share(self, judge: str, prompt: str) -> str:
-        return format_estimate(self.unrelated_effects[judge, prompt].chosen, share=True)
+        effect = self.unrelated_effects.get((judge, prompt))  # none where the run without the option is left out
+        return "yes" if effect is None else f"chosen {format_estimate(effect.chosen, share=True)}"
 
     def _effects_table(self) -> TextTable:
         columns = (

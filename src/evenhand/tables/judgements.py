@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, Unpack
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
-from evenhand.data.fields import clustered_level
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.report import panel_tables
@@ -32,7 +31,7 @@ from evenhand.results.notes import (
     unscored_votes_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, changed_rules, votes_before
+from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
@@ -83,6 +82,7 @@ class JudgementTable(Results[Judgement]):
     kind: ClassVar = "judgements"
     names: ClassVar = ("instance", "system", "criterion")
     compared: ClassVar = ("score", "selected_option")
+    tells_verdicts: ClassVar = True
 
     @property
     def entries(self) -> tuple[Judgement, ...]:
@@ -202,7 +202,7 @@ class JudgementTable(Results[Judgement]):
     def _level_of(self, system: str, criterion: str) -> IntervalLevel:
         """The level of intervals over the rows of a cell, with their clusters."""
         clusters = [judgement.cluster for judgement in self._cell(system, criterion)]
-        return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
+        return self.level_over(clusters)
 
     @property
     def _rules(self) -> VoteRules:
@@ -311,14 +311,26 @@ class JudgementTable(Results[Judgement]):
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each response and criterion."""
-        for item, record in zip(self.judgements, self.records(), strict=True):
-            about = {name: record.pop(name) for name in (*self.names, "gold", "cluster")}
-            yield Cell({**about, "length_penalty": item.length_penalty}, item.verdict.votes, record)
+        for item in self.judgements:
+            about = {"gold": item.gold, "cluster": item.cluster, "length_penalty": item.length_penalty}
+            yield Cell({**_identity(item), **about}, item.verdict.votes)
 
     @classmethod
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
-        """The judgements that these votes come to."""
-        criteria = {each["name"]: Criterion.model_validate(each) for each in header["criteria"]}
+        """The judgements that these votes come to.
+
+        Raises:
+            InvalidInputError: If a row is left for some systems or criteria only, or some criteria of a rubric are.
+        """
+        cells = list(cells)
+        check_same_rows(cells, "system", "criterion")
+        left = {cell.about["criterion"] for cell in cells}
+        lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
+        if lacking and header.get("rubric") is not None:
+            raise InvalidInputError(
+                f"the criteria {lacking!r} of the rubric are left out; keep all criteria of a rubric"
+            )
+        criteria = {each["name"]: Criterion.model_validate(each) for each in header["criteria"] if each["name"] in left}
         rules = VoteRules.from_parameters(header["parameters"])
         rubric = header.get("rubric")
         return cls(

@@ -15,7 +15,7 @@ from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
-from evenhand.data.fields import clustered_level, read_clusters
+from evenhand.data.fields import read_clusters
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import (
@@ -95,6 +95,7 @@ class VoteTable(Results[RecordedInstance]):
     kind: ClassVar = "aggregated_votes"
     names: ClassVar = ("instance",)
     compared: ClassVar = ("aggregated_value", "selected_option")
+    tells_verdicts: ClassVar = True
 
     @property
     def entries(self) -> tuple[RecordedInstance, ...]:
@@ -119,9 +120,7 @@ class VoteTable(Results[RecordedInstance]):
             self.verdicts,
             self.criterion,
             [None if label is None else labels.index(label) for label in self.references],
-            level=clustered_level(
-                said["level"], [each.cluster for each in self.instances], said.get("interval", "auto")
-            ),
+            level=self.level_over([each.cluster for each in self.instances]),
             resamples=said["resamples"],
             seed=said["seed"],
         )
@@ -178,9 +177,9 @@ class VoteTable(Results[RecordedInstance]):
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each instance."""
-        for each, record in zip(self.instances, self.records(), strict=True):
-            about = {name: record.pop(name) for name in ("instance", "reference", "cluster")}
-            yield Cell(about, each.verdict.votes, record)
+        for each in self.instances:
+            about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
+            yield Cell(about, each.verdict.votes)
 
     @classmethod
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
