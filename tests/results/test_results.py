@@ -258,6 +258,10 @@ def test_what_belongs_together_is_compared_together():
     assert apart.difference.estimate == together.difference.estimate == pytest.approx(-8 / 24)
     # four clusters of two changed, all one way: 2 / 2^4; eight rows: 2 / 2^8
     assert (together.p_value, apart.p_value) == pytest.approx((2 / 2**4, 2 / 2**8))
+    known, unknown = scored(values, cluster_field="doc"), scored(changed, cluster_field=False)
+    for one, other in ((known, unknown), (unknown, known)):  # whoever knows what belongs together
+        [found] = one.compare(other).groups.values()
+        assert found.p_value == pytest.approx(2 / 2**4)
 
 
 def test_results_that_cannot_be_compared_are_refused(judged):

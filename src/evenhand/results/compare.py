@@ -64,7 +64,8 @@ class RunComparison(PrintedTables):
             Column("set aside", "n_set_aside"),
             Column("in one only", "n_unmatched"),
         )
-        tests = format_count(len(self.groups), "comparison")
+        tested = [found for found in self.groups.values() if not isinstance(found.p_value, Missing)]
+        tests = format_count(len(tested), "comparison")
         note = (
             f"Differences: the other result less this one, paired (sign-flip test, p corrected by Holm over {tests})."
         )
@@ -77,7 +78,7 @@ def compare(
     *,
     by: Sequence[str],
     columns: tuple[str, str],
-    clusters: Mapping[int, str | None],
+    clusters: Mapping[int, str],
     level_over: Callable[[Sequence[str | None]], IntervalLevel],
 ) -> RunComparison:
     """Compare two results row by row.
@@ -87,7 +88,7 @@ def compare(
         other: Those of the second.
         by: The columns that name a row; those beside ``instance`` name its group.
         columns: Of the score and of what was selected.
-        clusters: Instance -> what it belongs to.
+        clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
         level_over: The clusters of rows -> the level of intervals over these.
 
     Raises:
@@ -105,7 +106,7 @@ def compare(
         named = tuple(str(value) for name, value in zip(by, key, strict=True) if name in groups)
         keys.setdefault(named, []).append(key)
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
-    levels = {named: level_over([clusters[first[key]["instance"]] for key in own]) for named, own in held.items()}
+    levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
     pairs = [
         _paired([(first[key], second[key]) for key in own], columns[0], levels[named]) for named, own in held.items()
     ]

@@ -117,6 +117,11 @@ class Results(PrintedTables, Generic[Entry]):
     def _by_name(self) -> Mapping[str, Entry]:
         return {"/".join(str(getattr(entry, name)) for name in self.names): entry for entry in self.entries}
 
+    def clusters(self) -> dict[int, str]:
+        """Instance -> what it belongs to; empty where rows do not depend on each other."""
+        abouts = [cell.about for cell in self.cells()]
+        return {about["instance"]: about["cluster"] for about in abouts if about.get("cluster") is not None}
+
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """The level of intervals over rows of these clusters, and their method."""
         return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
@@ -190,7 +195,7 @@ class Results(PrintedTables, Generic[Entry]):
             list(other.records()),
             by=self.rows_by or self.names,
             columns=self.compared,
-            clusters={cell.about["instance"]: cell.about.get("cluster") for cell in self.cells()},
+            clusters={**other.clusters(), **self.clusters()},  # either may know what belongs together
             level_over=self.level_over,
         )
 
