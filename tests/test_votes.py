@@ -1,11 +1,14 @@
 """Completions, votes and verdicts as values that travel as JSON."""
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evenhand.votes import Completion, Match, TokenLogprob, Usage, Verdict, Vote, without_lone_surrogates
+from evenhand.votes import Completion, Match, Prompts, TokenLogprob, Usage, Verdict, Vote, without_lone_surrogates
 
 
 def test_a_cached_reply_is_no_call_and_costs_nothing():
@@ -82,3 +85,16 @@ def test_half_characters_are_replaced_and_whole_ones_joined():
     assert Completion(text=None).text is None
     token = TokenLogprob(token="\ud83d", logprob=-1.0, top=(("\ude00", -1.0),))
     Completion(text="", finish_reason="\ud83d", model="\ud83d", logprobs=(token,)).model_dump_json().encode()
+
+
+def test_prompts_are_what_they_were_packed_of_wherever_they_are_carried():
+    sent = {stage: [{"role": "user", "content": f"Is it {stage}? – {{}}"}] for stage in ("clear", "kind")}
+    packed = Prompts(sent, like=("Is it clear?", "{}"))
+    turned = Prompts(dict(reversed(sent.items())))
+    assert packed == turned == sent
+    assert hash(packed) == hash(turned)
+    vote = Vote(judge_id="j", order=(0, 1), prompts=packed)
+    for carried in (copy.deepcopy(vote), pickle.loads(pickle.dumps(vote)), Vote.model_validate(vote.model_dump())):
+        assert carried == vote
+        assert carried.prompts == sent
+    assert Prompts({"clear": [{"role": "user", "content": "cut \ud83d"}]})["clear"][0]["content"] == "cut ?"

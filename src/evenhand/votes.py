@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, SchemaValidator, core_schema
+from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, from_json, to_json
 
 from evenhand.criteria import FrozenModel
 
@@ -212,43 +212,48 @@ class Prompts(Mapping[str, list[Message]]):
             like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
         """
         self._like = like
-        packer = zlib.compressobj(zdict=self._known())
-        text = json.dumps(dict(messages), ensure_ascii=False).encode("utf-8", "replace")
-        self._packed = packer.compress(text) + packer.flush()
+        packer = zlib.compressobj(zdict=_as_json(like))
+        self._packed = packer.compress(_as_json(dict(messages))) + packer.flush()
 
-    def _known(self) -> bytes:
-        return json.dumps(self._like, ensure_ascii=False).encode("utf-8", "replace")
-
-    def _messages(self) -> dict[str, list[Message]]:
-        found: dict[str, list[Message]] = json.loads(zlib.decompressobj(zdict=self._known()).decompress(self._packed))
+    def plain(self) -> dict[str, list[Message]]:
+        """The plain mapping."""
+        unpacker = zlib.decompressobj(zdict=_as_json(self._like))
+        found: dict[str, list[Message]] = from_json(unpacker.decompress(self._packed))
         return found
 
     def __getitem__(self, stage: str) -> list[Message]:
-        return self._messages()[stage]
+        return self.plain()[stage]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._messages())
+        return iter(self.plain())
 
     def __len__(self) -> int:
-        return len(self._messages())
+        return len(self.plain())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and self._messages() == dict(other)
+        return isinstance(other, Mapping) and self.plain() == dict(other)
 
     def __hash__(self) -> int:
-        return hash(tuple(self._messages()))
+        return hash(frozenset(self.plain()))
 
     def __repr__(self) -> str:
-        return repr(self._messages())
+        return repr(self.plain())
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        plain = handler(dict[str, list[Message]])
+        plain = SchemaValidator(handler(dict[str, list[Message]]))
         return core_schema.no_info_before_validator_function(
-            lambda given: given if isinstance(given, cls) else cls(SchemaValidator(plain).validate_python(given)),
+            lambda given: given if isinstance(given, cls) else cls(plain.validate_python(given)),
             core_schema.is_instance_schema(cls),
-            serialization=core_schema.plain_serializer_function_ser_schema(dict),
+            serialization=core_schema.plain_serializer_function_ser_schema(cls.plain),
         )
+
+
+def _as_json(value: object) -> bytes:
+    try:
+        return to_json(value)
+    except PydanticSerializationError:  # half a character, which nothing can carry
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 class Vote(FrozenModel):
