@@ -14,8 +14,9 @@ from cyclopts import App
 import evenhand.tables
 from evenhand.checked_options import option
 from evenhand.cli import main
+from evenhand.cli.command import LISTED
 from evenhand.cli.options import Declared, model_options
-from evenhand.cli.verbs import VERBS
+from evenhand.cli.verbs import VERBS, demo_command
 from evenhand.errors import InvalidInputError
 from evenhand.run_options import RunOptions
 from evenhand.tables import JudgementTable, WinrateTable
@@ -541,6 +542,20 @@ def test_without_a_verb_the_help_is_shown_and_the_exit_code_is_2(capsys):
     assert main([]) == 2
     printed = capsys.readouterr().out
     assert all(verb.name in printed for verb in VERBS)
+
+
+def test_the_help_lists_every_verb_with_the_first_sentence_of_its_own():
+    commands = {"demo": demo_command(), **{verb.name: verb.command() for verb in VERBS}}
+    sentences = {name: inspect.getdoc(command).partition("\n\n")[0] for name, command in commands.items()}
+    assert {name: " ".join(sentence.split()) for name, sentence in sentences.items()} == LISTED
+
+
+def test_no_option_is_read_for_the_help_that_lists_the_verbs():
+    code = (
+        "import sys; from evenhand.cli import main; main(['--help']); print({'pydantic', 'numpy'} & sys.modules.keys())"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert printed.splitlines()[-1] == "set()"
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -113,7 +113,8 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
 
 def _plain(value: object) -> object:
     """A value as Python and an immutable option have it: no NumPy scalar, no list."""
-    if isinstance(value, np.generic):
+    numpy = sys.modules.get("numpy")  # where it was not imported, nothing is of its kinds
+    if numpy is not None and isinstance(value, numpy.generic):
         return value.item()
     return tuple(value) if isinstance(value, list) else value
 

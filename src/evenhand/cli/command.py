@@ -11,8 +11,18 @@ from cyclopts import App, CycloptsError
 
 from evenhand import __version__
 from evenhand.cli.catalog import catalog, run_unitxt
-from evenhand.cli.verbs import VERBS, demo_command
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError
+
+LISTED = {
+    "aggregate": "Reduce the recorded votes of every row to a verdict, and the verdicts to scores.",
+    "agree": "How far judges agree with people, people with people, and judges with judges.",
+    "checklist": "Answer the yes/no questions of a checklist about every response of a data set.",
+    "compare": "Which of these systems is better, by how much, and how sure is that.",
+    "demo": "Judge the data that ships with evenhand, offline unless an engine is given.",
+    "judge": "Assess every response of a data set against one or more criteria, or against a rubric.",
+    "judge-report": "How far a judge can be trusted: what it does when the order changes, and when it is asked again.",
+}
+"""What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -60,9 +70,8 @@ def _app() -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    app.command(demo_command(), name="demo")
-    for verb in VERBS:
-        app.command(verb.command(), name=verb.name)
+    for name, sentence in LISTED.items():
+        app.command(f"evenhand.cli.verbs:{name}", name=name, help=sentence)
     app.command(catalog)
     unitxt = App(name="unitxt", help_flags=[], version_flags=[], end_of_options_delimiter="")
     unitxt.default(run_unitxt)

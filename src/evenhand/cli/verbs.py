@@ -217,6 +217,16 @@ def print_estimate(estimate: RunEstimate) -> None:
     print(f"cost: {cost}")
 
 
+def __getattr__(name: str) -> Callable[..., int]:
+    """A verb as cyclopts runs it, made when it is asked for."""
+    if name == "demo":
+        return demo_command()
+    for verb in VERBS:
+        if verb.name == name:
+            return verb.command()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 BASELINE = "engines.evenhand.baseline"
 NOT_OF_CHECKLISTS = ("flow", "scoring", "generate_summaries", "prompt")
 
