@@ -299,6 +299,30 @@ def test_bad_input_ends_in_one_message_and_exit_code_2(arguments, message, jsonl
 
 
 @pytest.mark.parametrize(
+    ("verb", "name", "message"),
+    [
+        *(
+            (verb, name, "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)")
+            for verb in ("judge", "compare", "checklist", "aggregate", "agree")
+            for name in ("out.csv", "out")
+        ),
+        ("agree", "out.parquet", "would have a row per vote, and the agreement of raters holds none; use .jsonl"),
+    ],
+)
+def test_a_name_that_nothing_is_saved_under_is_refused_before_the_run(verb, name, message, jsonl, capsys):
+    recorded, asked = ["--votes", "answer", "other"], [*RELEVANCE, *ENGINE]
+    given = {
+        "judge": [*asked, "--response", "answer"],
+        "compare": [*asked, "--systems", "answer,other"],
+        "checklist": ["--checklist", "checklists.evenhand.summary", *ENGINE, "--response", "answer"],
+    }
+    assert main([verb, str(jsonl), *given.get(verb, recorded), "--out", str(jsonl.with_name(name))]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""  # the table is printed when the run has ended
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("broken.jsonl", '{"question": "q", "answer": "a"}\n{"question": \n', "not JSONL at line 2"),

@@ -34,7 +34,8 @@ class Verb:
     Attributes:
         name: In the shell.
         function: In Python.
-        written: What ``--out`` holds: the rows of the table and their name; empty for a report.
+        kind: What a saved file calls its result; empty for a report.
+        written: The rows of its table that a file holds, and their name.
         required: What must be given though the function has a default.
         one_of: Of which exactly one must be given.
         columns: What names columns or systems; its words are split at commas.
@@ -43,7 +44,8 @@ class Verb:
 
     name: str
     function: str
-    written: tuple[str, str] | None = None
+    kind: str = ""
+    written: tuple[str, str] = ("", "")
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -88,8 +90,8 @@ class Verb:
 
         rows = tables.read_file(data, given.pop("split", None))
         out = check_out(given.pop("out", None), [data, *(name for key in READ for name in _named(given.get(key)))])
-        if out is not None and self.written is None:
-            tables.reliability_report.check_suffix(out)
+        if out is not None:
+            self._check_suffix(out)
         self._prepare(function, rows, given)
         places = [given.pop(name, None) for name, info in function.own.items() if info.is_required()][1:]
         result = getattr(tables, self.function)(rows, *places, **given)
@@ -99,11 +101,20 @@ class Verb:
         print(result)
         if out is not None:
             result.save(out)
-            held = (
-                None if self.written is None else format_count(len(getattr(result, self.written[0])), self.written[1])
-            )
-            print(f"the report was written to {out}" if held is None else f"{held} written to {out}")
+            attribute, name = self.written
+            held = format_count(len(getattr(result, attribute)), name) if self.kind else "the report was"
+            print(f"{held} written to {out}")
         return 0
+
+    def _check_suffix(self, out: Path) -> None:
+        """Check before the first call that the result can be saved under a name that ends so."""
+        from evenhand.results import saved  # noqa: PLC0415 - seconds of import
+        from evenhand.tables import reliability_report  # noqa: PLC0415 - as above
+
+        if self.kind:
+            saved.check_suffix(out, self.kind)
+        else:
+            reliability_report.check_suffix(out)
 
     def _prepare(self, function: Declared, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
         """What the shell spells in its own way, as the function takes it."""
@@ -124,7 +135,8 @@ VERBS = (
     Verb(
         "judge",
         "judge",
-        ("judgements", "verdict"),
+        kind="judgements",
+        written=("judgements", "verdict"),
         required=("response_field",),
         one_of=("criteria", "rubric"),
         columns=("response_field",),
@@ -133,11 +145,19 @@ VERBS = (
             "rubric": declared(str, None, "The catalog id, or the JSON or YAML file, of a rubric."),
         },
     ),
-    Verb("compare", "winrates", ("contests", "contest"), required=("criteria", "engine"), columns=("systems",)),
+    Verb(
+        "compare",
+        "winrates",
+        kind="winrates",
+        written=("contests", "contest"),
+        required=("criteria", "engine"),
+        columns=("systems",),
+    ),
     Verb(
         "checklist",
         "checklist",
-        ("responses", "checked response"),
+        kind="checklist",
+        written=("responses", "checked response"),
         required=("response_field",),
         one_of=("checklist", "checklist_field"),
         columns=("response_field",),
@@ -158,8 +178,8 @@ VERBS = (
             "out": declared(str, None, "Write the result there: as .json (which can be read again), .md or .html."),
         },
     ),
-    Verb("aggregate", "aggregate_votes", ("verdicts", "verdict")),
-    Verb("agree", "agreement", ("pairs", "pair")),
+    Verb("aggregate", "aggregate_votes", kind="aggregated_votes", written=("verdicts", "verdict")),
+    Verb("agree", "agreement", kind="agreement", written=("pairs", "pair")),
 )
 
 
@@ -199,7 +219,8 @@ def check_out(given: str | None, read: Iterable[str]) -> Path | None:
     folder = out.resolve().parent
     if not folder.is_dir():
         raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
-    if not os.access(out if out.exists() else folder, os.W_OK):
+    written = [folder, out] if out.exists() else [folder]  # beside its place first, and then over it
+    if not all(os.access(place, os.W_OK) for place in written):
         raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
     for name in read:
         path = Path(name).expanduser()

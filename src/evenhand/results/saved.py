@@ -37,7 +37,7 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
     held = list(cells)
     about = list(held[0].about) if held else []
     first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), "about": about, **header}
-    if check_suffix(path) == ".parquet":
+    if check_suffix(path, kind) == ".parquet":
         with _whole(path) as beside:
             _write_parquet(beside, first, held)
         return
@@ -59,10 +59,7 @@ def write_rows(path: str | Path, kind: str, header: Mapping[str, Any], rows: Seq
     Raises:
         InvalidInputError: If the path does not end in ``.jsonl``.
     """
-    if check_suffix(path) != ".jsonl":
-        raise InvalidInputError(
-            f"{str(path)!r} would have a row per vote, and {KINDS[kind].holds} holds none; use .jsonl"
-        )
+    check_suffix(path, kind)
     with _whole(path) as beside:
         _write_lines(beside, ({"evenhand": kind, "rows": len(rows), **header}, *rows))
 
@@ -79,17 +76,21 @@ def _whole(path: str | Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def check_suffix(path: str | Path) -> str:
+def check_suffix(path: str | Path, kind: str) -> str:
     """How a path ends.
 
     Raises:
-        InvalidInputError: If results are not saved so.
+        InvalidInputError: If results of this kind are not saved so.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidInputError(
             f"{str(path)!r} ends in {Path(path).suffix!r}; "
             "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
+        )
+    if suffix == ".parquet" and not KINDS[kind].has_votes:
+        raise InvalidInputError(
+            f"{str(path)!r} would have a row per vote, and {KINDS[kind].holds} holds none; use .jsonl"
         )
     return suffix
 
