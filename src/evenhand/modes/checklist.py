@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -520,9 +520,8 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: float, seed: int
         for item in result.items:
             key = (item.item.name if shared else "", " ".join(item.item.question.split()))
             found.setdefault(key, {}).setdefault(row, item)
-    cells = [[by_row.get(row) for by_row in found.values()] for row in range(len(results))]
-    passed = _columns([[None if item is None else _met(item) for item in row] for row in cells], len(found))
-    confidences = _columns([[None if item is None else item.confidence for item in row] for row in cells], len(found))
+    passed = _by_item(found, len(results), _met)
+    confidences = _by_item(found, len(results), lambda item: item.confidence)
     rates = mean_intervals(passed, level=level)
     sure = mean_intervals(confidences, level=level)
     telling = item_rest_correlations(passed, level=level, seed=seed)
@@ -530,6 +529,16 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: float, seed: int
         _item_report(label, list(by_row.values()), *intervals)
         for label, by_row, *intervals in zip(_labels(found), found.values(), rates, sure, telling, strict=True)
     )
+
+
+def _by_item(
+    found: Mapping[_Question, _Cells], n_results: int, number: Callable[[ItemResult], float | None]
+) -> FloatArray:
+    """Shape (n_results, n_items), NaN for a missing number; where each response has its own items, most are missing."""
+    table = np.full((n_results, len(found)), np.nan)
+    for column, cells in enumerate(found.values()):
+        table[list(cells), column] = [number(item) for item in cells.values()]
+    return table
 
 
 def _alike(results: Sequence[ChecklistResult]) -> bool:
@@ -593,14 +602,14 @@ def _finding(yes: int, no: int) -> str:
 
 def _category_reports(results: Sequence[ChecklistResult], *, level: float) -> tuple[CategoryReport, ...]:
     categories = list(dict.fromkeys(item.item.category or UNGROUPED for result in results for item in result.items))
-    passed = [
-        [
-            _sum_and_count(_met(item) for item in result.items if (item.item.category or UNGROUPED) == category)
-            for category in categories
-        ]
-        for result in results
-    ]
-    yes, answered = _shares(passed, len(categories))
+    place = {category: column for column, category in enumerate(categories)}
+    yes, answered = np.zeros((2, len(results), len(categories)))
+    for row, result in enumerate(results):
+        for item in result.items:
+            if (met := _met(item)) is not None:
+                column = place[item.item.category or UNGROUPED]
+                yes[row, column] += met
+                answered[row, column] += 1
     rates = ratio_intervals(yes, answered, level=level)
     return tuple(
         CategoryReport(category, known(rate, "no answer"), int(total))
