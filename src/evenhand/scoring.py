@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, Final, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
@@ -94,15 +93,12 @@ def unread_choices_note(unread: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VoteMeasures:
-    """What the votes say of the judging, whatever they were asked about. What is missing says why.
+class ReplyMeasures:
+    """What became of the votes that were asked for, whatever they come to. What is missing says why.
 
     Attributes:
         num_clusters: Clusters that the instances are of.
-        positional_bias: The share of the questions read in several orders on which a judge changed its mind.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
-        agreement: The mean agreement of the votes with the verdict, over the questions with more than one vote.
-        spread: The mean standard deviation of repeated draws.
         unscored_votes: Reason -> number of votes without a selection.
         readings: How the others were read; see :func:`count_readings`.
         reasks: How many times a judge was asked again.
@@ -110,14 +106,26 @@ class VoteMeasures:
     """
 
     num_clusters: int | Missing = measure("count")
-    positional_bias: Interval | Missing = measure("share")
     parse_rate: Interval | Missing = measure("share")
-    agreement: Interval | Missing = measure("share")
-    spread: Interval | Missing = measure("score")
     unscored_votes: Mapping[str, int] = measure("count")
     readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
     reasks: int = measure("count")
     usage: Usage = measure("count")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteMeasures(ReplyMeasures):
+    """What the votes say of the judging, whatever they were asked about. What is missing says why.
+
+    Attributes:
+        positional_bias: The share of the questions read in several orders on which a judge changed its mind.
+        agreement: The mean agreement of the votes with the verdict, over the questions with more than one vote.
+        spread: The mean standard deviation of repeated draws.
+    """
+
+    positional_bias: Interval | Missing = measure("share")
+    agreement: Interval | Missing = measure("share")
+    spread: Interval | Missing = measure("score")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +171,8 @@ def summarize(
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
             options selected.
     """
-    masses = covered_masses or (None,) * len(verdicts)
-    columns = [(verdict.aggregated_value, mass) for verdict, mass in zip(verdicts, masses, strict=True)]
-    measures, (score, covered_mass) = vote_measures(verdicts, columns, level=level)
+    scores, masses = [verdict.aggregated_value for verdict in verdicts], covered_masses or [None] * len(verdicts)
+    measures, (score, covered_mass) = vote_measures(verdicts, scores, masses, level=level)
     known_limits = [each for each in map(score_limits, verdicts) if each is not None]
     return ScoreSummary(
         score=known(score, "no instance has a score"),
@@ -183,61 +190,66 @@ def summarize(
     )
 
 
+def reply_measures(votes: Sequence[Sequence[Vote]], *, rows: IntArray | None = None, level: float) -> dict[str, Any]:
+    """The fields of :class:`ReplyMeasures`; the interval is over instances.
+
+    Args:
+        votes: On each question, or on all questions about an instance.
+        rows: Shape of ``votes``: the number of the instance of each, from 0; by default each has its own.
+        level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+    """
+    rows = np.arange(len(votes)) if rows is None else rows
+    replies = cluster_sums(np.array([_replies(cast) for cast in votes], dtype=float).reshape(-1, 2), rows)
+    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
+    every = [vote for cast in votes for vote in cast]
+    reasons = Counter(vote.unscored_reason for vote in every if vote.unscored_reason is not None)
+    return {
+        "num_clusters": known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
+        "parse_rate": known(parse_rate, "there are no replies"),
+        "unscored_votes": MappingProxyType(dict(sorted(reasons.items()))),
+        "readings": count_readings(every),
+        "reasks": sum(vote.reasks for vote in every),
+        "usage": total_usage(vote.usage for vote in every),
+    }
+
+
 def vote_measures(
     verdicts: Sequence[Verdict],
-    beside: Sequence[tuple[float | None, float | None]],
-    *,
+    *beside: Sequence[float | None],
     rows: IntArray | None = None,
     level: float,
 ) -> tuple[dict[str, Any], tuple[Interval | None, ...]]:
-    """The fields of :class:`VoteMeasures`, and two other means over the verdicts; intervals are over instances.
+    """The fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
 
     Args:
         verdicts: With all their votes.
-        beside: The two other numbers of each verdict, in [0, 1]; None where it has none.
+        *beside: Other numbers of each verdict, in [0, 1]; None where it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
     rows = np.arange(len(verdicts)) if rows is None else rows
     columns = [
-        (
-            None if verdict.position_consistent is None else not verdict.position_consistent,
-            verdict.agreement if len(verdict.votes) > 1 else None,
-            *others,
-            verdict.spread,
-        )
-        for verdict, others in zip(verdicts, beside, strict=True)
+        [None if verdict.position_consistent is None else not verdict.position_consistent for verdict in verdicts],
+        [verdict.agreement if len(verdict.votes) > 1 else None for verdict in verdicts],
+        *beside,
+        [verdict.spread for verdict in verdicts],
     ]
-    table = _table(columns, 5)
+    table = np.array(columns, dtype=float).T  # NaN for None
     sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
-    positional_bias, agreement, *means = ratio_intervals(sums[:, :4], counts[:, :4], level=level)
-    (spread,) = ratio_intervals(sums[:, 4:], counts[:, 4:], level=level, bounds=(0.0, 0.5))
-    replies = cluster_sums(_table([_replies(verdict) for verdict in verdicts], 2), rows)
-    (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    votes = [vote for verdict in verdicts for vote in verdict.votes]
-    reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
+    positional_bias, agreement, *means = ratio_intervals(sums[:, :-1], counts[:, :-1], level=level)
+    (spread,) = ratio_intervals(sums[:, -1:], counts[:, -1:], level=level, bounds=(0.0, 0.5))
     measures = {
-        "num_clusters": known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
-        "parse_rate": known(parse_rate, "there are no replies"),
         "agreement": known(agreement, "no instance has two votes"),
         "spread": known(spread, "nothing was drawn twice, or draws could stop early"),
-        "unscored_votes": MappingProxyType(dict(sorted(reasons.items()))),
-        "readings": count_readings(votes),
-        "reasks": sum(vote.reasks for vote in votes),
-        "usage": total_usage(vote.usage for vote in votes),
+        **reply_measures([verdict.votes for verdict in verdicts], rows=rows, level=level),
     }
     return measures, tuple(means)
 
 
-def _table(rows: Sequence[Sequence[float | None]], columns: int) -> NDArray[np.float64]:
-    """Rows as statistics take them: NaN for a missing number."""
-    return np.array(rows, dtype=float).reshape(len(rows), columns)
-
-
-def _replies(verdict: Verdict) -> tuple[int, int]:
+def _replies(votes: Sequence[Vote]) -> tuple[int, int]:
     """How many replies named an option, and how many replies there were."""
-    replied = [vote for vote in unselected_draws(verdict.votes) if vote.unscored_reason not in NO_REPLY]
+    replied = [vote for vote in unselected_draws(votes) if vote.unscored_reason not in NO_REPLY]
     return sum(vote.selected_index is not None for vote in replied), sum(1 + vote.reasks for vote in replied)
 
 

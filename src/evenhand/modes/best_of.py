@@ -26,7 +26,7 @@ from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
 from evenhand.run_options import FlowName
-from evenhand.scoring import ScoreSummary, summarize
+from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
@@ -144,11 +144,6 @@ def check_choice_rules(aggregation: object, on_position_bias: object, weights: S
 
 
 TOLERANCE = 1e-9
-
-OF_VOTES: Final = frozenset(
-    {"positional_bias", "parse_rate", "agreement", "num_clusters", "reasks", "unscored_votes", "readings", "usage"}
-)
-"""What is reported of the votes behind selections, which have no values."""
 
 Shares = NDArray[np.float64]
 
@@ -375,7 +370,7 @@ class SelectionSummary:
         num_undecided: Those that count, but in which no candidate is ahead.
         unscored_instances: Reason -> number of instances without a selection.
         first_shown_share: Share of the answers that name the candidate shown first.
-        votes: Positional bias, agreement, parse rate, reasons, re-asks and usage.
+        votes: Positional bias, agreement, parse rate, reasons, re-asks and usage. No spread: selections have no values.
     """
 
     candidates: Mapping[str, CandidateRate] = measure("score", name="")
@@ -384,7 +379,7 @@ class SelectionSummary:
     num_unscored: int = measure("count")
     num_undecided: int = measure("count")
     unscored_instances: Mapping[str, int] = measure("count")
-    votes: ScoreSummary = measure("share", name="", only=OF_VOTES)
+    votes: VoteMeasures = measure("share", name="")
 
 
 def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95) -> SelectionSummary:
@@ -406,6 +401,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
         for each in selections
     ]
     (first_shown,) = ratio_intervals(firsts, answered, level=level)
+    measures, _ = vote_measures(verdicts, level=level)
     return SelectionSummary(
         candidates=MappingProxyType({name: _rate(name, selections, level) for name in names}),
         first_shown_share=known(first_shown, "no vote named a candidate"),
@@ -413,7 +409,7 @@ def summarize_selections(selections: Sequence[Selection], *, level: float = 0.95
         num_unscored=sum(not each.scored for each in selections),
         num_undecided=sum(each.scored and each.selected is None for each in selections),
         unscored_instances=dict(sorted(reasons.items())),
-        votes=summarize(verdicts, level=level),
+        votes=VoteMeasures(**measures),
     )
 
 

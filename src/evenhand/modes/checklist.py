@@ -37,11 +37,11 @@ from evenhand.question import Question
 from evenhand.results.measures import known, measure
 from evenhand.run_options import NEEDS_ALL_DRAWS, ChecklistOptions, CheckMode
 from evenhand.run_options import ChecklistMetric as Metric
-from evenhand.scoring import summarize
+from evenhand.scoring import ReplyMeasures, reply_measures
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
-from evenhand.votes import MISSING_RESPONSE, MatchKind, Usage, Verdict, Vote
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 FloatArray = NDArray[np.float64]
 
@@ -341,12 +341,11 @@ class CategoryReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChecklistReport:
+class ChecklistReport(ReplyMeasures):
     """What the checklists of ``num_instances`` responses come to. Intervals are over responses.
 
     Attributes:
         num_instances: Responses.
-        num_clusters: Clusters that these are of.
         unread: The bounds of the primary score, where so much is unread that they lead; else None.
         num_unscored: Responses without a primary score because no item is answered.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
@@ -359,7 +358,6 @@ class ChecklistReport:
         normalized_score: Its mean.
         scaled_score_1_5: Its mean, between 1 and 5.
         answered_share: Items with an answer, NA being one, / all items.
-        parse_rate: The share of the replies on items that named an answer; a reply that led to a re-ask did not.
         positional_bias: Where items or options were shown in several orders, how often the answer was not the same.
         agreement: The mean share of the votes on an item that equal its verdict, over items with more than one vote.
         spread: The mean standard deviation of repeated draws.
@@ -369,10 +367,6 @@ class ChecklistReport:
         na: Items that do not apply.
         unanswered: Items without an answer.
         unanswered_reasons: Reason -> number of items.
-        unscored_votes: Reason -> number of votes without an answer.
-        readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
-        reasks: How many times an item was asked about again.
-        usage: What all calls consumed.
         items: One a question, in the order of first appearance.
         categories: One a category, likewise.
     """
@@ -384,7 +378,6 @@ class ChecklistReport:
     scaled_score_1_5: Interval | Missing = measure("score", always=True)
     micro_pass_rate: Interval | Missing = measure("score")
     answered_share: Interval | Missing = measure("share")
-    parse_rate: Interval | Missing = measure("share")
     positional_bias: Interval | Missing = measure("share")
     agreement: Interval | Missing = measure("share")
     spread: Interval | Missing = measure("score")
@@ -393,17 +386,12 @@ class ChecklistReport:
     num_partial: int = measure("count")
     num_na: int = measure("count")
     num_other_metric: int = measure("count")
-    reasks: int = measure("count")
-    num_clusters: int | Missing = measure("count")
     answered: int = measure("count", name="num_answered_items")
     na: int = measure("count", name="num_na_items")
     unanswered: int = measure("count", name="num_unanswered_items")
     unanswered_reasons: Mapping[str, int] = measure("count", name="unanswered_items")
-    unscored_votes: Mapping[str, int] = measure("count")
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
-    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
-    usage: Usage = measure("count")
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
     unread: UnreadBounds | None
@@ -439,10 +427,6 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         seed: Of the draws for the intervals of discriminations.
     """
-    together = summarize(
-        [Verdict(votes=tuple(vote for item in result.items for vote in item.verdict.votes)) for result in results],
-        level=level,
-    )
     scored = _columns([[getattr(result.score, name) for name in SCORES] for result in results], len(SCORES))
     scores = mean_intervals(scored, level=level)
     scaled = _columns([[result.score.scaled_score_1_5] for result in results], 1)
@@ -451,34 +435,31 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
     bounds = [result.bounds for result in results if result.bounds is not None]
     lows, highs = zip(*bounds, strict=True) if bounds else ((), ())
     unanswered = Counter(item.reason for result in results for item in result.items if item.reason and not item.answer)
-    named = [
-        known(interval, reason)
-        for interval, reason in zip((*scores, *rates), (*SCORES.values(), *RATES.values()), strict=True)
-    ]
+    named: dict[str, Any] = {
+        name: known(interval, reason)
+        for (name, reason), interval in zip((SCORES | RATES).items(), (*scores, *rates), strict=True)
+    }
     return ChecklistReport(
-        **dict(zip((*SCORES, *RATES), named, strict=True)),
+        **named,
         scaled_score_1_5=known(mean_intervals(scaled, level=level, bounds=(1.0, 5.0))[0], SCORES["pass_rate"]),
-        parse_rate=together.parse_rate,
         spread=known(ratio_intervals(*spreads, level=level, bounds=(0.0, 0.5))[0], "nothing was drawn twice"),
         num_instances=len(results),
         num_unscored=sum(result.score.primary_score is None and not result.na for result in results),
         num_partial=sum(result.score.answered > 0 and result.score.unanswered > 0 for result in results),
         num_na=sum(result.na for result in results),
         num_other_metric=sum(result.primary_metric not in {None, result.asked_metric} for result in results),
-        reasks=together.reasks,
-        num_clusters=together.num_clusters,
         answered=sum(result.score.answered for result in results),
         na=sum(result.score.na for result in results),
         unanswered=sum(result.score.unanswered for result in results),
         unanswered_reasons=MappingProxyType(dict(sorted(unanswered.items()))),
-        unscored_votes=together.unscored_votes,
         score_if_unscored_0=float(np.mean(lows)) if bounds else Missing(NOTHING_APPLIES),
         score_if_unscored_1=float(np.mean(highs)) if bounds else Missing(NOTHING_APPLIES),
-        readings=together.readings,
-        usage=together.usage,
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
         unread=unread_bounds(scores[0], [result.bounds for result in results], level=level),
+        **reply_measures(
+            [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
+        ),
     )
 
 

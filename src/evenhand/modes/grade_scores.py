@@ -25,7 +25,7 @@ from evenhand.judging.settings import RunSettings
 from evenhand.modes.subject import Subject
 from evenhand.numbers import Missing
 from evenhand.results.measures import known, measure
-from evenhand.scoring import summarize
+from evenhand.scoring import reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
     Interval,
@@ -38,7 +38,7 @@ from evenhand.statistics import (
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.unread import unread_bounds
-from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict, Vote
+from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -296,7 +296,7 @@ def grade(
     least = min((_corrected(0.0, chance) for chance in chances.values()), default=0.0)
     asked = np.array([[each.asked] for each in instances], dtype=float).reshape(-1, 1)
     answered = np.array([[each.answered] for each in instances], dtype=float).reshape(-1, 1)
-    summary = summarize([Verdict(votes=cast) for cast in own], level=level)
+    replies = reply_measures(own, level=level)
     expected = [
         chances[each.n_options, m].expected
         for each, cast in zip(instances, own, strict=True)
@@ -312,15 +312,12 @@ def grade(
         choice_score=known(mean_score_interval([each.choice_score for each in instances], level), NOT_SCORED),
         chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
         answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
-        parse_rate=summary.parse_rate,
+        **{name: replies[name] for name in ("parse_rate", "readings", "reasks", "usage")},
         unanswered=MappingProxyType(_unanswered(own, asked, level)),
         num_instances=len(instances),
         num_scored=sum(each.grade_score is not None for each in instances),
         num_unscored=sum(each.grade_score is None for each in instances),
         num_missing_response=sum(each.unscored_reason == "missing_response" for each in instances),
-        reasks=summary.reasks,
-        readings=summary.readings,
-        usage=summary.usage,
         histograms=_histograms(instances, seed),
         chances=tuple(chances[key] for key in sorted(chances)),
         instances=instances,

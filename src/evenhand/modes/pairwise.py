@@ -343,7 +343,8 @@ def summarize_contests(
     reasons = Counter(contest.unscored_reason for contest in held if contest.unscored_reason is not None)
     measures, (tie_rate, consistency) = vote_measures(
         [contest.verdict for contest in held],
-        [(_tied(contest), contest.verdict.position_consistent) for contest in held],
+        [None if contest.score is None else contest.score == 0.5 for contest in held],
+        [contest.verdict.position_consistent for contest in held],
         rows=np.repeat(np.arange(len(rows)), [len(row) for row in rows]),
         level=level,
     )
@@ -361,10 +362,6 @@ def summarize_contests(
         **_position_measures(contests, level),
         **measures,
     )
-
-
-def _tied(contest: Contest) -> bool | None:
-    return None if contest.score is None else contest.score == 0.5
 
 
 def unread_pairs(

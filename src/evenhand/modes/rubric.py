@@ -22,10 +22,10 @@ from evenhand.results.measures import Column, known, measure, measures_table, sc
 from evenhand.results.notes import unread_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
-from evenhand.scoring import ScoreSummary, summarize
+from evenhand.scoring import ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
-from evenhand.votes import MatchKind, UnscoredReason, Usage, Verdict
+from evenhand.votes import UnscoredReason, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,11 @@ class RubricResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RubricSummary:
+class RubricSummary(ReplyMeasures):
     """What the results of ``num_instances`` responses come to.
 
     Attributes:
         num_instances: Responses judged.
-        num_clusters: Clusters that these are of.
         unread: The bounds of the score, where so much is unread that they lead; else None.
         num_unscored: Responses without a score because no verdict could be read; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
@@ -85,29 +84,18 @@ class RubricSummary:
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
         length_penalty: The mean penalty.
-        parse_rate: The share of the replies, over all criteria, that named an option.
-        unscored_votes: Reason -> number of votes without a selection.
-        readings: How the others were read; see :func:`~evenhand.scoring.count_readings`.
-        reasks: How many times a judge was asked again.
-        usage: What all calls consumed.
         criteria: Criterion name -> the summary of its verdicts.
     """
 
     score: Interval | Missing = measure("score", name="", always=True)
     raw_score: Interval | Missing = measure("score")
     length_penalty: Interval | Missing = measure("score")
-    parse_rate: Interval | Missing = measure("share")
     num_instances: int
     num_unscored: int = measure("count")
     num_incomplete: int = measure("count")
     num_na: int = measure("count")
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
-    reasks: int = measure("count")
-    num_clusters: int | Missing = measure("count")
-    unscored_votes: Mapping[str, int] = measure("count")
-    readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
-    usage: Usage = measure("count")
     criteria: Mapping[str, ScoreSummary]
     unread: UnreadBounds | None
 
@@ -193,10 +181,6 @@ def summarize_rubric(
         expected: The verdicts are expected values (``scoring="expected"``).
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
     """
-    together = summarize(
-        [Verdict(votes=tuple(vote for verdict in result.verdicts for vote in verdict.votes)) for result in results],
-        level=level,
-    )
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
     weights = [criterion.weight for criterion in rubric.criteria]
@@ -210,18 +194,12 @@ def summarize_rubric(
         score=known(score, "no response has a score"),
         raw_score=known(raw_score, "no criterion counts"),
         length_penalty=known(_mean(penalties, level, (0.0, max(greatest, 1.0))), "there is no length penalty"),
-        parse_rate=together.parse_rate,
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
         score_if_unscored_0=float(np.mean(lows)) if limits else Missing(unlimited),
         score_if_unscored_1=float(np.mean(highs)) if limits else Missing(unlimited),
-        reasks=together.reasks,
-        num_clusters=together.num_clusters,
-        unscored_votes=together.unscored_votes,
-        readings=together.readings,
-        usage=together.usage,
         criteria=MappingProxyType(
             {
                 criterion.name: summarize_criterion(
@@ -231,6 +209,9 @@ def summarize_rubric(
             }
         ),
         unread=unread_bounds(score, [result.bounds for result in results], level=level),
+        **reply_measures(
+            [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
+        ),
     )
 
 
