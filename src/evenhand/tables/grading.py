@@ -60,29 +60,31 @@ class _GradingPlan:
 
     def run(self) -> GradeTable:
         instances: list[GradedInstance] = []
-        left = self.settings
+        asked, questions, left = self.asked(), self.questions(), self.settings
         for prompt in self.prompts:
-            votes = iter(_asking(left, prompt).run(self.questions(), self.judges))
-            for place, (row, text, question) in enumerate(self.asked()):
-                instances.append(
-                    GradedInstance(
-                        instance=row.instance,
-                        prompt=prompt,
-                        with_unrelated=place >= len(self.rows),
-                        candidates=row.names,
-                        missing=row.missing,
-                        unrelated=text,
-                        votes=next(votes) if question else (),
-                        cluster=None if self.clusters is None else self.clusters[row.instance],
-                    )
+            votes = iter(_asking(left, prompt).run(questions, self.judges))
+            graded = [
+                GradedInstance(
+                    instance=row.instance,
+                    prompt=prompt,
+                    with_unrelated=place >= len(self.rows),
+                    candidates=row.names,
+                    missing=row.missing,
+                    unrelated=text,
+                    votes=next(votes) if question else (),
+                    cluster=None if self.clusters is None else self.clusters[row.instance],
                 )
-            spent = [vote for each in instances[-len(self.asked()) :] for vote in each.votes]
+                for place, (row, text, question) in enumerate(asked)
+            ]
+            spent = (vote for each in graded for vote in each.votes)
             left = replace(left, limits=left.limits.after(spent))  # the budget is that of all prompts together
+            instances += graded
         return GradeTable(instances=tuple(instances), criterion=self.criterion, parameters=self.parameters)
 
     def estimate(self) -> RunEstimate:
+        questions = self.questions()
         return RunEstimate.total(
-            [_asking(self.settings, prompt).estimate(self.questions(), self.judges) for prompt in self.prompts]
+            [_asking(self.settings, prompt).estimate(questions, self.judges) for prompt in self.prompts]
         )
 
 
