@@ -199,7 +199,7 @@ def reply_measures(votes: Sequence[Sequence[Vote]], *, rows: IntArray | None = N
         level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
     rows = np.arange(len(votes)) if rows is None else rows
-    replies = cluster_sums(np.array([_replies(cast) for cast in votes], dtype=float).reshape(-1, 2), rows)
+    replies = cluster_sums(np.array([count_replies(cast) for cast in votes], dtype=float).reshape(-1, 2), rows)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
     every = [vote for cast in votes for vote in cast]
     reasons = Counter(vote.unscored_reason for vote in every if vote.unscored_reason is not None)
@@ -247,8 +247,8 @@ def vote_measures(
     return measures, tuple(means)
 
 
-def _replies(votes: Sequence[Vote]) -> tuple[int, int]:
-    """How many replies named an option, and how many replies there were."""
+def count_replies(votes: Sequence[Vote]) -> tuple[int, int]:
+    """How many replies named an option, and how many replies there were; a re-ask follows one that named none."""
     replied = [vote for vote in unselected_draws(votes) if vote.unscored_reason not in NO_REPLY]
     return sum(vote.selected_index is not None for vote in replied), sum(1 + vote.reasks for vote in replied)
 

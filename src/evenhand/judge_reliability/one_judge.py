@@ -35,7 +35,7 @@ from evenhand.judge_reliability.raters import Drawing, defined
 from evenhand.modes.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measure
-from evenhand.scoring import NO_REPLY, count_readings
+from evenhand.scoring import count_readings, count_replies
 from evenhand.statistics import (
     NOT_ASKED,
     UNSCORED,
@@ -50,7 +50,7 @@ from evenhand.statistics import (
     preference_fairness,
     repetition_stability,
 )
-from evenhand.votes import MatchKind, Vote, total_usage
+from evenhand.votes import MatchKind, total_usage
 
 Mode = Literal["assess", "compare"]
 
@@ -275,6 +275,7 @@ def criterion_reliability(
     Example:
         >>> from evenhand.aggregation import aggregate
         >>> from evenhand.criteria import yes_no_criterion
+        >>> from evenhand.votes import Vote
         >>> cites = yes_no_criterion("cites", "Does the response cite a source?")
         >>> def votes(*selections):
         ...     orders = ((0, 1), (1, 0))
@@ -348,7 +349,7 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
     votes = [vote for question in asked for vote in question.verdict.votes]
     reasons = Counter(vote.unscored_reason for vote in votes if vote.unscored_reason is not None)
     usage = total_usage(vote.usage for vote in votes)
-    replied = [_replied(question.verdict.votes) for question in asked]
+    replied = [count_replies(question.verdict.votes) for question in asked]
     parse_rate = share_of(
         [read for read, _ in replied], [all_ for _, all_ in replied], [each.together for each in asked], level
     )
@@ -367,12 +368,6 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
         readings=dict(count_readings(votes)),
         **usage.model_dump(),
     )
-
-
-def _replied(votes: Sequence[Vote]) -> tuple[int, int]:
-    """How many replies named an option, of how many."""
-    replied = [vote for vote in votes if vote.unscored_reason not in NO_REPLY]
-    return sum(vote.selected_index is not None for vote in replied), sum(1 + vote.reasks for vote in replied)
 
 
 def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Interval | None:

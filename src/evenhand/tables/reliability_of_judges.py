@@ -162,9 +162,7 @@ def reliability(
     plan = _ReliabilityPlan(rows, _runs(rows, judges, assessed, compared, parameters), wanted, settings, parameters)
     if dry_run:
         return plan.estimate()
-    if (
-        len(plan.runs) > 1
-    ):  # what a later run cannot use is an error before the first one; a single run checks by itself
+    if len(plan.runs) > 1:  # what a later run cannot use is an error before the first; one alone checks by itself
         plan.estimate()
     return plan.report()
 
