@@ -135,6 +135,17 @@ REPEATED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("Somewhat helpfal", "near"),  # one letter of 16 for another: 2 · 15 of 32 agree, 93.75 %
+        ("Somewhet helpfal", "none"),  # two: 2 · 14 of 32, 87.5 %, which is below nine in ten
+    ],
+)
+def test_a_misspelling_is_read_where_nine_in_ten_letters_agree(reply, kind):
+    assert match_closest_option(reply, ["Somewhat helpful", "Not at all"]).kind == kind
+
+
 @pytest.mark.parametrize("repeated", REPEATED)
 @pytest.mark.parametrize("labels", [["A", "B"], ["Output (a)", "Output (b)"]], ids=["letters", "outputs"])
 def test_a_long_hostile_reply_is_read_in_linear_time(repeated, labels):
