@@ -18,6 +18,7 @@ from evenhand.data.documents import (
     CHECKLIST_FIELDS,
     CRITERION_FIELDS,
     RUBRIC_FIELDS,
+    SCALES,
     checklist_document,
     implied_scale,
     read_checklist,
@@ -38,8 +39,6 @@ from evenhand.unitxt.bases import (
     own_words,
 )
 from evenhand.unitxt.catalogs import Kind, names_a_file, register_catalog, resolve, shown
-
-SCALES = ("binary", "ordinal", "nominal")
 
 
 class UndefinedScoreWarning(UserWarning):
