@@ -152,6 +152,7 @@ class Completion(FrozenModel):
         model: The model that answered, as the server named it.
         logprobs: Per generated token, where they were asked for and given.
         cached: The reply came from the journal.
+        reasoning: The reasoning trace of a thinking model, where the server sent one; no verdict is read from it.
     """
 
     text: SoundText | None
@@ -162,6 +163,7 @@ class Completion(FrozenModel):
     model: SoundText | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = False
+    reasoning: SoundText | None = None
 
     @property
     def usage(self) -> Usage:
@@ -271,7 +273,8 @@ class Vote(FrozenModel):
         probabilities: Per option in the criterion's own order, where log-probabilities were asked for and given.
         assessment: The reasons that the judge gave before it chose.
         summary: A summary of the assessment, where one was asked for.
-        completion: The reply that the selection was read from.
+        completion: The reply that the selection was read from. Its reasoning trace begins with that of the assessment,
+            where that was a reply of its own.
         match: How the selection was read.
         unscored_reason: Why nothing was selected, when nothing was.
         error: The engine's message, when a call failed.

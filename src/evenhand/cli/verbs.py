@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Data = Annotated[str, Parameter(name="DATA", help="A .jsonl, .csv or .parquet file, or a saved Hugging Face data set.")]
 OUT = declared(str, None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
 CRITERIA = declared(Words, None, "Catalog ids, or JSON or YAML files, of criteria.")
+LEAVE_OUT = declared(
+    Words, None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
+)
 READ = ("journal", "criteria", "rubric", "checklist", "examples")
 """What may name a file that a run reads, beside the data."""
 
@@ -54,7 +57,7 @@ class Verb:
     def command(self) -> Callable[..., int]:
         """The verb as cyclopts runs it: the function's parameters, options and docstring, under the shell's names."""
         function = Declared.of(self.function)
-        own = {**function.own, "out": OUT, **self.also}
+        own = {**function.own, "out": OUT, **({"leave_out": LEAVE_OUT} if self.asks else {}), **self.also}
         names = [*own, *(name for model in function.models for name in model.model_fields)]
 
         def command(data: Data, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
@@ -90,8 +93,9 @@ class Verb:
 
         rows = tables.read_file(data, given.pop("split", None))
         out = check_out(given.pop("out", None), [data, *(name for key in READ for name in _named(given.get(key)))])
+        left_out = given.pop("leave_out", None) or ()
         if out is not None:
-            self._check_suffix(out)
+            self._check_file(out, left_out)
         self._prepare(function, rows, given)
         places = [given.pop(name, None) for name, info in function.own.items() if info.is_required()][1:]
         result = getattr(tables, self.function)(rows, *places, **given)
@@ -100,17 +104,23 @@ class Verb:
             return 0
         print(result)
         if out is not None:
-            result.save(out)
+            result.save(out, **({"leave_out": left_out} if left_out else {}))
             attribute, name = self.written
             held = format_count(len(getattr(result, attribute)), name) if self.kind else "the report was"
             print(f"{held} written to {out}")
         return 0
 
-    def _check_suffix(self, out: Path) -> None:
-        """Check before the first call that the result can be saved under a name that ends so."""
-        from evenhand.results import saved  # noqa: PLC0415 - seconds of import
+    @property
+    def asks(self) -> bool:
+        """Whether its result holds votes that judges were asked for."""
+        return bool(self.kind) and "engine" in Declared.of(self.function).own
+
+    def _check_file(self, out: Path, left_out: Collection[str]) -> None:
+        """Check before the first call that the result can be saved under a name that ends so, without that."""
+        from evenhand.results import saved, votes_columns  # noqa: PLC0415 - seconds of import
         from evenhand.tables import reliability_report  # noqa: PLC0415 - as above
 
+        votes_columns.check_left_out(left_out)
         if self.kind:
             saved.check_suffix(out, self.kind)
         else:

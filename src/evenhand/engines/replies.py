@@ -34,6 +34,7 @@ SHOWN_CHARACTERS: Final = 300
 MOST_TOKENS: Final = 10**12
 READ_NAMES: Final = frozenset(
     {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
+    | {"reasoning_content", "reasoning"}
     | {"usage", "prompt_tokens", "completion_tokens", "cost"}
     | {"logprobs", "tokens", "token_logprobs", "token", "logprob", "top_logprobs"}
 )
@@ -73,8 +74,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     """The first choice of a chat completion.
 
-    No content, and content of parts none of which is text, give ``text=None``. Hidden reasoning is not part of the
-    text. A refusal in its own field is the text when there is no content.
+    No content, and content of parts none of which is text, give ``text=None``. The reasoning trace of a thinking model
+    (``reasoning_content``, or ``reasoning`` as newer vLLM and OpenRouter call it) is kept beside the text. A refusal in
+    its own field is the text when there is no content.
 
     Raises:
         TransientEngineError: If the reply has no choice with a message: servers under load send such bodies.
@@ -100,6 +102,7 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
         cost=_amount(usage.get("cost")),
         model=model if isinstance(model, str) else None,
         logprobs=_logprobs(choice.get("logprobs")),
+        reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None,
     )
 
 

@@ -143,6 +143,7 @@ class QuestionConversation(Conversation):
     probabilities: tuple[float, ...] | None = None
     reason: UnscoredReason | None = None
     reasks: int = 0
+    reasoned: str | None = None
 
     async def run(self) -> None:
         """Ask, by the flow."""
@@ -161,7 +162,7 @@ class QuestionConversation(Conversation):
             self.reason = reason_without_text(reply)
             self.completion = reply
             return
-        self.assessment = reply.text
+        self.assessment, self.reasoned = reply.text, reply.reasoning
         self.hear(reply)
         await self._select("selection", fill_prompt("selection", self._values()), selection_schema(self.shown.answers))
 
@@ -222,7 +223,9 @@ class QuestionConversation(Conversation):
         return await self.say(stage, text, schema, question=self.question, presentation=self.shown)
 
     def _read(self, reply: Completion) -> None:
-        self.completion = reply.model_copy(update={"logprobs": None}) if reply.logprobs is not None else reply
+        reasoning = "\n\n".join(trace for trace in (self.reasoned, reply.reasoning) if trace) or None
+        same = reply.logprobs is None and reply.reasoning == reasoning
+        self.completion = reply if same else reply.model_copy(update={"logprobs": None, "reasoning": reasoning})
         if self.flow.flow == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
         unread: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)

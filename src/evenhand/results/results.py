@@ -7,7 +7,7 @@ was about. All else is made of these.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -20,7 +20,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.compare import RunComparison, compare
 from evenhand.results.render import PrintedTables
 from evenhand.results.saved import kind_of_file, read, write
-from evenhand.results.votes_columns import Cell, votes_table
+from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import EarlyStop, Vote
@@ -211,21 +211,27 @@ class Results(PrintedTables, Generic[Entry]):
 
         return datasets.Dataset.from_list(list(self.records(votes=True)))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, leave_out: Collection[str] = ()) -> None:
         """Write a file that :func:`evenhand.open` reads.
 
         Parquet (``.parquet``) has a row per vote, which pandas, DuckDB and ``datasets`` read without evenhand, and the
         header as JSON in its metadata ``evenhand``. JSON lines (``.jsonl``) have the header as the first line, and then
         a line per question, with its votes.
 
+        Args:
+            path: The file.
+            leave_out: What of the votes is not written, because it is long and no score needs it: ``prompts``,
+                ``reasoning`` (the traces of thinking models), ``logprobs`` (the tokens; probabilities stay).
+
         Raises:
-            InvalidInputError: If the path ends otherwise.
+            InvalidInputError: If the path ends otherwise, or something else is to be left out.
         """
+        check_left_out(leave_out)
         header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
         cells = self.cells()
         if self.tells_verdicts:
             cells = (cell.telling(record) for cell, record in zip(cells, self.records(), strict=True))
-        write(path, self.kind, header, cells)
+        write(path, self.kind, header, (cell.without(leave_out) for cell in cells))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

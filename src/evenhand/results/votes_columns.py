@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
 
 if TYPE_CHECKING:
@@ -52,6 +53,37 @@ class Cell(NamedTuple):
         """The cell with what its votes came to: what a row says of it beside what it was about."""
         return self._replace(verdict={name: value for name, value in record.items() if name not in self.about})
 
+    def without(self, left_out: Collection[str]) -> Cell:
+        """The cell with votes that lack what is left out: see :data:`LONG`."""
+        return self._replace(votes=tuple(_without(vote, left_out) for vote in self.votes)) if left_out else self
+
+
+LONG = ("prompts", "reasoning", "logprobs")
+"""What of votes may be left out of a file: it is long, and no score is made of it."""
+
+
+def check_left_out(names: Collection[str]) -> None:
+    """Check what is to be left out of a file.
+
+    Raises:
+        InvalidInputError: If it is something else than one of :data:`LONG`.
+    """
+    if isinstance(names, str):
+        raise InvalidInputError(
+            f"leave_out is {names!r}; give a list, such as [{names!r}]. {did_you_mean(names, LONG)}"
+        )
+    for name in names:
+        if name not in LONG:
+            raise InvalidInputError(f"leave_out names {name!r}. {did_you_mean(name, LONG)}")
+
+
+def _without(vote: Vote, left_out: Collection[str]) -> Vote:
+    changes: dict[str, Any] = {"prompts": None} if "prompts" in left_out else {}
+    if vote.completion is not None:
+        gone = {name: None for name in ("reasoning", "logprobs") if name in left_out}
+        changes["completion"] = vote.completion.model_copy(update=gone)
+    return vote.model_copy(update=changes)
+
 
 def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as a flat row.
@@ -82,6 +114,7 @@ def _whole_row(vote: Vote) -> dict[str, Any]:
     return {
         **vote_row(vote),
         "model": reply.model if reply else None,
+        "reasoning": reply.reasoning if reply else None,
         "cached_calls": vote.usage.cached,
         "replied": reply is not None,
         "reply_prompt_tokens": reply.prompt_tokens if reply else None,
@@ -127,6 +160,7 @@ def _completion_of(row: Mapping[str, Any]) -> Completion:
         model=row["model"],
         logprobs=None if logprobs is None else tuple(map(TokenLogprob.model_validate, json.loads(logprobs))),
         cached=row["reply_cached"],
+        reasoning=row.get("reasoning"),
     )
 
 
@@ -158,7 +192,7 @@ def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN
     numbers = ("sample", "selected_index", "match_index", "reasks", "calls", "cached_calls", "draws_planned")
     tokens = ("prompt_tokens", "completion_tokens", "reply_prompt_tokens", "reply_completion_tokens")
     texts = ("judge_id", "selected_label", "assessment", "summary", "unscored_reason", "error", "match_kind", "reply")
-    replies = ("finish_reason", "model", "reply_logprobs", "match_reason", "prompts", "stop_confidence")
+    replies = ("finish_reason", "model", "reasoning", "reply_logprobs", "match_reason", "prompts", "stop_confidence")
     yield from ((name, pyarrow.int64()) for name in (*numbers, *tokens))
     yield from ((name, pyarrow.string()) for name in (*texts, *replies))
     yield from ((name, pyarrow.float64()) for name in ("value", "weight", "cost", "reply_cost"))

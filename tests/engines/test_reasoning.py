@@ -1,0 +1,133 @@
+"""The reasoning trace of a thinking model: from the server's reply into votes, journal and files."""
+
+import json
+
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.engines.journal import Journal
+from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.replies import read_completion
+from evenhand.errors import InvalidInputError
+from tests.support.asking import ask
+from tests.support.judges import litellm_judge, openai_compatible_judge
+from tests.support.server import JudgeServer, Reply
+
+CLARITY = "criteria.evenhand.direct.clarity"
+ROWS = [{"response": "One."}, {"response": "Two."}]
+
+
+@pytest.fixture(autouse=True)
+def _no_key_of_this_machine(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("message", "trace"),
+    [
+        ({"reasoning_content": "Bad? No."}, "Bad? No."),
+        ({"reasoning": "Bad? No."}, "Bad? No."),
+        ({"reasoning_content": "the one", "reasoning": "the other"}, "the one"),
+        ({"reasoning_content": "", "reasoning": None}, None),
+        ({"reasoning_content": None, "reasoning": {"effort": "high"}}, None),
+        ({}, None),
+    ],
+)
+def test_the_trace_is_read_under_either_name_and_is_no_part_of_the_text(message, trace):
+    completion = read_completion({"choices": [{"message": {"content": "Clear", **message}}]})
+    assert (completion.text, completion.reasoning) == ("Clear", trace)
+
+
+def thinking(body):
+    """A model that thinks of one option, and says another; its thoughts are numbered by the turn."""
+    turn = len(body["messages"])
+    text = (
+        "It could be clearer."
+        if turn == 1 and "response_format" not in body
+        else '{"selected_option": "Clear at once"}'
+    )
+    return Reply(text, message={"reasoning_content": f"Thought {turn}: the selected option is Unclear."})
+
+
+def judged(server, **options):
+    settings = RemoteSettings(model="judge", backoff=0.002)
+    return evenhand.judge(
+        ROWS, CLARITY, openai_compatible_judge(settings, server.base_url), context_fields=[], progress=False, **options
+    )
+
+
+@pytest.mark.parametrize("engine", ["openai_compatible", "litellm"])
+def test_the_trace_comes_over_the_wire_and_out_of_the_journal(engine, tmp_path):
+    with JudgeServer(reply=thinking) as server:
+        if engine == "litellm":
+            judge = litellm_judge(RemoteSettings(model="openai/judge"), api_base=server.base_url)
+        else:
+            judge = openai_compatible_judge(RemoteSettings(model="judge"), server.base_url)
+        with Journal(tmp_path / "journal.sqlite") as journal:
+            fresh = ask(judge, journal=journal)
+        with Journal(tmp_path / "journal.sqlite") as journal:
+            again = ask(judge, journal=journal)
+    assert server.seen == 1
+    assert fresh.reasoning == again.reasoning == "Thought 1: the selected option is Unclear."
+    assert (again.cached, again.text) == (True, "It could be clearer.")
+
+
+@pytest.mark.parametrize(
+    ("flow", "trace"),
+    [
+        ("verdict_only", "Thought 1: the selected option is Unclear."),
+        (
+            "two_step",
+            "Thought 1: the selected option is Unclear.\n\nThought 3: the selected option is Unclear.",
+        ),
+    ],
+)
+def test_a_vote_has_the_trace_and_no_verdict_is_read_from_it(flow, trace, tmp_path):
+    with JudgeServer(reply=thinking) as server:
+        table = judged(server, flow=flow, check_positional_bias=False, journal=tmp_path / "journal.sqlite")
+    votes = [vote for entry in table for vote in entry.verdict.votes]
+    assert {vote.selected_label for vote in votes} == {"Clear at once"}
+    assert {vote.completion.reasoning for vote in votes} == {trace}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_saved_files_hold_the_trace_or_leave_it_out(suffix, tmp_path):
+    with JudgeServer(reply=thinking) as server:
+        table = judged(server, flow="verdict_only", journal=None)
+    whole, without = tmp_path / f"whole.{suffix}", tmp_path / f"without.{suffix}"
+    table.save(whole)
+    table.save(without, leave_out=["reasoning", "prompts"])
+    assert evenhand.open(whole) == table
+    assert table.votes().column("reasoning").to_pylist() == ["Thought 1: the selected option is Unclear."] * 4
+    assert b"Thought" not in without.read_bytes()
+    short = evenhand.open(without)
+    assert short.summaries == table.summaries
+    assert {(vote.completion.reasoning, vote.prompts) for entry in short for vote in entry.verdict.votes} == {
+        (None, None)
+    }
+
+
+@pytest.mark.parametrize(
+    ("leave_out", "message"),
+    [
+        (["thoughts"], "leave_out names 'thoughts'. Accepted: 'prompts', 'reasoning', 'logprobs'"),
+        ("prompts", r"leave_out is 'prompts'; give a list, such as \['prompts'\]"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(leave_out, message, tmp_path):
+    table = evenhand.judge(ROWS, CLARITY, "engines.evenhand.baseline", context_fields=[], progress=False)
+    with pytest.raises(InvalidInputError, match=message):
+        table.save(tmp_path / "out.jsonl", leave_out=leave_out)
+
+
+def test_the_shell_leaves_out_what_it_is_told(tmp_path, capsys):
+    data, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    data.write_text("".join(json.dumps({"question": "What?", **row}) + "\n" for row in ROWS))
+    arguments = ["judge", str(data), "--criteria", CLARITY, "--engine", "engines.evenhand.baseline"]
+    arguments += ["--response", "response", "--context", "question", "--out", str(out), "--no-progress"]
+    assert main([*arguments, "--leave-out", "prompts", "reasoning"]) == 0
+    assert '"prompts"' not in out.read_text().partition("\n")[2]
+    assert main([*arguments, "--leave-out", "thoughts"]) == 2
+    assert "leave_out names 'thoughts'" in capsys.readouterr().err
