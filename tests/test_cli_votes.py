@@ -84,8 +84,10 @@ def test_agree(votes, criteria, tmp_path, capsys):
         "10 pairs written",
     ):
         assert part in printed
-    header, *pairs = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    header, *instances = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    pairs = header["pairs"]
     assert header["missing"]["qwen"] == 1
+    assert [len(each["votes"]) for each in instances] == [5] * 3
     assert len(pairs) == 10  # 2 × 3, 1 and 3
     assert pairs[0]["accuracy"]["estimate"] == pytest.approx(2 / 3)
     assert pairs[0]["quadratic_weighted_kappa"]["estimate"] <= 1

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evenhand.numbers import Missing
-from evenhand.results.measures import Column, Measure, measure, measures_of, measures_table, plain, scores_of
+from evenhand.results.measures import Column, Measure, as_json, measure, measures_of, measures_table, plain, scores_of
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.votes import Usage
@@ -123,6 +123,8 @@ def test_the_plain_form_is_json_without_nan_and_infinity():
     text = json.dumps(plain(FULL), allow_nan=False)
     assert json.loads(text)["score"]["high"] is None
     assert json.loads(json.dumps(plain(EMPTY), allow_nan=False))["score"] is None
+    assert plain(EMPTY, reasons=True)["score"] == {"reason": EMPTY.score.reason}
+    assert as_json({"low": -math.inf, "at": [math.nan]}) == '{"low": null, "at": [null]}'
 
 
 def test_a_table_as_latex_and_csv_shows_names_as_they_are():

@@ -1,8 +1,11 @@
 """Results as files and as sequences: nothing that a vote says is lost, and other tools can read them."""
 
+import dataclasses
 import json
+import math
 
 import pandas as pd
+import pyarrow.parquet
 import pytest
 from datasets import load_dataset
 from hypothesis import given
@@ -10,9 +13,11 @@ from hypothesis import strategies as st
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.data.rows import KINDS, PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
+from evenhand.statistics import Interval
 from evenhand.tables import JudgementTable, judge
 from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
@@ -197,6 +202,45 @@ def test_a_file_that_is_there_survives_a_failed_save(judged, tmp_path, monkeypat
         judged.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+FEW = [{"question": "q", "a": "yes yes", "b": "no", "c": "maybe", "one": "Yes", "two": "Yes"}] * 2
+ASKED = {"engine": SimulatedJudge(name="one", seed=1), "journal": None, "progress": False}
+BETTER = "criteria.evenhand.pairwise.helpfulness"
+RESULTS = {
+    "judgements": lambda: judge(FEW, RELEVANCE, **ASKED, response_field="a"),
+    "winrates": lambda: evenhand.winrates(FEW, ["a", "b"], BETTER, **ASKED),
+    "checklist": lambda: evenhand.checklist(FEW, ["Is it?"], **ASKED, response_field="a", mode="item"),
+    "grade_scores": lambda: evenhand.grade_scores(FEW, ["a", "b", "c"], BETTER, **ASKED),
+    "aggregated_votes": lambda: evenhand.aggregate_votes(FEW, ["one", "two"]),
+    "agreement": lambda: evenhand.agreement(FEW, ["one", "two"], criteria=yes_no_criterion("met", "Is it?")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_saved_is_json_that_every_reader_accepts(kind, tmp_path):
+    table = RESULTS[kind]()
+    table.save(tmp_path / "saved.jsonl")
+    for line in (tmp_path / "saved.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=pytest.fail)
+    table.save(tmp_path / "saved.parquet")
+    header = pyarrow.parquet.read_schema(tmp_path / "saved.parquet").metadata[PARQUET_HEADER]
+    json.loads(header, parse_constant=pytest.fail)
+    assert evenhand.open(tmp_path / "saved.jsonl") == evenhand.open(tmp_path / "saved.parquet") == table
+
+
+def test_a_report_with_infinite_limits_is_such_json_and_comes_back_whole(tmp_path):
+    report = evenhand.reliability(FEW, BETTER, **ASKED, systems=["a", "b"])
+    report = dataclasses.replace(
+        report,
+        results=(dataclasses.replace(report.results[0], spread=Interval(0.0, -math.inf, math.inf, 0.95, "", 2)),),
+    )
+    report.save(tmp_path / "report.json")
+    json.loads((tmp_path / "report.json").read_text(), parse_constant=pytest.fail)
+    assert evenhand.ReliabilityReport.load(tmp_path / "report.json") == report
+    before = report.to_json().replace('"low": null', '"low": "-inf"').replace('"high": null', '"high": "inf"')
+    (tmp_path / "before.json").write_text(before)
+    assert evenhand.ReliabilityReport.load(tmp_path / "before.json") == report
 
 
 def test_what_was_saved_before_there_were_cells_still_opens(judged, tmp_path):

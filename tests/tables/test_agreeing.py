@@ -3,6 +3,8 @@
 import csv
 import gzip
 import json
+import math
+from dataclasses import asdict
 
 import krippendorff
 import numpy as np
@@ -14,7 +16,6 @@ from evenhand import agreement
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.tables import AgreementTable
 from tests.judge_reliability.criteria import KINDS, LEVELS, SAFE
 from tests.support.shared import shared_path
 
@@ -201,9 +202,10 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
     assert list(frame["kind"]) == ["human-judge"] * 4 + ["human-human", "judge-judge"]
     assert frame["accuracy"][0] == 3 / 5
     table.save(tmp_path / "agreement.jsonl")
-    header, *pairs = [json.loads(line) for line in (tmp_path / "agreement.jsonl").read_text().splitlines()]
-    assert (header["evenhand"], header["rows"], header["parameters"]["n"]) == ("agreement", 6, 5)
-    assert pairs[0]["cohen_kappa"]["estimate"] == table.pairs[0].cohen_kappa.estimate
+    header, *instances = [json.loads(line) for line in (tmp_path / "agreement.jsonl").read_text().splitlines()]
+    assert (header["evenhand"], header["rows"], header["parameters"]["n"]) == ("agreement", 5, 5)
+    assert header["pairs"][0]["cohen_kappa"]["estimate"] == table.pairs[0].cohen_kappa.estimate
+    assert [vote["judge_id"] for vote in instances[2]["votes"]] == ["gpt", "llama", "ann", "bob"]
     assert table.parameters["evenhand_version"] == evenhand.__version__
     with pytest.raises(TypeError):
         table.parameters["n"] = 6
@@ -212,8 +214,9 @@ def test_the_table_prints_is_saved_and_cannot_be_changed(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*gives no value")
-def test_a_saved_table_comes_back_whole(tmp_path):
-    path = tmp_path / "agreement.jsonl"
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_saved_table_comes_back_whole(tmp_path, suffix):
+    path = tmp_path / f"agreement.{suffix}"
     alike = [{"a": "Fact", "b": "Fact"}] * 3  # nothing is expected by chance, so that kappa and alpha are undefined
     for table in (
         agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50),
@@ -221,11 +224,53 @@ def test_a_saved_table_comes_back_whole(tmp_path):
         agreement(alike, ["a", "b"], criteria=KINDS, resamples=50),
     ):
         table.save(path)
-        loaded = AgreementTable.load(path)
+        loaded = evenhand.open(path)
         assert loaded == table
         assert str(loaded) == str(table)
         assert loaded.to_pandas().equals(table.to_pandas())
     assert isinstance(loaded.pairs[0].cohen_kappa, Missing)
+
+
+def test_a_table_that_was_saved_before_files_held_votes_still_opens(tmp_path):
+    """Undefined measures were their reasons, and infinite limits the invalid ``Infinity``."""
+    table = agreement(ROWS, ["gpt", "llama"], ["ann", "bob"], LEVELS, resamples=50)
+    header = {
+        "evenhand": "agreement",
+        "rows": len(table.pairs),
+        "parameters": dict(table.parameters),
+        "missing": dict(table.missing),
+        "not_asked": dict(table.not_asked),
+        "criterion": table.criterion.model_dump(mode="json"),
+        "panels": [asdict(panel) for panel in table.panels],
+    }
+    first, *others = (asdict(pair) for pair in table.pairs)
+    first |= {"accuracy": {**first["accuracy"], "high": math.inf}, "cohen_kappa": {"reason": "no unit"}}
+    path = tmp_path / "old.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, first, *others)))
+    opened = evenhand.open(path)
+    assert opened.pairs[1:] == table.pairs[1:]
+    assert (opened.pairs[0].accuracy.high, opened.pairs[0].cohen_kappa) == (math.inf, Missing("no unit"))
+    assert (opened.panels, opened.missing, opened.parameters) == (table.panels, table.missing, table.parameters)
+    for name in ("again.jsonl", "again.parquet"):
+        opened.save(tmp_path / name)
+        assert evenhand.open(tmp_path / name) == opened
+    with pytest.raises(InvalidInputError, match="saved by an older evenhand, without the votes"):
+        opened.filter(instance=0)
+
+
+def test_agreement_on_some_of_the_instances():
+    rows = [{**row, "doc": f"d{number // 2}"} for number, row in enumerate(ROWS)]
+    del rows[4]["bob"]
+    options = {"criteria": LEVELS, "cluster_field": "doc", "resamples": 50}
+    table = agreement(rows, ["gpt", "llama"], ["ann", "bob"], **options)
+    some = table.filter(instance=[0, 1, 2, 4])
+    alone = agreement([rows[row] for row in (0, 1, 2, 4)], ["gpt", "llama"], ["ann", "bob"], **options)
+    assert (some.pairs, some.panels, some.missing) == (alone.pairs, alone.panels, alone.missing)
+    assert (some.not_asked["bob"], some.parameters["num_clusters"], some.parameters["n"]) == (1, 3, 4)
+    assert some["ann/gpt"] is some.pair("gpt", "ann")
+    assert table.votes().num_rows == 5 * 4 - 1  # who was not asked has none
+    with pytest.raises(InvalidInputError, match="two tables of agreement have no rows to pair"):
+        table.compare(some)
 
 
 def test_a_nominal_criterion_has_no_levels():

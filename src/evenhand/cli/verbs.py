@@ -122,7 +122,7 @@ class Verb:
 
         votes_columns.check_left_out(left_out)
         if self.kind:
-            saved.check_suffix(out, self.kind)
+            saved.check_suffix(out)
         else:
             reliability_report.check_suffix(out)
 

@@ -211,12 +211,10 @@ class SavedKind(NamedTuple):
     Attributes:
         holds: What its rows are, for messages.
         class_name: Of the result.
-        has_votes: It holds votes.
     """
 
     holds: str
     class_name: str
-    has_votes: bool = True
 
 
 KINDS = {
@@ -225,7 +223,7 @@ KINDS = {
     "checklist": SavedKind("checked responses", "ChecklistTable"),
     "grade_scores": SavedKind("graded instances", "GradeTable"),
     "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
-    "agreement": SavedKind("the agreement of raters", "AgreementTable", has_votes=False),
+    "agreement": SavedKind("the agreement of raters", "AgreementTable"),
 }
 """What the header of a saved result calls it -> what it is."""
 
@@ -234,7 +232,7 @@ def saved_kind(header: object) -> SavedKind | None:
     """What a saved result holds, and which class loads it, by its header; None for anything else.
 
     >>> saved_kind({"evenhand": "winrates", "rows": 3, "parameters": {}})
-    SavedKind(holds='contests', class_name='WinrateTable', has_votes=True)
+    SavedKind(holds='contests', class_name='WinrateTable')
     >>> saved_kind({"question": "Who?", "response": "Jane Austen."}) is None
     True
     """

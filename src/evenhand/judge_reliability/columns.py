@@ -228,6 +228,30 @@ def read_column(column: VoteColumn, reader: VoteReader, kind: str) -> tuple[int 
     return reader.read(column.cells, lambda row: f"instance {row}: the {kind} {column.name!r} voted")
 
 
+def cast_votes(
+    columns: Sequence[VoteColumn], n_rows: int, reader: VoteReader, kind: str = "judge"
+) -> list[tuple[Vote, ...]]:
+    """The votes on each instance, of those who were asked; an abstention is a vote.
+
+    Args:
+        columns: Of the judges or people.
+        n_rows: Instances.
+        reader: Of the criterion's votes.
+        kind: ``judge`` or ``human``, for the message.
+
+    Raises:
+        InvalidInputError: If a vote cannot be read.
+    """
+    votes: list[list[Vote]] = [[] for _ in range(n_rows)]
+    for column in columns:
+        same: dict[int | None, Vote] = {}  # equal votes are one value
+        for own, cell, index in zip(votes, column.cells, read_column(column, reader, kind), strict=True):
+            if cell is not NOT_ASKED:
+                same[index] = same.get(index) or reader.vote(column.name, index)
+                own.append(same[index])
+    return [tuple(own) for own in votes]
+
+
 def recorded_verdicts(
     judges: Sequence[VoteColumn],
     n_rows: int,
@@ -247,12 +271,10 @@ def recorded_verdicts(
     Raises:
         InvalidInputError: If a vote cannot be read, or a judge has no weight.
     """
-    cast = [[reader.vote(judge.name, index) for index in read_column(judge, reader, "judge")] for judge in judges]
-    verdicts = []
-    for row in range(n_rows):
-        votes = [given[row] for judge, given in zip(judges, cast, strict=True) if judge.cells[row] is not NOT_ASKED]
-        verdicts.append(recorded_verdict(votes, reader.criterion, rule, weights, f"instance {row}"))
-    return tuple(verdicts)
+    return tuple(
+        recorded_verdict(votes, reader.criterion, rule, weights, f"instance {row}")
+        for row, votes in enumerate(cast_votes(judges, n_rows, reader))
+    )
 
 
 def recorded_verdict(

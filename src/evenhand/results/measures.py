@@ -8,6 +8,7 @@ form (:func:`plain`) are views of the declaration. A new number is one field, an
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
@@ -263,16 +264,33 @@ def measures_table(
     return TextTable(title, (*labels, *(column.header for column in shown)), tuple(rows), tuple(notes))
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a result holds
-    """A result, or a part of one, as plain JSON. It has neither NaN nor infinity: they are null, as what is missing."""
-    if value is None or isinstance(value, Missing):
-        return None
+def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - whatever a result holds
+    """A result, or a part of one, as plain JSON. It has neither NaN nor infinity: they are null, as what is missing.
+
+    Args:
+        value: The result.
+        reasons: Of what is missing write the reason, for files from which the result itself is read again.
+    """
+    if isinstance(value, Missing):
+        return {"reason": value.reason} if reasons else None
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        value = value.model_dump(mode="json")
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(each, reasons=reasons) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
-        return [plain(each) for each in value]
+        return [plain(each, reasons=reasons) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - as above
+    """What saved files hold of plain values: JSON that every reader accepts, in which NaN and infinity are null.
+
+    >>> as_json({"low": -math.inf, "name": "é"})
+    '{"low": null, "name": "é"}'
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    except ValueError:
+        return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)

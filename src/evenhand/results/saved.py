@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError
+from evenhand.results.measures import as_json
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.votes import Vote
 
@@ -37,7 +38,7 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
     held = list(cells)
     about = list(held[0].about) if held else []
     first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), "about": about, **header}
-    if check_suffix(path, kind) == ".parquet":
+    if check_suffix(path) == ".parquet":
         with _whole(path) as beside:
             _write_parquet(beside, first, held)
         return
@@ -53,17 +54,6 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
         _write_lines(beside, (first, *lines))
 
 
-def write_rows(path: str | Path, kind: str, header: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a result that holds no votes as JSON lines: the header, then a line per row.
-
-    Raises:
-        InvalidInputError: If the path does not end in ``.jsonl``.
-    """
-    check_suffix(path, kind)
-    with _whole(path) as beside:
-        _write_lines(beside, ({"evenhand": kind, "rows": len(rows), **header}, *rows))
-
-
 @contextmanager
 def _whole(path: str | Path) -> Iterator[Path]:
     """A place beside a path, whose file is moved to it when all is written."""
@@ -76,11 +66,11 @@ def _whole(path: str | Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def check_suffix(path: str | Path, kind: str) -> str:
+def check_suffix(path: str | Path) -> str:
     """How a path ends.
 
     Raises:
-        InvalidInputError: If results of this kind are not saved so.
+        InvalidInputError: If results are not saved so.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
@@ -88,24 +78,20 @@ def check_suffix(path: str | Path, kind: str) -> str:
             f"{str(path)!r} ends in {Path(path).suffix!r}; "
             "a result is saved as Parquet (.parquet) or JSON lines (.jsonl)"
         )
-    if suffix == ".parquet" and not KINDS[kind].has_votes:
-        raise InvalidInputError(
-            f"{str(path)!r} would have a row per vote, and {KINDS[kind].holds} holds none; use .jsonl"
-        )
     return suffix
 
 
 def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON lines."""
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        file.writelines(as_json(line) + "\n" for line in lines)
 
 
 def _write_parquet(path: Path, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
     import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
 
     table = votes_table(cells)
-    metadata = {PARQUET_HEADER: json.dumps(header, ensure_ascii=False).encode()}
+    metadata = {PARQUET_HEADER: as_json(header).encode()}
     pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
 
 
@@ -190,7 +176,9 @@ def _read_parquet(path: Path) -> Saved:
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     table = pyarrow.parquet.read_table(path)
-    return Saved(json.loads((table.schema.metadata or {})[PARQUET_HEADER]), list(cells_of(table)), [])
+    return Saved(
+        json.loads((table.schema.metadata or {})[PARQUET_HEADER]), list(cells_of(table)) if len(table) else [], []
+    )
 
 
 def _read_lines(path: Path) -> Saved:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import BeforeValidator
 from scipy import optimize, stats
 from scipy.special import expit, logit
 
@@ -148,6 +149,11 @@ RESAMPLES = 2000
 """Draws of ``interval="bootstrap"``."""
 
 
+LowerLimit = Annotated[float, BeforeValidator(lambda limit: -np.inf if limit is None else limit)]
+UpperLimit = Annotated[float, BeforeValidator(lambda limit: np.inf if limit is None else limit)]
+"""In a saved file, which has no infinity, a limit that is null is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An estimate with its confidence interval, and how it was made.
@@ -166,8 +172,8 @@ class Interval:
     """
 
     estimate: float
-    low: float
-    high: float
+    low: LowerLimit
+    high: UpperLimit
     level: float
     method: str
     n: int

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from pydantic import TypeAdapter
 
@@ -14,14 +13,14 @@ import evenhand
 from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
-from evenhand.data.cells import NOT_ASKED
-from evenhand.data.fields import read_clusters
+from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import (
     YES_OR_NO,
     VoteColumn,
     VoteReader,
+    cast_votes,
     categories_of,
     columns_of,
     read_column,
@@ -44,16 +43,11 @@ from evenhand.judge_reliability.report import labels_table, pairs_of_raters_tabl
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
 from evenhand.results.notes import unread_note
-from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before
-from evenhand.results.saved import read, write_rows
 from evenhand.results.votes_columns import Cell, vote_row
-from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WITHOUT_CRITERIA = (
     "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
@@ -235,7 +229,7 @@ class VoteTable(Results[RecordedInstance]):
 
 
 @dataclass(frozen=True)
-class AgreementTable(PrintedTables):
+class AgreementTable(Results[RaterPair]):
     """The result of :func:`agreement`.
 
     Attributes:
@@ -244,6 +238,7 @@ class AgreementTable(PrintedTables):
         criterion: Whose options were chosen; made of the labels that occur where none was given.
         missing: Rater -> instances without a vote: abstentions, and those on which the rater was not asked.
         not_asked: Rater -> those of them on which the rater was not asked.
+        instances: The votes of all raters on each instance; none in a table that was saved before files held them.
         parameters: What made the table: columns, n, level, resamples, seed, version.
     """
 
@@ -251,12 +246,21 @@ class AgreementTable(PrintedTables):
     panels: tuple[PanelAgreement, ...]
     criterion: Criterion
     missing: Mapping[str, int]
-    parameters: Mapping[str, Any]
     not_asked: Mapping[str, int] = field(default_factory=dict)
+    instances: tuple[Cell, ...] = ()
+
+    kind: ClassVar = "agreement"
+    names: ClassVar = ("first", "second")
 
     def __post_init__(self) -> None:
-        for name in ("missing", "not_asked", "parameters"):
+        super().__post_init__()
+        for name in ("missing", "not_asked"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def entries(self) -> tuple[RaterPair, ...]:
+        """The pairs of raters."""
+        return self.pairs
 
     def pair(self, first: str, second: str) -> RaterPair:
         """The agreement of two raters, in either order.
@@ -297,40 +301,80 @@ class AgreementTable(PrintedTables):
         not_asked = self.not_asked.get(name, 0)
         return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row per pair; a measure is its estimate, with its limits beside it."""
-        import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
+        """A row for each pair; a measure is its estimate, with its limits beside it."""
+        yield from map(_pair_record, self.pairs)
 
-        return pd.DataFrame.from_records([_pair_record(pair) for pair in self.pairs])
+    def cells(self) -> Iterator[Cell]:
+        """The votes of all raters on each instance."""
+        return iter(self.instances)
 
-    def save(self, path: str | Path) -> None:
-        """Write JSONL: a line for the table, with the alphas, then a line per pair.
-
-        A measure is its fields; one that the data do not define has only the field ``reason``.
-        """
-        header = {
-            "parameters": dict(self.parameters),
+    def judged(self) -> dict[str, Any]:
+        """The criterion, and what was measured of the raters."""
+        return {
+            "criterion": self.criterion.model_dump(mode="json"),
             "missing": dict(self.missing),
             "not_asked": dict(self.not_asked),
-            "criterion": self.criterion.model_dump(mode="json"),
-            "panels": [asdict(panel) for panel in self.panels],
+            "panels": plain(self.panels, reasons=True),
+            "pairs": plain(self.pairs, reasons=True),
         }
-        write_rows(path, "agreement", header, [asdict(pair) for pair in self.pairs])
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The agreement of the raters who cast these votes."""
+        instances, said = tuple(cells), header["parameters"]
+        if not instances or "first" in instances[0].about:  # of a file that held no votes
+            measured = [cell.about for cell in instances] or header["pairs"]
+            return TypeAdapter(cls).validate_python({**header, "pairs": measured})
+        criterion = Criterion.model_validate(header["criterion"])
+        level = clustered_level(said["level"], [cell.about["cluster"] for cell in instances], said["interval"])
+        cast = [{vote.judge_id: vote.selected_index for vote in cell.votes} for cell in instances]
+        raters = [Rater(name, "judge", tuple(votes.get(name) for votes in cast)) for name in said["votes"]]
+        raters += [Rater(name, "human", tuple(votes.get(name) for votes in cast)) for name in said["gold"]]
+        drawn = Drawing(level=level, resamples=said["resamples"], seed=said["seed"])
+        scale = Scale.of(criterion)
+        return cls(
+            pairs=all_pairs(raters, scale, **drawn),
+            panels=panels(raters, scale, **drawn),
+            criterion=criterion,
+            missing={rater.name: rater.selected.count(None) for rater in raters},
+            parameters={**said, "num_clusters": level.n_clusters},
+            not_asked={rater.name: sum(rater.name not in votes for votes in cast) for rater in raters},
+            instances=instances,
+        )
+
+    @classmethod
+    def cells_before(cls, _: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+        """A row was a pair of raters, and no votes were held."""
+        yield from (Cell(dict(row), ()) for row in rows)
+
+    def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
+        """The agreement on some of the instances only.
+
+        Args:
+            keep: Told ``instance`` and ``cluster``, says whether it stays.
+            **about: What must equal one of these, or be among a list of values: ``instance=[0, 3]``.
 
         Raises:
-            InvalidInputError: If the file is something else.
+            InvalidInputError: As for other results, and for a table that was saved before files held votes.
         """
-        header, _, rows = read(path, "agreement")
-        try:
-            return TypeAdapter(cls).validate_python({**header, "pairs": rows})
-        except ValueError as error:
+        if not self.instances:
             raise InvalidInputError(
-                f"{str(path)!r} is not a saved table of agreement, or not a whole one; AgreementTable.save writes one"
-            ) from error
+                "this table was saved by an older evenhand, without the votes: measure agreement on the rows that you "
+                "mean"
+            )
+        return super().filter(keep, **about)
+
+    def compare(self, other: Self) -> NoReturn:
+        """Not for agreement, whose rows are pairs of raters and not instances.
+
+        Raises:
+            InvalidInputError: Always.
+        """
+        raise InvalidInputError(
+            f"two tables of agreement have no rows to pair, such as {self.names} and {other.names}: give the votes of "
+            "both runs to one agreement(…), or compare two results with verdicts"
+        )
 
     def __repr__(self) -> str:
         return f"<AgreementTable of {len(self.missing)} raters and {self.parameters['n']} instances>\n{self}"
@@ -476,28 +520,24 @@ def agreement(
 
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
     clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
-    scale, confidence = Scale.of(read.reader.criterion), IntervalLevel(level, clusters, interval)
-    raters = [Rater(column.name, "judge", read_column(column, read.reader, "judge")) for column in read.judges]
-    raters += [Rater(column.name, "human", read_column(column, read.reader, "human")) for column in read.gold]
-    drawn = Drawing(level=confidence, resamples=resamples, seed=seed)
-    return AgreementTable(
-        pairs=all_pairs(raters, scale, **drawn),
-        panels=panels(raters, scale, **drawn),
-        criterion=read.reader.criterion,
-        missing={rater.name: rater.selected.count(None) for rater in raters},
-        parameters={
-            **read.parameters(),
-            "gold": [column.name for column in read.gold],
-            "criteria_given": criteria is not None,
-            "numbers_read_as": read.note,
-            "cluster_field": cluster_field,
-            "num_clusters": confidence.n_clusters,
-            "interval": interval,
-            **drawn,
-            "level": level,
-        },
-        not_asked={column.name: sum(cell is NOT_ASKED for cell in column.cells) for column in read.columns},
-    )
+    parameters = {
+        **read.parameters(),
+        "gold": [column.name for column in read.gold],
+        "criteria_given": criteria is not None,
+        "numbers_read_as": read.note,
+        "cluster_field": cluster_field,
+        "interval": interval,
+        "level": level,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    judges = cast_votes(read.judges, len(read.rows), read.reader)
+    people = cast_votes(read.gold, len(read.rows), read.reader, "human")
+    cells = [
+        Cell({"instance": row, "cluster": None if clusters is None else clusters[row]}, (*judges[row], *people[row]))
+        for row in range(len(read.rows))
+    ]
+    return AgreementTable.of_cells({"criterion": read.reader.criterion, "parameters": parameters}, cells)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +15,7 @@ from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionRel
 from evenhand.judge_reliability.people import JudgesAgreement
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
 from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
+from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import read_only
@@ -91,7 +91,7 @@ class ReliabilityReport(PrintedTables):
         return baseline_note(self.judges)
 
     def to_json(self) -> str:
-        """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is ``"inf"``."""
+        """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is null."""
         said = [
             *((each.criterion, each.judge_id, found) for each in self.results for found in findings(each)),
             *((each.criterion, each.judge_id, finding_on_choices(each)) for each in self.choices),
@@ -99,10 +99,10 @@ class ReliabilityReport(PrintedTables):
         ]
         document = {
             "evenhand": KIND,
-            **asdict(self),
-            "findings": [{"criterion": name, "judge": judge, **asdict(found)} for name, judge, found in said],
+            **plain(self, reasons=True),
+            "findings": [{"criterion": name, "judge": judge, **plain(found)} for name, judge, found in said],
         }
-        return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=1)
+        return as_json(document, indent=1)
 
     def save(self, path: str | Path) -> None:
         """Write ``.json`` (which :meth:`load` reads), ``.md`` or ``.html``.
@@ -151,14 +151,3 @@ def check_suffix(path: str | Path) -> None:
         raise InvalidInputError(
             f"{str(path)!r} ends in {Path(path).suffix!r}. Accepted: {', '.join(map(repr, SUFFIXES))}"
         )
-
-
-def _plain(value: object) -> object:
-    """As JSON can hold it, which has no infinity."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return value
