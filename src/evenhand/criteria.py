@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import count
@@ -19,6 +20,7 @@ from evenhand.errors import InvalidCriterionError, InvalidInputError, did_you_me
 
 Scale = Literal["binary", "ordinal", "nominal", "pairwise"]
 NaStrategy = Literal["skip", "zero", "partial", "fail"]
+Clip = Literal["score", "mean"]
 MOST_ITEM_WEIGHT = 100
 NA_LABELS = ("N/A", "Not applicable", "Does not apply")
 """What an NA option that is added may be called, the first choice first."""
@@ -88,6 +90,7 @@ class Criterion(FrozenModel):
         prediction_field: The field that holds the response when predictions are not given.
         context_fields: Name shown to the judge -> name of the field that holds the context.
         section: The part of a rubric that it belongs to; empty for none.
+        tags: What it is about, for those who look at part of the criteria; they count nowhere.
     """
 
     name: str
@@ -98,6 +101,7 @@ class Criterion(FrozenModel):
     prediction_field: str | None = None
     context_fields: dict[str, str] = Field(default_factory=dict)
     section: str = ""
+    tags: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -194,9 +198,35 @@ def _na_labels() -> Iterator[str]:
 
 
 def _check_unique(kind: str, name: str, names: Sequence[str]) -> None:
-    repeated = sorted({item for item in names if names.count(item) > 1})
+    repeated = sorted(item for item, times in Counter(names).items() if times > 1)
     if repeated:
         raise InvalidCriterionError(f"the {kind} {name!r} has these names more than once: {repeated!r}; rename them")
+
+
+class Section(FrozenModel):
+    """A part of a nested rubric, whose score is the weighted mean of what it holds.
+
+    Attributes:
+        name: Criteria and other sections name it as the one that holds them.
+        weight: What its score counts where it belongs; 0 or more.
+        within: The section that holds it; empty for the rubric itself.
+        description: What it is about.
+    """
+
+    name: str
+    weight: float = 1.0
+    within: str = ""
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.name.strip():
+            raise InvalidCriterionError(f"a section has the name {self.name!r}; give it a text")
+        if not (math.isfinite(self.weight) and self.weight >= 0):
+            raise InvalidCriterionError(
+                f"the section {self.name!r} has the weight {self.weight!r}; it must be finite and >= 0"
+            )
+        return self
 
 
 class Rubric(FrozenModel):
@@ -206,16 +236,22 @@ class Rubric(FrozenModel):
         name: Names the score.
         criteria: With different names; their weights say what each counts. What nothing counts in can be scored (0,
             or no score), but no judge is asked by it: see :meth:`check_counts`.
+        sections: Of a nested rubric, in which a section counts what its own weight says: each after the one that holds
+            it. Without them all criteria count side by side, whatever section they belong to.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
             ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
         na_partial: The value that ``partial`` counts, in [0, 1].
+        clip: Where what lies outside [0, 1] is clipped: the ``score`` of each response, or only the ``mean`` over
+            responses, so that faults take a response below 0.
     """
 
     name: str
     criteria: tuple[Criterion, ...]
+    sections: tuple[Section, ...] = ()
     description: str = ""
     na_strategy: NaStrategy = "skip"
     na_partial: float = 0.5
+    clip: Clip = "score"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -224,7 +260,37 @@ class Rubric(FrozenModel):
                 f"the rubric {self.name!r} has the na_partial {self.na_partial!r}; it lies in [0, 1]"
             )
         _check_unique("rubric", self.name, [criterion.name for criterion in self.criteria])
+        if self.sections:
+            self._check_sections()
         return self
+
+    def _check_sections(self) -> None:
+        _check_unique("rubric", self.name, [section.name for section in self.sections])
+        known = {""}
+        for section in self.sections:
+            if section.within not in known:
+                raise InvalidCriterionError(
+                    f"the section {section.name!r} of the rubric {self.name!r} lies within {section.within!r}, which "
+                    f"is no section before it. {did_you_mean(section.within, sorted(known - {''}))}"
+                )
+            known.add(section.name)
+        for criterion in self.criteria:
+            if criterion.section not in known:
+                raise InvalidCriterionError(
+                    f"the criterion {criterion.name!r} of the rubric {self.name!r} has the section "
+                    f"{criterion.section!r}. {did_you_mean(criterion.section, sorted(known - {''}))}"
+                )
+            if criterion.weight < 0:
+                raise InvalidCriterionError(
+                    f"the criterion {criterion.name!r} of the nested rubric {self.name!r} has the weight "
+                    f"{criterion.weight!r}; a section's score is a weighted mean, so that weights are >= 0 in it"
+                )
+        empty = known - {""} - {held.section for held in self.criteria} - {held.within for held in self.sections}
+        if empty:
+            raise InvalidCriterionError(
+                f"the section {min(empty)!r} of the rubric {self.name!r} holds nothing; give it a criterion or leave "
+                "it out"
+            )
 
     def check_counts(self) -> None:
         """Check that a judge can be asked by it: some criterion must count.

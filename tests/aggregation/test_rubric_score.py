@@ -1,13 +1,16 @@
 """Hand-worked rubric scores. The rubric of most tests: a 10, b 5, fault -5."""
 
 import dataclasses
+import math
+from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.aggregation import LengthPenalty, rubric_score
-from evenhand.criteria import Rubric, yes_no_criterion
+from evenhand.aggregation import LengthPenalty, RubricRange, rubric_range, rubric_score
+from evenhand.criteria import Rubric, Section, yes_no_criterion
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.votes import Verdict
 from tests.aggregation.builders import criterion_of
@@ -199,3 +202,116 @@ def test_bad_parameters(wrong):
 def test_an_unknown_section():
     with pytest.raises(UnknownRuleError, match="Did you mean 'output'"):
         LengthPenalty(sections="outputs")  # type: ignore[arg-type]
+
+
+def published_points(points, met):
+    """HealthBench (arXiv:2505.08775, section 3): the points that were met, of all that are positive; not clipped."""
+    return sum(each for each, said in zip(points, met, strict=True) if said) / sum(each for each in points if each > 0)
+
+
+def test_points_as_healthbench_counts_them():
+    random = Random(1)
+    clipped = 0
+    for _ in range(600):
+        points = [
+            random.randint(1, 10),
+            *(random.choice((-10, -6, -3, 1, 4, 7, 10)) for _ in range(random.randint(0, 12))),
+        ]
+        met = [random.random() < 0.5 for _ in points]
+        result = rubric_score([MET if said else UNMET for said in met], rubric(*points, clip="mean"))
+        assert result.score == published_points(points, met)
+        clipped += not 0 <= result.score <= 1
+    assert clipped > 50
+
+
+def test_points_without_a_positive_one_are_no_score():
+    # the published rule gives None too, where nothing could be earned
+    result = rubric_score([MET, UNMET], rubric(-3, -4, clip="mean"))
+    assert (result.score, result.unscored_reason) == (None, "no_value")
+
+
+def test_an_absent_grade_of_points_is_left_out_and_not_counted_as_unmet():
+    result = rubric_score([MET, FAILED], rubric(4, 6, clip="mean"))
+    assert (result.score, result.unscored) == (1.0, ("c1",))
+
+
+def generated_tree(random, leaves, levels):
+    """A tree of so many leaves and at most so many levels: nested lists of (weight, met or a list of them)."""
+    if levels == 1 or leaves == 1:
+        return [(random.randint(0, 5), random.random() < 0.5) for _ in range(leaves)]
+    parts = random.randint(1, min(leaves, 8))
+    cuts = sorted(random.sample(range(1, leaves), parts - 1))
+    sizes = [high - low for low, high in pairwise([0, *cuts, leaves])]
+    return [(random.randint(0, 5), generated_tree(random, size, levels - 1)) for size in sizes]
+
+
+def published_mean(parts):
+    """PaperBench (arXiv:2504.01848, section 2): the weighted mean of the parts; 0 where none of them counts."""
+    total = sum(weight for weight, _ in parts)
+    scored = [(weight, published_mean(part) if isinstance(part, list) else float(part)) for weight, part in parts]
+    return math.fsum(weight * score for weight, score in scored) / total if total else 0.0
+
+
+def flattened(parts, within=""):
+    """The criteria, sections and verdicts of a tree; the sections are called by their places."""
+    criteria, sections, verdicts = [], [], []
+    for place, (weight, part) in enumerate(parts):
+        name = f"{within}.{place}"
+        if isinstance(part, list):
+            sections.append(Section(name=name, weight=weight, within=within))
+            inner = flattened(part, name)
+            criteria, sections, verdicts = criteria + inner[0], sections + inner[1], verdicts + inner[2]
+        else:
+            criteria.append(yes_no_criterion(name, "", weight=weight).model_copy(update={"section": within}))
+            verdicts.append(MET if part else UNMET)
+    return criteria, sections, verdicts
+
+
+@pytest.mark.parametrize(("leaves", "levels", "times"), [(12, 3, 100), (60, 5, 40), (600, 4, 4), (3000, 5, 1)])
+def test_a_tree_as_paperbench_counts_it(leaves, levels, times):
+    random = Random(leaves)
+    for _ in range(times):
+        tree = generated_tree(random, leaves, levels)
+        criteria, sections, verdicts = flattened(tree)
+        assert len(criteria) == leaves
+        result = rubric_score(verdicts, Rubric(name="r", criteria=tuple(criteria), sections=tuple(sections)))
+        assert result.score == published_mean(tree)
+        for place, (_, part) in enumerate(tree):
+            if isinstance(part, list):
+                assert result.sections[f".{place}"] == published_mean(part)
+
+
+#   paper = (3 · method + 1 · text) / 4, method = (2 · a + 2 · deep) / 4, deep = b
+NESTED = Rubric(
+    name="paper",
+    sections=(Section(name="method", weight=3), Section(name="deep", weight=2, within="method")),
+    criteria=(
+        yes_no_criterion("a", "", weight=2).model_copy(update={"section": "method"}),
+        yes_no_criterion("b", "", weight=7).model_copy(update={"section": "deep"}),
+        yes_no_criterion("text", ""),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "strategy", "score", "sections"),
+    [
+        ((MET, UNMET, MET), "skip", (3 * 0.5 + 1) / 4, {"method": 0.5, "deep": 0.0}),
+        ((MET, FAILED, UNMET), "skip", 0.75, {"method": 1.0, "deep": None}),  # deep is left out of method
+        ((FAILED, FAILED, MET), "skip", 1.0, {"method": None, "deep": None}),
+        ((MET, NA, UNMET), "skip", 0.75, {"method": 1.0, "deep": None}),
+        ((MET, NA, UNMET), "zero", 3 * 0.5 / 4, {"method": 0.5, "deep": 0.0}),
+        ((MET, NA, UNMET), "partial", 3 * 0.75 / 4, {"method": 0.75, "deep": 0.5}),
+        ((MET, NA, UNMET), "fail", 3 * 0.5 / 4, {"method": 0.5, "deep": 0.0}),
+        ((FAILED, FAILED, FAILED), "skip", None, {"method": None, "deep": None}),
+    ],
+)
+def test_what_is_absent_is_left_out_of_the_section_that_holds_it(verdicts, strategy, score, sections):
+    result = rubric_score(verdicts, NESTED.model_copy(update={"na_strategy": strategy}))
+    assert (result.score, dict(result.sections)) == (score, sections)
+
+
+def test_between_which_numbers_a_score_lies():
+    assert rubric_range(MIXED) == RubricRange((0.0, 1.0), (-5, 15))
+    assert rubric_range(rubric(10, 5, -30, clip="mean")) == RubricRange((-2.0, 1.0), (-30, 15))
+    assert rubric_range(NESTED) == RubricRange((0.0, 1.0), (0.0, 4.0))

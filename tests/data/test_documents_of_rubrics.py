@@ -160,7 +160,10 @@ def with_criterion(**fields):
         (None, "the file holds None; a rubric is a list of criteria, or a mapping with criteria or sections"),
         ("Is polite.", "the file holds 'Is polite.'; a rubric is a list"),
         ({}, "the file must have either criteria or sections"),
-        ({"criteria": ["a"], "sections": []}, "the file must have either criteria or sections"),
+        (
+            {"criteria": ["a"], "sections": [{"name": "x", "criteria": ["b"]}]},
+            "the file must have either criteria or sections",
+        ),
         ([], "the file has the criteria []; give a list of at least one"),
         ({"criteria": "Is polite."}, "the file has the criteria 'Is polite.'; give a list"),
         ({"criteria": ["a"], "na_stratgy": "zero"}, "has the field 'na_stratgy'. Did you mean 'na_strategy'?"),
@@ -221,7 +224,10 @@ def with_criterion(**fields):
         ({"sections": ["content"]}, "section 1 of the file is 'content'; give a mapping with a name and criteria"),
         ({"sections": [{"criteria": ["a"]}]}, "section 1 of the file has the name None; it must be a text"),
         ({"sections": [{"name": "x"}]}, "the section 'x' of the file has the criteria None; give a list"),
-        ({"sections": [{"name": "x", "weight": 1}]}, "section 1 of the file has the field 'weight'"),
+        (
+            {"sections": [{"name": "x", "wieght": 1}]},
+            "section 1 of the file has the field 'wieght'. Did you mean 'weight'?",
+        ),
         (
             {"sections": [{"name": "x", "criteria": [{"requirement": "?", "section": "y"}]}]},
             "a criterion in the section 'x' of the file has the section 'y': leave it out",
@@ -284,3 +290,53 @@ def test_a_rubric_comes_back_from_its_document_and_from_its_own_json(rubric):
     assert read_rubric(rubric_document(rubric), "its document", name="other") == rubric
     assert read_rubric(rubric.model_dump(mode="json"), "its dump") == rubric
     assert read_rubric(rubric.model_dump(), "its dump") == rubric
+
+
+def test_sections_with_weights_are_those_of_a_nested_rubric():
+    document = {
+        "sections": [
+            {
+                "name": "method",
+                "weight": 3,
+                "criteria": ["Trains the model."],
+                "sections": [{"name": "data", "criteria": [{"name": "split", "requirement": "?", "weight": 2}]}],
+            },
+            {"name": "text", "description": "The report.", "criteria": ["Is written."]},
+        ],
+        "criteria": ["Runs."],
+    }
+    rubric = read_rubric(document, "the file")
+    assert [(section.name, section.weight, section.within) for section in rubric.sections] == [
+        ("method", 3.0, ""),
+        ("data", 1.0, "method"),
+        ("text", 1.0, ""),
+    ]
+    assert {criterion.name: criterion.section for criterion in rubric.criteria} == {
+        "runs": "",
+        "trains_the_model": "method",
+        "split": "data",
+        "is_written": "text",
+    }
+    assert read_rubric(rubric_document(rubric), "the document") == rubric
+
+
+def test_sections_without_weights_only_name_parts():
+    rubric = read_rubric({"sections": [{"name": "text", "criteria": ["Is written."]}]}, "the file")
+    assert (rubric.sections, rubric.criteria[0].section) == ((), "text")
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ([{"name": "a", "weight": -1, "criteria": ["?"]}], "the section 'a' has the weight -1.0; it must be finite"),
+        ([{"name": "a", "weight": 1}], "the section 'a' of the rubric 'rubric' holds nothing"),
+        ([{"name": "a", "weight": 1, "within": "b", "criteria": ["?"]}], "lies within 'b', which is no section before"),
+        ([{"name": "a", "weight": 1, "criteria": [{"requirement": "?", "weight": -2}]}], "so that weights are >= 0"),
+        ([{"name": "a", "weight": 1, "criteria": ["?"]}] * 2, "has these names more than once"),
+        ([{"name": "a", "weight": 1, "sections": 5}], "the section 'a' of the file has the sections 5; give a list"),
+    ],
+)
+def test_what_is_wrong_with_a_nested_rubric_is_told(sections, message):
+    with pytest.raises(InvalidCriterionError) as caught:
+        read_rubric({"sections": sections}, "the file")
+    assert message in str(caught.value)

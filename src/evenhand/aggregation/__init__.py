@@ -16,7 +16,7 @@ from evenhand.aggregation.checklist_score import (
 )
 from evenhand.aggregation.collapse import mean_covered_mass
 from evenhand.aggregation.early_stop import REDRAW, check_mean_over_draws, draws_are_settled, stopped_early
-from evenhand.aggregation.rubric_score import LengthPenalty, RubricScore, rubric_score
+from evenhand.aggregation.rubric_score import LengthPenalty, RubricRange, RubricScore, rubric_range, rubric_score
 from evenhand.aggregation.rules import RULES, AggregationWarning, check_rule, check_weights
 from evenhand.aggregation.verdict import VoteRules, aggregate
 
@@ -30,6 +30,7 @@ __all__ = [
     "ItemResult",
     "LengthPenalty",
     "PrimaryScore",
+    "RubricRange",
     "RubricScore",
     "VoteRules",
     "aggregate",
@@ -41,6 +42,7 @@ __all__ = [
     "item_results",
     "mean_covered_mass",
     "possible_scores",
+    "rubric_range",
     "rubric_score",
     "score_items",
     "stopped_early",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from evenhand.aggregation.verdict import most_frequent_reason
-from evenhand.criteria import Criterion, NaStrategy, Rubric
+from evenhand.criteria import Clip, Criterion, NaStrategy, Rubric
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.tokens import count_words
 from evenhand.votes import UnscoredReason, Verdict
@@ -19,7 +21,7 @@ class RubricScore:
     """What the verdicts on a rubric come to, with the parameters that made it.
 
     Attributes:
-        score: In [0, 1]; None when it is undefined.
+        score: In [0, 1], but for a rubric that is clipped at the mean; None when it is undefined.
         raw_score: The weighted sum before it is divided and clamped; None when nothing is counted.
         counted: The names of the criteria that the score rests on.
         na: The names of the criteria that do not apply.
@@ -29,6 +31,7 @@ class RubricScore:
         negative_only: The rubric as written has no positive weight, so that the score counts down from 1.
         na_strategy: As in the rubric.
         na_partial: As in the rubric.
+        sections: Of a nested rubric: section name -> its score; None where nothing in it is counted.
     """
 
     score: float | None
@@ -40,6 +43,7 @@ class RubricScore:
     negative_only: bool
     na_strategy: NaStrategy
     na_partial: float
+    sections: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
@@ -51,15 +55,20 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
         \quad\text{or, with no positive weight,}\quad 1 + \frac{\sum w_i v_i}{\sum |w_i|},
 
     clamped to [0, 1]; both sums run over the criteria that are counted. Which form applies depends on the rubric as
-    written, never on which criteria happened to be left out.
+    written, never on which criteria happened to be left out. A rubric that is clipped at the mean has the first form
+    only, and what lies outside [0, 1] stays (HealthBench, arXiv:2505.08775, section 3).
+
+    In a nested rubric the :math:`v_i` of a section is its own score, the weighted mean :math:`\sum w v / \sum w` of
+    what it holds, and the rubric's score is that of what no section holds (PaperBench, arXiv:2504.01848, section 2).
 
     A criterion that does not apply is left out (``skip``), contributes nothing and stays in the divisor (``zero``),
     contributes ``na_partial`` of a positive weight and nothing of a negative one (``partial``), or counts as its worst
     option: the lowest value for a positive weight, the highest for a negative one (``fail``). An unscored verdict is
-    always left out, and named.
+    always left out, and named; so is a section in which nothing is counted.
 
     Degenerate cases: nothing counted, or a divisor of 0 (every positive criterion left out), gives no score. A rubric
-    as written without any weight scores 0 as soon as a criterion is counted; loading one to judge by is refused.
+    or a section as written without any weight scores 0 as soon as a criterion is counted; loading such a rubric to
+    judge by is refused.
 
     Args:
         verdicts: One per criterion.
@@ -83,59 +92,100 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
             f"{len(verdicts)} verdicts for the {len(rubric.criteria)} criteria of the rubric {rubric.name!r}; "
             "give one per criterion, an unscored one where there is none"
         )
-    counted: list[tuple[Criterion, float]] = []
+    held: defaultdict[str, list[_Weighed]] = defaultdict(list)
+    counted: list[str] = []
     na: list[str] = []
     unscored: list[str] = []
     reasons: list[UnscoredReason] = []
     for criterion, verdict in zip(rubric.criteria, verdicts, strict=True):
+        value = _na_value(criterion, rubric) if verdict.na else verdict.value
         if verdict.na:
             na.append(criterion.name)
-            contribution = _na_contribution(criterion, rubric)
-        elif verdict.value is None:
+        elif value is None:
             unscored.append(criterion.name)
             reasons.append(verdict.unscored_reason or "no_value")
-            continue
-        else:
-            contribution = criterion.weight * verdict.value
-        if contribution is not None:
-            counted.append((criterion, contribution))
-    raw_score = math.fsum(contribution for _, contribution in counted) if counted else None
-    negative_only = all(criterion.weight <= 0 for criterion in rubric.criteria)
-    score = _normalized([criterion.weight for criterion, _ in counted], raw_score, negative_only=negative_only)
-    if counted and all(criterion.weight == 0 for criterion in rubric.criteria):
-        score = 0.0
+        if value is not None:
+            counted.append(criterion.name)
+        held[criterion.section if rubric.sections else ""].append((criterion.weight, value))
+    sections: dict[str, float | None] = {}
+    for section in reversed(rubric.sections):  # each stands after the one that holds it
+        sections[section.name] = _scored(held[section.name], "score")[1]
+        held[section.within].append((section.weight, sections[section.name]))
+    raw_score, score = _scored(held[""], rubric.clip)
     return RubricScore(
         score=score,
         raw_score=raw_score,
-        counted=tuple(criterion.name for criterion, _ in counted),
+        counted=tuple(counted),
         na=tuple(na),
         unscored=tuple(unscored),
         unscored_reason=_reason(score, counted=bool(counted), reasons=reasons),
-        negative_only=negative_only,
+        negative_only=all(weight <= 0 for weight, _ in held[""]),
         na_strategy=rubric.na_strategy,
         na_partial=rubric.na_partial,
+        sections=MappingProxyType({section.name: sections[section.name] for section in rubric.sections}),
     )
 
 
-def _na_contribution(criterion: Criterion, rubric: Rubric) -> float | None:
-    """What a criterion that does not apply adds to the weighted sum; None where it is left out."""
+_Weighed = tuple[float, float | None]
+"""A weight, and the value that it weighs; None where it is left out."""
+
+
+def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
+    """What a criterion that does not apply counts; None where it is left out."""
     if rubric.na_strategy == "skip":
         return None
     if rubric.na_strategy == "zero":
         return 0.0
     if rubric.na_strategy == "partial":
-        return max(criterion.weight, 0.0) * rubric.na_partial
+        return rubric.na_partial if criterion.weight >= 0 else 0.0
     values = [option.value for option in criterion.options if option.value is not None]
     if not values:
         return None
-    return criterion.weight * (min(values) if criterion.weight >= 0 else max(values))
+    return min(values) if criterion.weight >= 0 else max(values)
 
 
-def _normalized(weights: Sequence[float], raw_score: float | None, *, negative_only: bool) -> float | None:
-    divisor = math.fsum(-weight if negative_only else max(weight, 0.0) for weight in weights)
-    if raw_score is None or divisor <= 0:
-        return None
-    return min(max(raw_score / divisor + (1.0 if negative_only else 0.0), 0.0), 1.0)
+def _scored(parts: Sequence[_Weighed], clip: Clip) -> tuple[float | None, float | None]:
+    """The weighted sum of the parts that are counted, and the score that it comes to."""
+    counted = [(weight, value) for weight, value in parts if value is not None]
+    if not counted:
+        return None, None
+    raw_score = math.fsum(weight * value for weight, value in counted)
+    if all(weight == 0 for weight, _ in parts):
+        return raw_score, 0.0 if clip == "score" else None
+    negative_only = clip == "score" and all(weight <= 0 for weight, _ in parts)
+    divisor = math.fsum(-weight if negative_only else max(weight, 0.0) for weight, _ in counted)
+    if divisor <= 0:
+        return raw_score, None
+    score = raw_score / divisor + (1.0 if negative_only else 0.0)
+    return raw_score, score if clip == "mean" else min(max(score, 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricRange:
+    """Between which numbers the scores of a rubric lie.
+
+    Attributes:
+        score: Of the score of one response.
+        raw_score: Of its weighted sum.
+    """
+
+    score: tuple[float, float]
+    raw_score: tuple[float, float]
+
+
+def rubric_range(rubric: Rubric) -> RubricRange:
+    """Between which numbers the scores of a rubric lie, if every criterion is counted.
+
+    Example:
+        >>> from evenhand.criteria import yes_no_criterion
+        >>> criteria = (yes_no_criterion("correct", "…", weight=10), yes_no_criterion("rude", "…", weight=-5))
+        >>> rubric_range(Rubric(name="answer", criteria=criteria, clip="mean"))
+        RubricRange(score=(-0.5, 1.0), raw_score=(-5.0, 10.0))
+    """
+    outermost = [section.weight for section in rubric.sections if not section.within]
+    weights = [each.weight for each in rubric.criteria if not (rubric.sections and each.section)] + outermost
+    low, high = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
+    return RubricRange((low / high if rubric.clip == "mean" and high > 0 else 0.0, 1.0), (low, high))
 
 
 def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredReason]) -> UnscoredReason | None:

@@ -23,6 +23,17 @@ A rubric is a list of criteria, or a mapping that holds them under ``criteria`` 
 yes/no question. One with options and without a scale is binary if it has two options of different values that are not
 NA, and ordinal otherwise. A criterion without a name is called by the first words of its requirement.
 
+Sections with weights make a nested rubric: the score of a section is the weighted mean of what it holds, which may be
+sections again, and it counts by its own weight::
+
+    name: paper
+    sections:
+      - name: method
+        weight: 3
+        criteria: [...]
+        sections:
+          - {name: training, weight: 2, criteria: [...]}
+
 A checklist is a list of questions, or a mapping that holds them under ``items``::
 
     name: minutes
@@ -55,16 +66,19 @@ from evenhand.criteria import (
     Option,
     Rubric,
     Scale,
+    Section,
     yes_no_criterion,
 )
 from evenhand.data.plain_data import briefly, contexts, items, plain, present, text, under_one_name, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 
 SHARED_FIELDS = ("prediction_field", "context_fields")
-RUBRIC_FIELDS = ("name", "description", "na_strategy", "na_partial", "criteria", "sections", *SHARED_FIELDS)
-SECTION_FIELDS = ("name", "criteria")
+RUBRIC_FIELDS = ("name", "description", "na_strategy", "na_partial", "clip", "criteria", "sections", *SHARED_FIELDS)
+SECTION_FIELDS = ("name", "description", "weight", "within", "criteria", "sections")
+NESTING_FIELDS = frozenset({"weight", "within", "sections"})
+"""The fields with which a section counts by itself; without one of them it only names a part of the rubric."""
 ALIASES = {"requirement": "description", "scale_type": "scale"}
-CRITERION_FIELDS = ("name", "description", "weight", "scale", "options", "section", *SHARED_FIELDS, *ALIASES)
+CRITERION_FIELDS = ("name", "description", "weight", "scale", "options", "section", "tags", *SHARED_FIELDS, *ALIASES)
 OPTION_FIELDS = ("label", "value", "description", "na")
 SCALES = tuple(scale for scale in get_args(Scale) if scale != "pairwise")
 
@@ -73,7 +87,7 @@ ITEM_FIELDS = tuple(ChecklistItem.model_fields)
 
 _BARE_FIELDS = frozenset({"name", "description", "data_classification_policy", *SHARED_FIELDS})
 _OPTION_FIELDS = _BARE_FIELDS | {"options", "option_map"}
-_OWN_FIELDS = frozenset({"scale", "weight", "na_options", "section"})
+_OWN_FIELDS = frozenset({"scale", "weight", "na_options", "section", "tags"})
 ARTIFACT_FIELDS: Mapping[str, frozenset[str]] = {
     "criteria": _BARE_FIELDS,
     "criteria_with_options": _OPTION_FIELDS,
@@ -107,10 +121,12 @@ def read_rubric(data: object, what: str, *, name: str = "rubric") -> Rubric:
     form = "a rubric is a list of criteria, or a mapping with criteria or sections"
     fields = _fields(data, what, RUBRIC_FIELDS, form, listed="criteria")
     shared = {field: fields.pop(field) for field in SHARED_FIELDS if field in fields}
-    written = [{**shared, **criterion} for criterion in _criteria(fields, what)]
+    criteria, sections = _criteria(fields, what)
+    written = [{**shared, **criterion} for criterion in criteria]
     rest = {field: value for field, value in fields.items() if field not in {"criteria", "sections"}}
     rest["name"] = text(rest.get("name", name), "name", what)
     rest["criteria"] = tuple(_criterion(criterion, what) for criterion in _named(written))
+    rest["sections"] = tuple(sections)
     return _valid(Rubric, rest, f"{what} is not a rubric")
 
 
@@ -203,7 +219,10 @@ def _nested_types(value: object) -> list[object]:
 
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
     """The document of a rubric: what has its usual value is left out."""
-    document = rubric.model_dump(mode="json", exclude={"criteria"}, exclude_defaults=True)
+    document = rubric.model_dump(mode="json", exclude={"criteria", "sections"}, exclude_defaults=True)
+    if rubric.sections:
+        sections = [section.model_dump(mode="json", exclude_defaults=True) for section in rubric.sections]
+        document["sections"] = [{**each, "weight": each.get("weight", 1.0)} for each in sections]
     return {**document, "criteria": [_criterion_document(criterion) for criterion in rubric.criteria]}
 
 
@@ -260,28 +279,57 @@ def derived_name(requirement: str, taken: Collection[str] = ()) -> str:
     return next(made for number in count(1) if (made := name if number == 1 else f"{name}_{number}") not in taken)
 
 
-def _criteria(fields: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
-    """The criteria as mappings, each with its section."""
-    if ("criteria" in fields) == ("sections" in fields):
+def _criteria(fields: Mapping[str, Any], what: str) -> tuple[list[dict[str, Any]], list[Section]]:
+    """The criteria as mappings, each with its section, and the sections that count by themselves."""
+    listed = fields.get("sections")
+    if listed == [] and "criteria" in fields:  # as a frozen rubric without sections is written
+        listed = None
+    held = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    nested = any(NESTING_FIELDS & each.keys() for each in held)
+    if ("criteria" in fields) == (listed is not None) and not nested:
         raise InvalidCriterionError(f"{what} must have either criteria or sections: a list of one or the other")
+    found = _Parts()
     if "criteria" in fields:
-        return _criterion_fields(items(fields["criteria"], "criteria", what), what)
-    found: list[dict[str, Any]] = []
-    for number, section in enumerate(items(fields["sections"], "sections", what), start=1):
+        found.criteria += _criterion_fields(items(fields["criteria"], "criteria", what), what)
+    if listed is not None:
+        found.read(items(listed, "sections", what), what, nested=nested)
+    return found.criteria, found.sections
+
+
+class _Parts:
+    """What the sections of a rubric hold, as it is read."""
+
+    def __init__(self) -> None:
+        self.criteria: list[dict[str, Any]] = []
+        self.sections: list[Section] = []
+
+    def read(self, sections: Sequence[object], what: str, *, nested: bool, within: str = "") -> None:
+        """Read the sections of a rubric, or of the section that holds them."""
+        for place, section in enumerate(sections, start=1):
+            given = self._fields(section, f"section {place} of {what}")
+            name = given["name"]
+            where = f"the section {name!r} of {what}"
+            if nested:
+                own = {field: value for field, value in given.items() if field not in {"criteria", "sections"}}
+                self.sections.append(_valid(Section, {"within": within, **own}, f"{where} cannot be read"))
+            if "criteria" in given or not nested:
+                self._hold(items(given.get("criteria"), "criteria", where), name, where)
+            if "sections" in given:
+                self.read(items(given["sections"], "sections", where), what, nested=True, within=name)
+
+    def _fields(self, section: object, what: str) -> dict[str, Any]:
         if not isinstance(section, dict):
-            raise InvalidCriterionError(
-                f"section {number} of {what} is {briefly(section)}; give a mapping with a name and criteria"
-            )
-        given = present(section, SECTION_FIELDS, f"section {number} of {what}")
-        name = text(given.get("name"), "name", f"section {number} of {what}")
-        where = f"the section {name!r} of {what}"
-        for criterion in _criterion_fields(items(given.get("criteria"), "criteria", where), where):
+            raise InvalidCriterionError(f"{what} is {briefly(section)}; give a mapping with a name and criteria")
+        given = present(section, SECTION_FIELDS, what)
+        return {**given, "name": text(given.get("name"), "name", what)}
+
+    def _hold(self, criteria: Sequence[object], name: str, where: str) -> None:
+        for criterion in _criterion_fields(criteria, where):
             if criterion.get("section", name) != name:
                 raise InvalidCriterionError(
                     f"a criterion in {where} has the section {briefly(criterion['section'])}: leave it out"
                 )
-            found.append({**criterion, "section": name})
-    return found
+            self.criteria.append({**criterion, "section": name})
 
 
 def _criterion_fields(criteria: Sequence[object], what: str) -> list[dict[str, Any]]:

@@ -53,12 +53,14 @@ class EvenhandCriterion(CriteriaWithOptions):
         weight: What it counts in a rubric; negative for a fault.
         na_options: Names of the options that say that the criterion does not apply; they have no value.
         section: The part of a rubric that it belongs to; empty for none.
+        tags: What it is about.
     """
 
     scale: str = "ordinal"
     weight: float = 1.0
     na_options: List[str] = []
     section: str = ""
+    tags: List[str] = []
 
     def verify(self) -> None:
         """Check that the artifact is a valid :class:`~evenhand.criteria.Criterion`."""
@@ -97,16 +99,19 @@ class EvenhandRubric(Artifact):
         description: What the rubric is for.
         na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
         na_partial: The value that ``partial`` counts, in [0, 1].
+        clip: Where what lies outside [0, 1] is clipped: ``score`` or ``mean``.
         prediction_field: The field that holds the response, for the criteria that name none.
         context_fields: What the judge is shown beside the response, for the criteria that say nothing about it.
-        criteria: Texts, or mappings with a requirement; there are either criteria or sections.
-        sections: Mappings with a name and criteria.
+        criteria: Texts, or mappings with a requirement; there are either criteria or sections, or in a nested rubric
+            both.
+        sections: Mappings with a name and criteria; with a weight they are those of a nested rubric.
     """
 
     name: str
     description: str = ""
     na_strategy: str = "skip"
     na_partial: float = 0.5
+    clip: str = "score"
     prediction_field: Maybe[str] = None
     context_fields: Maybe[Union[str, List[str], Dict[str, str]]] = None
     criteria: Maybe[List[Any]] = None
@@ -428,6 +433,7 @@ def artifact_from_criterion(criterion: Criterion) -> Criteria:
         option_map={option.label: option.value for option in criterion.options if option.value is not None} or None,
         na_options=[option.label for option in criterion.options if option.na],
         section=criterion.section,
+        tags=list(criterion.tags),
     )
 
 
@@ -462,6 +468,7 @@ def _frozen_criterion(artifact: CriteriaWithOptions) -> Criterion:
             prediction_field=artifact.prediction_field,
             context_fields=context_mapping(artifact.context_fields),
             section=getattr(artifact, "section", ""),
+            tags=tuple(getattr(artifact, "tags", ())),
         )
     except ValidationError as error:
         raise InvalidCriterionError(
