@@ -113,3 +113,15 @@ def test_nothing_and_what_pandas_writes_for_it_are_missing(value):
     assert text_of(value) == ""
     assert texts_of(value) == ()
     assert texts_of(["a", value, 2]) == ("a", "2")
+
+
+@pytest.mark.parametrize("field", ["meta/author/name", "meta.author.name"])
+def test_a_nested_column_is_named_by_slashes_or_dots(field):
+    assert field_of({"meta": {"author": {"name": "Ann"}}}, field, 0, "response_field") == "Ann"
+
+
+def test_a_column_of_that_very_name_comes_first():
+    assert field_of({"a.b": 1, "a": {"b": 2}}, "a.b", 0, "response_field") == 1
+    assert field_of({"a": {"b.c": 2}}, "a/b.c", 0, "response_field") == 2  # a dot beside slashes is part of a name
+    with pytest.raises(InvalidInputError, match=r"instance 3 has no field 'a\.c', which response_field names"):
+        field_of({"a": {"b": 2}}, "a.c", 3, "response_field")

@@ -1,8 +1,10 @@
 """Rows from wherever users hold them, and what bad data is told."""
 
+import gzip
 import json
 
 import datasets
+import pandas as pd
 import pyarrow.parquet
 import pytest
 
@@ -10,6 +12,7 @@ from evenhand.criteria import yes_no_criterion
 from evenhand.data.rows import read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.tables import aggregate_votes, agreement, read_file
+from evenhand.votes import is_missing
 
 ROWS = [{"q": "one", "n": 1}, {"q": "two", "n": 2}]
 
@@ -42,7 +45,8 @@ def test_a_split_is_named_or_the_only_one(dataset):
     ("given", "message"),
     [
         ([], "the data set is empty; there is nothing to judge"),
-        ("data.jsonl", "the data set is a str; give .*read_file reads a file"),
+        ("data.jsonl", "there is no file or folder 'data.jsonl'"),
+        (b"data", "the data set is a bytes; give a datasets.Dataset, .* or the path of a file"),
         ({"q": ["one"]}, "the data set is a dict"),
         (3, "the data set is 3; give a datasets.Dataset"),
         ([ROWS[0], "two"], "row 1 of the data set is a str; a row is a mapping"),
@@ -52,6 +56,60 @@ def test_a_split_is_named_or_the_only_one(dataset):
 def test_what_is_no_data_set_is_refused(given, message):
     with pytest.raises(InvalidInputError, match=message):
         read_rows(given)
+
+
+def test_data_frames_and_tables_are_their_rows():
+    frame = pd.DataFrame(ROWS)
+    assert read_rows(frame) == ROWS
+    assert read_rows(frame.iloc[[1]]) == ROWS[1:]  # whatever its index
+    table = pyarrow.Table.from_pylist(ROWS)
+    assert read_rows(table) == read_rows(table.to_reader()) == read_rows(ExportsItself(table)) == ROWS
+    with pytest.raises(InvalidInputError, match="is empty"):
+        read_rows(frame.iloc[:0])
+
+
+def test_cells_without_a_value_stay_missing():
+    frame = pd.DataFrame({"q": ["one", None], "n": [1, None]})
+    assert [is_missing(row["q"]) for row in read_rows(frame)] == [False, True]
+    assert [is_missing(row["n"]) for row in read_rows(pyarrow.Table.from_pandas(frame))] == [False, True]
+
+
+class ExportsItself:
+    """Such as a polars DataFrame or a DuckDB relation: an object of a library that is not known here."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_polars_frames_are_their_rows():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(ROWS)
+    assert read_rows(frame) == read_rows(frame.lazy()) == ROWS
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame([[1, 2]], columns=["q", "q"]), pyarrow.table([[1], [2]], ["q", "q"])])
+def test_a_frame_with_a_column_twice_is_refused(frame):
+    with pytest.raises(InvalidInputError, match="the header of the data frame has 'q' twice"):
+        read_rows(frame)
+
+
+def test_a_path_is_read_as_its_file(tmp_path, dataset):
+    jsonl = write(tmp_path / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
+    assert read_rows(jsonl) == read_rows(str(jsonl)) == ROWS
+    datasets.DatasetDict(test=dataset).save_to_disk(str(tmp_path / "splits"))
+    assert read_rows(tmp_path / "splits", "test") == ROWS
+
+
+def test_a_function_takes_a_frame_and_a_path(tmp_path):
+    rows = [{"ann": "yes", "bob": "no"}, {"ann": "no", "bob": "no"}]
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps(rows))
+    verdicts = aggregate_votes(rows, ["ann", "bob"], rule="any").verdicts
+    assert aggregate_votes(pd.DataFrame(rows), ["ann", "bob"], rule="any").verdicts == verdicts
+    assert aggregate_votes(path, ["ann", "bob"], rule="any").verdicts == verdicts
 
 
 def test_a_split_of_what_has_none_is_refused():
@@ -74,6 +132,12 @@ def test_the_kinds_of_file(tmp_path, dataset):
     assert read_file(str(jsonl)) == ROWS
     assert read_file(csv) == [{"q": "one", "n": "1"}, {"q": "two\nlines, and a comma", "n": "2"}]
     assert read_file(tmp_path / "rows.parquet") == ROWS
+    assert read_file(write(tmp_path / "list.json", json.dumps(ROWS, indent=1))) == ROWS
+    assert read_file(write(tmp_path / "lines.json", jsonl.read_text())) == ROWS
+    for whole in (jsonl, csv, tmp_path / "list.json"):
+        packed = tmp_path / f"{whole.name}.gz"
+        packed.write_bytes(gzip.compress(whole.read_bytes()))
+        assert read_file(packed) == read_file(whole)
     assert read_file(tmp_path / "saved") == ROWS
     assert read_file(tmp_path / "splits", "test") == ROWS
 
@@ -97,7 +161,13 @@ def test_text_with_a_byte_order_mark_and_unusual_line_ends(tmp_path):
         ("rows.csv", "q,n\none,1,extra\n", "another number of cells in line 2"),
         ("rows.csv", 'q,n\n"one,1\n', "is not CSV at line 2"),
         ("rows.parquet", "PAR1 no", "is not a Parquet file"),
-        ("rows.txt", "one", r"ends in '.txt'. Accepted: '.jsonl', '.csv', '.parquet'"),
+        ("rows.txt", "one", r"ends in '.txt'. Accepted: '.jsonl', '.json', '.csv', '.parquet'"),
+        ("rows.json", '[{"q": 1},\n{"q": }]', "is not JSON at line 2: Expecting value"),
+        ("rows.json", '[{"q": 1}, 2]', "holds a int at place 1 of its list; each row must be an object"),
+        ("rows.json", '[{"q": 1, "q": 2}]', "has 'q' twice"),
+        ("rows.json", "[]", "is empty"),
+        ("rows.jsonl.gz", '{"q": 1}', "is not a whole gzip file"),
+        ("rows.parquet.gz", "", r"ends in '.parquet.gz'. Accepted: .*, text files with '.gz' behind it too"),
         ("rows", "one", "ends in ''. Accepted"),
     ],
 )

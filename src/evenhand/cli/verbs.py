@@ -20,7 +20,10 @@ from evenhand.run_options import RunOptions
 if TYPE_CHECKING:
     from evenhand.judging.estimate import RunEstimate
 
-Data = Annotated[str, Parameter(name="DATA", help="A .jsonl, .csv or .parquet file, or a saved Hugging Face data set.")]
+Data = Annotated[
+    str,
+    Parameter(name="DATA", help="A .jsonl, .json, .csv or .parquet file (.gz too), or a saved Hugging Face data set."),
+]
 OUT = declared(str, None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
 CRITERIA = declared(Words, None, "Catalog ids, or JSON or YAML files, of criteria.")
 LEAVE_OUT = declared(

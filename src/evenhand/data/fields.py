@@ -29,6 +29,7 @@ class LeftOutContextWarning(UserWarning):
     """The context fields given leave out a field that the criterion is judged by."""
 
 
+_NO_FIELD = object()
 REFERENCE_FIELDS = frozenset({"reference", "references"})
 CONTEXT = "context"
 """The field that unitxt's judges show unless they are told otherwise."""
@@ -60,7 +61,9 @@ def loaded_of_rows(
 
 
 def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything
-    """A field of a row; ``a/b`` reaches into a nested one when there is no field of that name.
+    """A field of a row; ``a/b`` and ``a.b`` reach into a nested one when there is no field of that name.
+
+    A number reaches into a list: ``resps/0``.
 
     Args:
         row: The row.
@@ -71,13 +74,29 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
     Raises:
         InvalidInputError: If the row has no such field.
     """
+    value = field_or(row, field, _NO_FIELD)
+    if value is _NO_FIELD:
+        raise InvalidInputError(
+            f"instance {instance} has no field {field!r}, which {setting} names. {did_you_mean(field, row)}"
+        )
+    return value
+
+
+def field_or(row: Mapping[str, Any], field: str, default: object = None) -> Any:  # noqa: ANN401 - as above
+    """A field of a row as :func:`field_of` finds it; ``default`` where there is none.
+
+    >>> row = {"meta": {"id": 3}, "a.b": 1, "resps": ["yes"]}
+    >>> [field_or(row, name) for name in ("meta/id", "meta.id", "a.b", "resps/0", "resps/1", "meta.no")]
+    [3, 3, 1, 'yes', None, None]
+    """
     value: Any = row
-    for part in [field] if field in row else field.split("/"):
-        if not isinstance(value, Mapping) or part not in value:
-            raise InvalidInputError(
-                f"instance {instance} has no field {field!r}, which {setting} names. {did_you_mean(field, row)}"
-            )
-        value = value[part]
+    for part in [field] if field in row else re.split(r"/" if "/" in field else r"\.", field):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, (list, tuple)) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return default
     return value
 
 
@@ -201,11 +220,7 @@ def recipe_context_fields(
 
 
 def _has(row: Mapping[str, Any], field: str) -> bool:
-    try:
-        field_of(row, field, 0, "context_fields")
-    except InvalidInputError:
-        return field in REFERENCE_FIELDS
-    return True
+    return field in REFERENCE_FIELDS or field_or(row, field, _NO_FIELD) is not _NO_FIELD
 
 
 def warn_of_left_out_context(criterion: Criterion | Checklist, fields: Mapping[str, str] | None) -> None:

@@ -1,10 +1,12 @@
-"""Rows of data from wherever users hold them: Hugging Face data sets, lists of rows, and files."""
+"""Rows of data from wherever users hold them: Hugging Face data sets, data frames, Arrow tables, lists, and files."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,15 +19,23 @@ if TYPE_CHECKING:
     import datasets
 
 Row = Mapping[str, Any]
-SUFFIXES = (".jsonl", ".csv", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
+"""What a file of rows ends in; all but the last may have ``.gz`` behind it."""
+
+ACCEPTED = (
+    "a datasets.Dataset, a DatasetDict with split=…, a pandas or polars DataFrame, an Arrow table, a list of rows, or "
+    f"the path of a file ({', '.join(SUFFIXES)}; .gz too) or of a saved data set"
+)
 
 
 def read_rows(dataset: object, split: str | None = None) -> list[Row]:
     """The rows of a data set.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``, unless it has only one), or rows. Columns
-            of the type ``ClassLabel`` are read as the names of their classes.
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``, unless it has only one), a pandas or polars
+            ``DataFrame``, an Arrow table (or what else exports itself as one, such as a DuckDB relation), rows, or the
+            path of a file that :func:`read_file` reads. Columns of the type ``ClassLabel`` are read as the names of
+            their classes.
         split: Which split of a ``DatasetDict``.
 
     Raises:
@@ -33,21 +43,18 @@ def read_rows(dataset: object, split: str | None = None) -> list[Row]:
     """
     import datasets  # noqa: PLC0415 - a second of import that only this needs
 
+    if isinstance(dataset, (str, Path)):
+        return read_file(dataset, split)
     if isinstance(dataset, (datasets.DatasetDict, datasets.IterableDatasetDict)):
         dataset = _split_of(dataset, split)
     elif split is not None:
         raise InvalidInputError(f"split is {split!r}, but the data set has no splits; leave it out")
-    if isinstance(dataset, (str, bytes, Path, Mapping)):
-        raise InvalidInputError(
-            f"the data set is a {type(dataset).__name__}; give a datasets.Dataset, a DatasetDict with split=…, or a "
-            "list of rows; evenhand.tables.read_file reads a file"
-        )
-    if hasattr(dataset, "to_dict") and hasattr(dataset, "iterrows"):
-        raise InvalidInputError("the data set is a pandas table; give its rows: table.to_dict('records')")
+    if isinstance(dataset, (bytes, Mapping)):
+        raise InvalidInputError(f"the data set is a {type(dataset).__name__}; give {ACCEPTED}")
+    if not isinstance(dataset, (datasets.Dataset, datasets.IterableDataset)):
+        dataset = _rows_of_frame(dataset)
     if not isinstance(dataset, Iterable):
-        raise InvalidInputError(
-            f"the data set is {dataset!r}; give a datasets.Dataset, a DatasetDict, or a list of rows"
-        )
+        raise InvalidInputError(f"the data set is {dataset!r}; give {ACCEPTED}")
     rows = _with_class_names(dataset)
     if not rows:
         raise InvalidInputError("the data set is empty; there is nothing to judge")
@@ -55,6 +62,27 @@ def read_rows(dataset: object, split: str | None = None) -> list[Row]:
         if not isinstance(row, Mapping):
             raise InvalidInputError(f"row {index} of the data set is a {type(row).__name__}; a row is a mapping")
     return rows
+
+
+def _rows_of_frame(dataset: Any) -> Any:  # noqa: ANN401 - of any library
+    """The rows of a data frame or table; anything else as it is.
+
+    pandas has cells of any type, which Arrow has not, so its rows are its own; all others export themselves as Arrow
+    (the PyCapsule interface: polars, pyarrow, DuckDB, ibis), a lazy frame of polars once it is collected.
+    """
+    what = "the header of the data frame"
+    if hasattr(dataset, "iterrows"):
+        _check_columns(dataset.columns, what)
+        return dataset.to_dict("records")
+    if type(dataset).__module__.startswith("polars") and hasattr(dataset, "collect"):
+        dataset = dataset.collect()
+    if hasattr(dataset, "__arrow_c_stream__"):
+        import pyarrow  # noqa: PLC0415 - as above
+
+        table = pyarrow.table(dataset)
+        _check_columns(table.column_names, what)
+        return table.to_pylist()
+    return dataset
 
 
 def _with_class_names(dataset: Iterable[Any]) -> list[Any]:
@@ -91,7 +119,9 @@ def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datas
 
 
 def read_file(path: str | Path, split: str | None = None) -> list[Row]:
-    """The rows of a JSONL, CSV or Parquet file, or of a Hugging Face data set saved to disk.
+    """The rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
+
+    A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``.
 
     Raises:
         InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
@@ -104,12 +134,13 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
         raise InvalidInputError(f"there is no file or folder {str(path)!r}")
     if split is not None:
         raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
-    readers = {".jsonl": _jsonl_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
+    readers = {".jsonl": _jsonl_rows, ".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    suffix = _suffix(path)
+    reader = readers.get(suffix.removesuffix(".gz"))
+    if reader is None or suffix == ".parquet.gz":
         raise InvalidInputError(
-            f"{str(path)!r} ends in {path.suffix!r}. Accepted: {', '.join(map(repr, SUFFIXES))}, "
-            "or the folder of a data set saved with save_to_disk"
+            f"{str(path)!r} ends in {suffix!r}. Accepted: {', '.join(map(repr, SUFFIXES))}, text files with '.gz' "
+            "behind it too, or the folder of a data set saved with save_to_disk"
         )
     rows = reader(path)
     if not rows:
@@ -121,6 +152,16 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
             f"evenhand.{saved.class_name}.load reads; give the rows that it was made from"
         )
     return rows
+
+
+def _suffix(path: Path) -> str:
+    """The ending of a file's name, with what is before ``.gz``.
+
+    >>> _suffix(Path("votes.v2.jsonl.GZ"))
+    '.jsonl.gz'
+    """
+    *_, last = path.suffixes or [""]
+    return "".join(path.suffixes[-2:] if last.lower() == ".gz" else [last]).lower()
 
 
 def _saved_rows(path: Path, split: str | None) -> list[Row]:
@@ -136,12 +177,38 @@ def _saved_rows(path: Path, split: str | None) -> list[Row]:
 
 
 def _text(path: Path) -> str:
+    data = path.read_bytes()
+    if path.suffix.lower() == ".gz":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InvalidInputError(f"{str(path)!r} is not a whole gzip file: {error}") from error
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInputError(
             f"{str(path)!r} is not UTF-8 text (byte {error.start}): save it as UTF-8, or give it its true ending"
         ) from error
+
+
+def _json_rows(path: Path) -> list[Row]:
+    """The objects of a list; a file that is no list is JSON lines, as some tools call theirs."""
+    text = _text(path)
+    if not text.lstrip().startswith("["):
+        return _jsonl_rows(path)
+    try:
+        rows = json.loads(text, object_pairs_hook=partial(different_keys, where=repr(str(path))))
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is not JSON at line {error.lineno}: {error.msg} (column {error.colno})"
+        ) from error
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InvalidInputError(
+                f"{str(path)!r} holds a {type(row).__name__} at place {number} of its list; each row must be an object"
+            )
+    found: list[Row] = rows
+    return found
 
 
 def _jsonl_rows(path: Path) -> list[Row]:
@@ -169,7 +236,7 @@ def _csv_rows(path: Path) -> list[Row]:
     lines = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     rows: list[Row] = []
     try:
-        _check_columns(lines.fieldnames or (), path)
+        _check_columns(lines.fieldnames or (), f"the header of {str(path)!r}")
         for row in lines:
             if None in row or None in row.values():
                 raise InvalidInputError(
@@ -181,8 +248,8 @@ def _csv_rows(path: Path) -> list[Row]:
     return rows
 
 
-def _check_columns(names: Iterable[str], path: Path) -> None:
-    different_keys([(name, None) for name in names], f"the header of {str(path)!r}")
+def _check_columns(names: Iterable[str], where: str) -> None:
+    different_keys([(name, None) for name in names], where)
 
 
 def _parquet_rows(path: Path) -> list[Row]:
@@ -194,7 +261,7 @@ def _parquet_rows(path: Path) -> list[Row]:
         header = (schema.metadata or {}).get(PARQUET_HEADER)
         if header is not None:
             return [json.loads(header)]  # which says that it is a saved result
-        _check_columns(schema.names, path)
+        _check_columns(schema.names, f"the header of {str(path)!r}")
         rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
     except pyarrow.ArrowException as error:
         raise InvalidInputError(f"{str(path)!r} is not a Parquet file: {error}") from error
