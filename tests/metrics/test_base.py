@@ -10,7 +10,7 @@ from evenhand.metrics.judge_metric import IntervalFields, RunFields
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.run_options import IntervalOptions, RunOptions
-from evenhand.tables.assessment_plan import RUBRIC_DEFAULTS
+from evenhand.tables.assessing import RUBRIC_DEFAULTS
 
 STANDARD = RunSettings.from_options({})
 

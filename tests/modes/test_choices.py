@@ -10,6 +10,7 @@ from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleEr
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, run_votes
+from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     EqualCandidatesWarning,
@@ -19,7 +20,6 @@ from evenhand.modes.best_of import (
     warn_of_equal_candidates,
 )
 from evenhand.modes.grade_scores import unrelated_candidates
-from evenhand.modes.subject import Subject
 from evenhand.question import comparison_criterion
 from tests.support.choosing import choosing_judge, shown_candidates
 
@@ -28,15 +28,13 @@ BETTER = comparison_criterion("better", "Which answers the question?", context_f
 
 def candidates(*texts, instance=0, **more):
     named = {f"system-{number}": text for number, text in enumerate(texts)}
-    return Subject(instance=instance, texts=named, **more)
+    return Subject(instance=instance, texts=named, judged=BETTER, **more)
 
 
 def ask(prompt, **more):
     """The judge after one vote on three candidates, and the vote."""
     judge = choosing_judge(lambda shown: 1)
-    question = choice_question(
-        candidates("Rome.", "Paris.", "Bonn.", context={"question": "Capital of France?"}), BETTER
-    )
+    question = choice_question(candidates("Rome.", "Paris.", "Bonn.", context={"question": "Capital of France?"}))
     flow = Flow(**{"flow": "one_step", "prompt": choice_prompt(prompt, "one_step"), **more})
     grid = Grid(check_positional_bias=False)
     [[vote]] = run_votes([question], [judge], grid=grid, flow=flow, limits=Limits(progress=False))
@@ -141,18 +139,18 @@ class TestCandidates:
         row = candidates("a", None, "", "d")
         assert row.names == ("system-0", "system-2", "system-3")
         assert row.missing == ("system-1",)
-        question = choice_question(row, BETTER)
+        question = choice_question(row)
         assert question.responses == ("a", "", "d")
         assert [option.label for option in question.criterion.options] == ["Option 1", "Option 2", "Option 3"]
 
     def test_fewer_than_two_are_no_question(self):
-        assert choice_question(candidates("a", None), BETTER) is None
-        assert choice_question(candidates(None, None), BETTER, "elsewhere") is None
+        assert choice_question(candidates("a", None)) is None
+        assert choice_question(candidates(None, None), "elsewhere") is None
 
     def test_the_unrelated_one_comes_last(self):
-        question = choice_question(candidates("a", "b"), BETTER, "elsewhere")
+        question = choice_question(candidates("a", "b"), "elsewhere")
         assert question.responses == ("a", "b", "elsewhere")
-        assert question.id != choice_question(candidates("a", "b"), BETTER).id
+        assert question.id != choice_question(candidates("a", "b")).id
 
     def test_equal_texts_are_told(self):
         warn_of_equal_candidates([candidates("a", "b", None, None), candidates("", "c", instance=1)])

@@ -16,9 +16,9 @@ from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject
 from evenhand.modes.contest import presented_contests, resolve, winrates
-from evenhand.modes.pairwise import ComparisonRow, Tournament, summarize_contests
-from evenhand.modes.subject import Subject
+from evenhand.modes.pairwise import PairwiseMode, summarize_contests
 from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.votes import Completion
 from tests.modes.contests_by_hand import CHOICE, GRADED
@@ -50,7 +50,7 @@ class ContentJudge:
 
 
 def rows_of(*responses, criterion=CHOICE):
-    return [ComparisonRow(Subject(row, given), criterion) for row, given in enumerate(responses)]
+    return [Subject(row, given, judged=criterion) for row, given in enumerate(responses)]
 
 
 def run_settings(**options):
@@ -58,11 +58,12 @@ def run_settings(**options):
 
 
 def plan(rows, design, settings, judges):
-    return Tournament(rows, design, settings, [ContentJudge()] * judges).plan()
+    return PairwiseMode(settings, design).plan(rows, judges)
 
 
 def hold(rows, design="all", judge=None, **options):
-    return Tournament(rows, parse_design(design), run_settings(**options), [judge or ContentJudge()]).hold()
+    mode = PairwiseMode(run_settings(**options), parse_design(design))
+    return [held for contests in mode.judge(rows, [judge or ContentJudge()]) for held in contests]
 
 
 THREE = {"brief-1B": "x", "gpt-4.1": "xxx", "wordy model: tie": "xxxxx"}
@@ -152,7 +153,7 @@ def test_a_swiss_design_pairs_by_the_rounds_before():
 
 
 def test_the_rounds_of_a_swiss_design_share_one_budget():
-    rows = [ComparisonRow(Subject(row, {name: f"{name}{row}" for name in "abcd"}), CHOICE) for row in range(4)]
+    rows = rows_of(*[{name: f"{name}{row}" for name in "abcd"} for row in range(4)])
     # a round takes 4 instances × 2 pairs × 2 orders × 2 steps = 32 calls
     judge = ContentJudge()
     contests = hold(rows, "swiss:3", judge=judge, max_calls=40, max_reasks=0)
@@ -168,7 +169,7 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
     with pytest.raises(InvalidInputError, match="names a system that the predictions do not"):
         hold(rows_of({"a": "x", "b": "y"}), "baseline:c", judge=judge)
     with pytest.raises(InvalidInputError, match="pairwise"):
-        ComparisonRow(Subject(0, {"a": "x", "b": "y"}), yes_no_criterion("x", "y"))
+        hold(rows_of({"a": "x", "b": "y"}, criterion=yes_no_criterion("x", "y")), judge=judge)
     with pytest.raises(InvalidInputError, match="same instance number"):
         hold([*rows_of({"a": "x", "b": "y"})] * 2, judge=judge)
     assert not judge.requests
@@ -177,7 +178,7 @@ def test_what_cannot_be_compared_is_an_error_before_any_call():
 def test_graded_contests_carry_their_grade():
     judge = SimulatedJudge(quality={"good": 8.0, "bad": 0.0})
     rows = rows_of({"a": "good", "b": "bad"}, criterion=GRADED)
-    (held,) = Tournament(rows, Design(), run_settings(), [judge], reduction="win_rate").hold()
+    (held,) = hold(rows, judge=judge)
     # log-odds of 8: the value is 1 to three digits
     assert (held.graded, held.score, held.grade) == (True, 1.0, 2.0)
 
@@ -207,7 +208,7 @@ def equal_systems(instances, **options):
     judge = SimulatedJudge(quality=lambda question, index: 0.0, position_preference=math.log(0.7 / 0.3), seed=4)
     assert expit(judge.position_preference) == pytest.approx(0.7)
     rows = rows_of(*[{"a": f"a{row}", "b": f"b{row}"} for row in range(instances)])
-    return Tournament(rows, Design(), run_settings(flow="one_step", **options), [judge]).hold()
+    return hold(rows, judge=judge, flow="one_step", **options)
 
 
 def test_both_orders_remove_the_position_advantage_that_one_order_shows():
@@ -230,7 +231,7 @@ def test_both_orders_remove_the_position_advantage_that_one_order_shows():
 def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
     judge = SimulatedJudge(quality={"good": 1.0, "bad": 0.0}, refusal_rate=0.3, seed=1)
     rows = rows_of(*[{"a": "good", "b": "bad"}] * 1200)
-    contests = Tournament(rows, Design(), run_settings(flow="one_step", max_reasks=0), [judge]).hold()
+    contests = hold(rows, judge=judge, flow="one_step", max_reasks=0)
     summary = summarize_contests(contests, "ab")
     # of 2400 votes 30 % are refused; a contest is unscored when both are: 9 %
     assert summary.parse_rate.estimate == pytest.approx(0.7, abs=4 * 0.0094)

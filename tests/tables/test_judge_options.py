@@ -5,7 +5,7 @@ import pytest
 from evenhand.aggregation import LengthPenalty
 from evenhand.errors import InvalidInputError
 from evenhand.run_options import RunOptions
-from evenhand.tables.assessment_plan import FOR_RUBRICS, RUBRIC_DEFAULTS, Assessing
+from evenhand.tables.assessing import FOR_RUBRICS, RUBRIC_DEFAULTS, Assessing
 
 
 def options(*, rubric, **given):

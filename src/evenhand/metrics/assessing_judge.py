@@ -1,10 +1,9 @@
 """What the metrics share that assess one response at a time: the cases that a judge is shown before its own."""
 
 from collections.abc import Sequence
-from typing import Any, Dict, List, Union
+from typing import Any, Dict, List
 
 from evenhand.criteria import Criterion
-from evenhand.data.fields import text_of
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
@@ -14,8 +13,7 @@ from evenhand.judging.examples import (
     example_pool,
 )
 from evenhand.metrics.judge_metric import JudgeMetric
-from evenhand.question import Question
-from evenhand.unitxt.bases import EvaluationInput, Maybe
+from evenhand.unitxt.bases import Maybe
 
 
 class AssessingJudge(JudgeMetric):
@@ -44,39 +42,24 @@ class AssessingJudge(JudgeMetric):
         if rows is not None and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise InvalidInputError(f"examples is {rows!r}; give a list of rows, each a dict")
 
-    def example_pools(self, criteria: Sequence[Criterion]) -> dict[str, Union[ExamplePool, None]]:
-        """Criterion name -> its labelled cases; None without examples.
+    def example_pools(self, criteria: Sequence[Criterion]) -> dict[str, ExamplePool]:
+        """Criterion name -> its labelled cases; empty without examples.
 
         Raises:
             InvalidInputError: If the rows cannot be used.
         """
         check_label_fields(self.label_fields, criteria)
-        return {criterion.name: self._pool(criterion) for criterion in criteria}
+        return {
+            criterion.name: self._pool(criterion, self.examples) for criterion in criteria if self.examples is not None
+        }
 
-    def question(
-        self,
-        identifier: str,
-        row: int,
-        given: EvaluationInput,
-        criterion: Criterion,
-        response: Any,
-        *,
-        pool: Union[ExamplePool, None],
-    ) -> Question:
-        """What the judge is asked about one response on one criterion, with its examples."""
-        about = self.subject(given, criterion, row, {"": text_of(response)})
-        question = about.question(identifier, criterion, about.responses)
-        return question if pool is None else pool.shown_to(question)
-
-    def _pool(self, criterion: Criterion) -> Union[ExamplePool, None]:
-        if self.examples is None:
-            return None
+    def _pool(self, criterion: Criterion, rows: List[Dict[str, Any]]) -> ExamplePool:
         field = criterion.prediction_field
-        response = field if field is not None and any(field in row for row in self.examples) else "response"
+        response = field if field is not None and any(field in row for row in rows) else "response"
         fields = ExampleFields(
             label=(self.label_fields or {}).get(criterion.name, criterion.name),
             responses=(response,),
             context=self.given_context_fields() or None,
             as_index=self.as_index,
         )
-        return example_pool(self.examples, criterion, fields, number=self.num_examples, seed=self.seed)
+        return example_pool(rows, criterion, fields, number=self.num_examples, seed=self.seed)

@@ -1,31 +1,28 @@
 """Checklists: a judge answers yes/no questions about each response."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.criteria import Checklist, Scale
-from evenhand.data.fields import loaded_of_rows, text_of
+from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.judge_metric import JudgeMetric
-from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_mentions, warn_of_unread
+from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
+from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.modes.base import Subject
 from evenhand.modes.checklist import (
     OF_RESPONSE,
     RATES,
-    Checking,
+    ChecklistMode,
     ChecklistReport,
     ChecklistResult,
     item_record,
-    report_checklists,
 )
-from evenhand.question import Question
 from evenhand.results.measures import scores_of
 from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class
 from evenhand.unitxt.loading import checklist_artifact, load_checklist, load_checklist_of_row
-from evenhand.votes import is_missing
 
 PLAIN = frozenset(
     {
@@ -36,23 +33,6 @@ PLAIN = frozenset(
     | {"primary_metric", "items", "categories"}
 )
 """The scores that stand under their own names, beside those that begin with the checklist's."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedInstance:
-    """What one instance maps to.
-
-    Attributes:
-        score_name: The main score's name in this evaluation.
-        evaluator: The judge's name in score names.
-        result: What the answers come to.
-        cluster: What the instance belongs to; None where instances do not depend on each other.
-    """
-
-    score_name: str
-    evaluator: str
-    result: ChecklistResult
-    cluster: Union[str, None] = None
 
 
 if TYPE_CHECKING:
@@ -136,38 +116,34 @@ class ChecklistJudge(ChecklistFields):
             fields = load_checklist(self.checklist).context_fields
         return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
 
-    def checking(self) -> Checking:
-        """How the checklist is put to the judges, checked."""
+    def mode_of(self, subjects: Sequence[Subject] = ()) -> ChecklistMode:  # noqa: ARG002 - other modes need to know
+        """How checklists are put to the judges."""
         options = {name: getattr(self, name) for name in ChecklistOptions.model_fields}
-        return Checking.from_options(options, self.run_options())
+        return ChecklistMode.from_options(options, self.run_options())
 
     def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
         """The run's settings, checked; the items of every checklist are of one scale and have values."""
         del scales, has_values
-        return self.checking().settings
+        return self.mode_of().settings
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[CheckedInstance]:
-        """Judge all instances."""
-        inputs = list(evaluation_inputs_stream)
-        checking, clusters = self.checking(), self.clusters_of(inputs)
-        checklists = [checking.offered(checklist) for checklist in self.checklists(inputs)]
-        name = score_name_of((checklist.name for checklist in checklists), self.main_score)
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[None]]:
+        """The response of each instance, and its checklist."""
+        mode = self.mode_of()
+        checklists = [mode.offered(checklist) for checklist in self.checklists(inputs)]
+        rows = enumerate(zip(inputs, checklists, strict=True))
+        found = [self.response_subject(row, *about) for row, about in rows]
+        self.warn_of_context({checklist.name: checklist for checklist in checklists}.values())
+        return found, [None] * len(found)
+
+    def score_name(self, subjects: Sequence[Subject]) -> str:
+        """The name of the checklist, where all instances share one that has a name."""
+        name = super().score_name(subjects)
         if name in PLAIN or name in {"score", "score_name"}:
             raise InvalidInputError(
                 f"the checklist is called {name!r}, and so is one of the scores of every checklist, whose place it "
                 "would take: give it another name"
             )
-        asked = [
-            self._questions(checking, checklist, row, given)
-            for row, (given, checklist) in enumerate(zip(inputs, checklists, strict=True))
-        ]
-        self.warn_of_context({checklist.name: checklist for checklist in checklists}.values())
-        votes = self.judge_each(asked, checking.settings)
-        evaluator = self.evaluator()
-        return [
-            CheckedInstance(name, evaluator, checking.result(checklist, cast or None), cluster)
-            for checklist, cast, cluster in zip(checklists, votes, clusters, strict=True)
-        ]
+        return name
 
     def checklists(self, inputs: Sequence[EvaluationInput]) -> list[Checklist]:
         """One checklist an instance: the metric's own, or the one that the instance holds or names.
@@ -192,33 +168,21 @@ class ChecklistJudge(ChecklistFields):
             lambda given, row: load_checklist_of_row(given, f"the field {field!r} of instance {row}"),
         )
 
-    def reduce_one(self, intermidate: CheckedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """The scores of one instance."""
-        scores = _instance_scores(intermidate.result, with_prompts=self.include_prompts_in_result)
-        return _named(scores, intermidate)
+        return _named(_instance_scores(judged.result, with_prompts=self.include_prompts_in_result), judged)
 
-    def reduce(self, intermediates: List[CheckedInstance]) -> Dict[str, Any]:
-        """The global scores: those of the instances with intervals, and what each question tells."""
-        results = [intermediate.result for intermediate in intermediates]
-        level = self.level_of(intermediates)
-        report = report_checklists(results, level=level, seed=self.seed)
-        warn_of_unread("primary_score", report.unread)
-        panels = item_panels(results, self.rules(), samples=self.samples, level=level, seed=self.seed)
+    def global_scores(self, measures: ChecklistReport, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The scores of the instances with intervals, and what each question tells."""
+        results = [each.result for each in judged]
+        warn_of_unread("primary_score", measures.unread)
+        panels = item_panels(results, self.rules(), samples=self.samples, level=self.level_of(judged), seed=self.seed)
         shown = self.return_confidence_interval
-        scores = {**_global_scores(report, with_intervals=shown), "primary_metric": results[0].asked_metric}
+        scores = {**_global_scores(measures, with_intervals=shown), "primary_metric": results[0].asked_metric}
         named = zip(scores["items"], results[0].checklist.items, strict=False) if panels else ()
         for record, item in named:
             record["panel"] = panels[item.name].scores(with_intervals=shown)
-        return _named(scores, intermediates[0])
-
-    def _questions(
-        self, checking: Checking, checklist: Checklist, row: int, given: EvaluationInput
-    ) -> Sequence[Question]:
-        """What the judge is asked about an instance; nothing about a missing response."""
-        response = self.response_of(given, checklist.prediction_field, row)
-        if is_missing(response):
-            return ()
-        return checking.questions(checklist, self.subject(given, checklist, row, {"": text_of(response)}))
+        return _named(scores, judged[0])
 
 
 def _instance_scores(result: ChecklistResult, *, with_prompts: bool) -> Dict[str, Any]:
@@ -273,7 +237,7 @@ def _global_scores(report: ChecklistReport, *, with_intervals: bool) -> Dict[str
     return scores
 
 
-def _named(scores: Dict[str, Any], instance: CheckedInstance) -> Dict[str, Any]:
+def _named(scores: Dict[str, Any], instance: JudgedInstance) -> Dict[str, Any]:
     """The scores under the checklist's name, and those of :data:`PLAIN` under their own too."""
     main = instance.score_name
     plain = {name: value for name, value in scores.items() if name in PLAIN}

@@ -2,34 +2,34 @@
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.criteria import Criterion, Scale
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.judge_metric import JudgeMetric
+from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
+    BestOfMode,
     Selection,
+    SelectionSummary,
     check_choice_rules,
     choice_prompt,
-    choice_question,
     select,
-    summarize_selections,
     warn_of_equal_candidates,
 )
 from evenhand.modes.grade_scores import (
+    UNRELATED,
+    GradeMeasures,
+    GradeMode,
     Grading,
     InstanceGrade,
     check_grade_settings,
-    grade,
-    unrelated_candidates,
-    unrelated_effect,
+    with_unrelated,
 )
-from evenhand.modes.subject import Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.scoring import unread_choices_note
@@ -40,7 +40,7 @@ from evenhand.votes import Vote
 logger = logging.getLogger(__name__)
 
 WITH_UNRELATED = "with_unrelated_"
-UNRELATED = "unrelated_option"
+UNRELATED_OPTION = "unrelated_option"
 """What the unrelated option is called in the selections of an instance."""
 
 
@@ -76,13 +76,13 @@ class ChoiceMetric(JudgeMetric):
             )
         return settings.asking(prompt=choice_prompt(self.prompt, settings.flow.flow))
 
-    def candidates(self, inputs: Sequence[EvaluationInput]) -> tuple[list[Subject], list[Criterion], list[str]]:
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], List[str]]:
         """The candidates of each instance, its criterion, and its criteria artifact as JSON."""
         criteria, as_json = self.frozen_criteria(inputs, comparison_from_artifact)
         rows = [self._candidates(*about) for about in zip(range(len(inputs)), inputs, criteria, strict=True)]
         self.warn_of_context(criteria)
         warn_of_equal_candidates(rows)
-        return rows, criteria, as_json
+        return rows, as_json
 
     def _candidates(self, place: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         texts = read_responses(self.response_of(given, criterion.prediction_field, place), place)
@@ -92,42 +92,6 @@ class ChoiceMetric(JudgeMetric):
                 "(None where one is missing), and one response alone fits metrics.evenhand.direct"
             )
         return self.subject(given, criterion, place, texts)
-
-    def ask(
-        self, rows: Sequence[Subject], criteria: Sequence[Criterion], unrelated: Sequence[Union[str, None]] = ()
-    ) -> list[list[tuple[Vote, ...]]]:
-        """The votes on each instance, and, where texts of unrelated options are given, on each of them with its own.
-
-        Args:
-            rows: The instances.
-            criteria: Theirs.
-            unrelated: One text an instance; none to ask without an unrelated option only.
-
-        Returns:
-            One list of votes a run: without, and with the unrelated option. No votes where nothing can be asked.
-        """
-        runs = [[choice_question(*about) for about in zip(rows, criteria, strict=True)]]
-        if unrelated:
-            runs.append([choice_question(*about) for about in zip(rows, criteria, unrelated, strict=True)])
-        votes = iter(self.judge([question for asked in runs for question in asked if question]))
-        return [[next(votes) if question else () for question in asked] for asked in runs]
-
-
-@dataclass(frozen=True, slots=True)
-class BestOfN:
-    """What one instance maps to.
-
-    Attributes:
-        first: The first candidate of the first instance, whose rate is the main score.
-        selection: What the votes come to.
-        criteria_json: The criterion's artifact as JSON.
-        cluster: What the instance belongs to; None where instances do not depend on each other.
-    """
-
-    first: str
-    selection: Selection
-    criteria_json: str
-    cluster: Union[str, None] = None
 
 
 class BestOfJudge(ChoiceMetric):
@@ -160,60 +124,44 @@ class BestOfJudge(ChoiceMetric):
                 f"draws: {NEEDS_ALL_DRAWS}; leave it out"
             )
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[BestOfN]:
-        """Judge all instances."""
-        inputs = list(evaluation_inputs_stream)
-        rows, criteria, as_json = self.candidates(inputs)
-        if not rows:
-            return []
-        first = next(iter(rows[0].texts))
-        clusters = self.clusters_of(inputs)
-        (votes,) = self.ask(rows, criteria)
-        return [
-            BestOfN(first, self._selection(row, cast), criteria_json, cluster)
-            for row, cast, criteria_json, cluster in zip(rows, votes, as_json, clusters, strict=True)
-        ]
+    def mode_of(self, subjects: Sequence[Subject]) -> BestOfMode:  # noqa: ARG002 - other modes need to know
+        """The best of several candidates."""
+        return BestOfMode(self.settings())
 
-    def reduce_one(self, intermidate: BestOfN) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def score_name(self, subjects: Sequence[Subject]) -> str:
+        """The selection rate of the first candidate of the first instance."""
+        return f"{next(iter(subjects[0].texts))}_selection_rate"
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """The scores of one instance: who is selected, by whom in which order, and each candidate's share."""
-        selection, main = intermidate.selection, f"{intermidate.first}_selection_rate"
+        selection: Selection = judged.result
         consistent = selection.position_consistent
         given = _orders(selection.votes)
         shares = dict(zip(selection.names, selection.shares or (), strict=False))
-        results: dict[str, Any] = {
+        named = {f"{name}_selection_rate": share for name, share in shares.items()}
+        return {
             "selected_candidate": selection.selected,
             "unscored_reason": selection.unscored_reason,
             "positional_bias": None if consistent is None else not consistent,
             "agreement": selection.agreement,
-            "selections": [_selected_in(votes, selection.names) for votes in given],
+            "selections": [select(votes, selection.names).selected for votes in given],
             "orders": [[selection.names[index] for index in votes[0].order] for votes in given],
             "assessments": [[vote.assessment for vote in votes] for votes in given],
             "prompts": _prompts(given),
             "missing_candidates": list(selection.missing) or None,
-            "criteria": intermidate.criteria_json,
-            **{f"{name}_selection_rate": share for name, share in shares.items()},
+            "criteria": judged.criteria_json,
+            judged.score_name: math.nan,
+            **named,
         }
-        named = {name: value for name, value in results.items() if value is not None}
-        return {**named, main: shares.get(intermidate.first, math.nan), "score_name": main}
 
-    def reduce(self, intermediates: List[BestOfN]) -> Dict[str, Any]:
-        """The global scores: how often each candidate is selected, and how far that can be trusted."""
-        summary = summarize_selections([each.selection for each in intermediates], level=self.level_of(intermediates))
-        for candidate, found in summary.candidates.items():
+    def global_scores(self, measures: SelectionSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """How often each candidate is selected, and how far that can be trusted."""
+        del judged
+        for candidate, found in measures.candidates.items():
             name = f"{candidate}_selection_rate"
             warn_of_unread(name, found.unread, bounds=f"{name}_if_unscored")
-        warn_of_mentions(summary.votes.readings)
-        scores = scores_of(summary, with_intervals=self.return_confidence_interval)
-        return {**scores, "score_name": f"{intermediates[0].first}_selection_rate"}
-
-    def _selection(self, row: Subject, votes: Sequence[Vote]) -> Selection:
-        return select(
-            votes,
-            row.names,
-            missing=row.missing,
-            aggregation=None if self.aggregation is None else str(self.aggregation),
-            on_position_bias=self.on_position_bias,
-        )
+        warn_of_mentions(measures.votes.readings)
+        return scores_of(measures, with_intervals=self.return_confidence_interval)
 
 
 def _orders(votes: Sequence[Vote]) -> list[list[Vote]]:
@@ -228,34 +176,6 @@ def _prompts(given: Sequence[Sequence[Vote]]) -> Union[list[Any], None]:
     """The prompts of the first vote in each order; None where they were not kept."""
     sent = [votes[0].prompts and dict(votes[0].prompts) for votes in given]
     return sent if any(sent) else None
-
-
-def _selected_in(votes: Sequence[Vote], names: Sequence[str]) -> Union[str, None]:
-    """The candidate that the judges select in one order."""
-    return select(votes, names).selected
-
-
-@dataclass(frozen=True, slots=True)
-class GradedChoices:
-    """What one instance maps to.
-
-    Attributes:
-        judges: Who judged, in the order of the panel.
-        about: The candidates.
-        unrelated: The text of the unrelated option; None without one.
-        runs: The votes without, and where it was asked with, the unrelated option.
-        grades: Judge -> what its votes come to, one per run.
-        criteria_json: The criterion's artifact as JSON.
-        cluster: What the instance belongs to; None where instances do not depend on each other.
-    """
-
-    judges: tuple[str, ...]
-    about: Subject
-    unrelated: Union[str, None]
-    runs: tuple[tuple[Vote, ...], ...]
-    grades: Dict[str, tuple[InstanceGrade, ...]]
-    criteria_json: str
-    cluster: Union[str, None] = None
 
 
 class GradeScore(ChoiceMetric):
@@ -289,66 +209,52 @@ class GradeScore(ChoiceMetric):
             self.settings(), unrelated_option=self.unrelated_option, rules=(self.aggregation, self.on_position_bias)
         )
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[GradedChoices]:
-        """Judge all instances."""
-        inputs = list(evaluation_inputs_stream)
-        rows, criteria, as_json = self.candidates(inputs)
-        clusters = self.clusters_of(inputs)
-        unrelated = unrelated_candidates(rows, seed=self.seed) if self.unrelated_option else ()
-        runs = self.ask(rows, criteria, unrelated)
-        judges = tuple(judge.judge_id for judge in self.panel([]))
-        graded = {judge: [self._grade(votes, judge, self.confidence_level) for votes in runs] for judge in judges}
-        return [
-            GradedChoices(
-                judges=judges,
-                about=row,
-                unrelated=unrelated[place] if unrelated else None,
-                runs=tuple(votes[place] for votes in runs),
-                grades={judge: tuple(run.instances[place] for run in graded[judge]) for judge in judges},
-                criteria_json=as_json[place],
-                cluster=clusters[place],
-            )
-            for place, row in enumerate(rows)
-        ]
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], List[str]]:
+        """The candidates of each instance, with an unrelated one where it is asked for."""
+        rows, as_json = super().subjects(inputs)
+        return (with_unrelated(rows, seed=self.seed) if self.unrelated_option else rows), as_json
 
-    def reduce_one(self, intermidate: GradedChoices) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def mode_of(self, subjects: Sequence[Subject]) -> GradeMode:  # noqa: ARG002 - other modes need to know
+        """All rotations."""
+        return GradeMode(self.settings(), tuple(judge.judge_id for judge in self.panel([])))
+
+    def score_name(self, subjects: Sequence[Subject]) -> str:  # noqa: ARG002 - as above
+        """The Grade Score of the first judge."""
+        judges = [judge.judge_id for judge in self.panel([])]
+        return _suffixed("grade_score", judges, judges[0])
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """The scores of one instance, for each judge."""
-        main = _suffixed("grade_score", intermidate.judges, intermidate.judges[0])
+        mode, about, result = judged.mode, judged.about, judged.result
         scores: dict[str, Any] = {}
-        for judge, grades in intermidate.grades.items():
-            for prefix, one, votes in zip(("", WITH_UNRELATED), grades, intermidate.runs, strict=False):
+        for judge in mode.judges:
+            for prefix, votes in zip(("", WITH_UNRELATED), result.runs, strict=False):
                 own = [vote for vote in votes if vote.judge_id == judge]
-                found = _instance_scores(one, own, (*intermidate.about.names, UNRELATED))
-                scores |= {_suffixed(prefix + name, intermidate.judges, judge): value for name, value in found.items()}
-        others = {
-            "unrelated_option": intermidate.unrelated,
-            "missing_candidates": list(intermidate.about.missing) or None,
-            "criteria": intermidate.criteria_json,
+                found = _instance_scores(mode.grade_of(judge, votes), own, (*result.names, UNRELATED_OPTION))
+                scores |= {_suffixed(prefix + name, mode.judges, judge): value for name, value in found.items()}
+        return {
+            **scores,
+            "unrelated_option": about.facts.get(UNRELATED),
+            "missing_candidates": list(about.missing) or None,
+            "criteria": judged.criteria_json,
         }
-        scores |= {name: value for name, value in others.items() if value is not None}
-        return {**scores, "score_name": main}
 
-    def reduce(self, intermediates: List[GradedChoices]) -> Dict[str, Any]:
-        """The global scores: for each judge its Grade Score, its parts, and what they rest on."""
-        judges, shown = intermediates[0].judges, self.return_confidence_interval
-        runs = list(zip(*(each.runs for each in intermediates), strict=True))
-        level = self.level_of(intermediates)
-        scores: dict[str, Any] = {"num_clusters": level.n_clusters} if level.n_clusters else {}
-        for judge in judges:
-            gradings = [self._grade(votes, judge, level) for votes in runs]
+    def global_scores(self, measures: GradeMeasures, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """For each judge its Grade Score, its parts, and what they rest on."""
+        del judged
+        shown, judges = self.return_confidence_interval, tuple(measures.gradings)
+        scores: dict[str, Any] = scores_of(measures)
+        for judge, gradings in measures.gradings.items():
             found: dict[str, Any] = {}
             for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
                 if grading.unread_matter:
                     name = _suffixed(f"{prefix}grade_score", judges, judge)
                     logger.warning("The score %r: %s", name, *unread_choices_note(grading.num_unread))
                 found |= {prefix + name: value for name, value in _scores(grading, with_intervals=shown).items()}
-            if len(gradings) == 2:
-                found |= scores_of(unrelated_effect(gradings[1], gradings[0]), "unrelated", with_intervals=shown)
+            if judge in measures.effects:
+                found |= scores_of(measures.effects[judge], "unrelated", with_intervals=shown)
             scores |= {_suffixed(name, judges, judge): value for name, value in found.items()}
-        return {**scores, "score_name": _suffixed("grade_score", judges, judges[0])}
-
-    def _grade(self, votes: Sequence[Sequence[Vote]], judge_id: str, level: float) -> Grading:
-        return grade(votes, judge_id, level=level, seed=self.seed)
+        return scores
 
 
 def _suffixed(name: str, judges: Sequence[str], judge: str) -> str:

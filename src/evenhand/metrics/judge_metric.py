@@ -3,6 +3,7 @@
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 
 from evenhand.aggregation import VoteRules
@@ -14,6 +15,7 @@ from evenhand.data.fields import (
     loaded_of_rows,
     read_clusters,
     recipe_context_fields,
+    text_of,
     texts_of,
     warn_of_left_out_context,
 )
@@ -22,9 +24,12 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.subject import Subject
-from evenhand.question import Question
+from evenhand.metrics.scores import score_name_of
+from evenhand.modes.base import Mode, Subject
+from evenhand.numbers import Missing
+from evenhand.results.measures import Measure, score_entries
 from evenhand.run_options import IntervalOptions, RunOptions
+from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.bases import (
     Artifact,
@@ -38,7 +43,7 @@ from evenhand.unitxt.bases import (
 )
 from evenhand.unitxt.catalogs import local_entry, read_object
 from evenhand.unitxt.loading import load_criteria_artifact
-from evenhand.votes import Vote, is_missing
+from evenhand.votes import is_missing
 
 if TYPE_CHECKING:
 
@@ -152,6 +157,32 @@ NO_ENGINE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedInstance:
+    """What one instance maps to.
+
+    Attributes:
+        score_name: The main score's name in this evaluation.
+        evaluator: The judge's name in score names.
+        mode: The way of judging.
+        about: What was judged, and by what.
+        result: What the votes come to, as the mode has it.
+        criteria_json: The criteria artifact as JSON; None where what is judged is none.
+    """
+
+    score_name: str
+    evaluator: str
+    mode: Any
+    about: Subject
+    result: Any
+    criteria_json: Union[str, None] = None
+
+    @property
+    def cluster(self) -> Union[str, None]:
+        """What the instance belongs to; None where instances do not depend on each other."""
+        return self.about.cluster
+
+
 class ClassifiedInput(EvaluationInput):
     """One instance as a judge metric sees it, with the data classification policy that must reach the engine."""
 
@@ -240,18 +271,6 @@ class JudgeMetric(RunFields):
                 names.append((self.evaluator_name or as_judge(engine).judge_id).lower())
         return "+".join(dict.fromkeys(names))
 
-    def judge(self, questions: Sequence[Question], settings: Union[RunSettings, None] = None) -> list[tuple[Vote, ...]]:
-        """The votes on each question."""
-        panel = self.panel(question.data_classification for question in questions)
-        return (settings or self.settings()).run(questions, panel)
-
-    def judge_each(
-        self, asked: Sequence[Sequence[Question]], settings: Union[RunSettings, None] = None
-    ) -> list[list[tuple[Vote, ...]]]:
-        """The votes on the questions of each instance, all of which are in one queue."""
-        votes = iter(self.judge([question for questions in asked for question in questions], settings))
-        return [[next(votes) for _ in questions] for questions in asked]
-
     def panel(self, policies: Iterable[Union[tuple[str, ...], None]]) -> list[JudgeEngine]:
         """The judges, each of which may see data of these classifications."""
         engines = self.engines()
@@ -331,6 +350,7 @@ class JudgeMetric(RunFields):
             draw_key=draw_key_of(given),
             data_classification=getattr(given, "data_classification", None),
             guidelines=self.guidelines,
+            judged=judged,
         )
 
     def given_context_fields(self) -> Union[dict[str, str], None]:
@@ -373,8 +393,73 @@ class JudgeMetric(RunFields):
         return classified
 
     @abstractmethod
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[Any]:
+    def mode_of(self, subjects: Sequence[Subject]) -> Mode[Any]:
+        """The way of judging these, with the settings of the run, checked."""
+
+    @abstractmethod
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], Sequence[Union[str, None]]]:
+        """What is judged, one an instance, and the criteria artifact of each as JSON."""
+
+    def response_subject(self, row: int, given: EvaluationInput, judged: Union[Criterion, Checklist]) -> Subject:
+        """The one response of an instance; what is shown beside it is read only where there is one."""
+        response = self.response_of(given, judged.prediction_field, row)
+        if is_missing(response):
+            return Subject(row, {"": None}, judged=judged)
+        return self.subject(given, judged, row, {"": text_of(response)})
+
+    def score_name(self, subjects: Sequence[Subject]) -> str:
+        """The name of the main score: that of what is judged, where all instances share one that has a name."""
+        return score_name_of((about.judged.name for about in subjects), self.main_score)
+
+    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[JudgedInstance]:
         """Judge all instances; one intermediate each."""
+        inputs = list(evaluation_inputs_stream)
+        clusters = self.clusters_of(inputs)
+        read, artifacts = self.subjects(inputs)
+        if not read:
+            return []
+        subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
+        name, evaluator = self.score_name(subjects), self.evaluator()
+        panel, mode = self.panel(about.data_classification for about in subjects), self.mode_of(subjects)
+        results = mode.judge(subjects, panel)
+        return [
+            JudgedInstance(name, evaluator, mode, *judged) for judged in zip(subjects, results, artifacts, strict=True)
+        ]
+
+    def reduce_one(self, intermidate: JudgedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
+        """The scores of one instance; what there is nothing to say about is left out."""
+        scores = self.instance_scores(intermidate)
+        return {name: value for name, value in scores.items() if value is not None} | {
+            "score_name": intermidate.score_name
+        }
+
+    @abstractmethod
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """The scores of one instance, the main one among them."""
+
+    def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
+        """The global scores: the main one and every measure of how far it can be trusted."""
+        measures = intermediates[0].mode.measures(
+            [each.about for each in intermediates],
+            [each.result for each in intermediates],
+            self.level_of(intermediates),
+        )
+        return {**self.global_scores(measures, intermediates), "score_name": intermediates[0].score_name}
+
+    @abstractmethod
+    def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The scores of all instances, the main one among them.
+
+        Args:
+            measures: What the mode makes of the results.
+            judged: What the instances map to.
+        """
+
+
+def using_scores(judged: JudgedInstance, score: Union[Interval, Missing], *, with_intervals: bool) -> dict[str, float]:
+    """The main score under the name that says who judged, as unitxt has it."""
+    using = Measure(f"{judged.score_name}_using_{judged.evaluator}", score, always=True)
+    return score_entries(using.name, using, with_intervals=with_intervals)
 
 
 def distinct(values: Iterable[Value]) -> list[Value]:

@@ -1,49 +1,31 @@
 """Pairwise judging: which of two or more systems a judge prefers, pair by pair."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Dict, List, TypeVar, Union, get_args
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.systems import common_systems, read_responses
+from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.judge_metric import JudgeMetric
+from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
+from evenhand.modes.base import Subject
 from evenhand.modes.contest import Contest, Reduction, check_reduction, check_scale, instance_rankings, winrates
 from evenhand.modes.pairwise import (
-    ComparisonRow,
     ContestSummary,
+    PairwiseMode,
     SystemSummary,
-    Tournament,
     TournamentPlan,
-    summarize_contests,
+    alike,
 )
 from evenhand.results.measures import scores_of
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
-
-
-@dataclass(frozen=True, slots=True)
-class PairwiseComparison:
-    """What one instance maps to.
-
-    Attributes:
-        systems: The names, in the order of the first instance.
-        contests: The contests held on this instance, with all votes.
-        criterion: The criterion.
-        criteria_json: The criterion's artifact as JSON.
-    """
-
-    systems: tuple[str, ...]
-    contests: tuple[Contest, ...]
-    criterion: Criterion
-    criteria_json: str
 
 
 class PairwiseJudge(JudgeMetric):
@@ -93,71 +75,49 @@ class PairwiseJudge(JudgeMetric):
 
     def estimate(self, inputs: Iterable[EvaluationInput]) -> TournamentPlan:
         """How many contests, votes and calls judging these instances takes, at most; nothing is called."""
-        return self._tournament(self._rows(list(inputs))[0], self.settings(), self.engines()).plan()
+        subjects, _ = self.subjects(list(inputs))
+        return self.mode_of(subjects).plan(subjects, len(self.engines()))
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[PairwiseComparison]:
-        """Judge all instances."""
-        rows, as_json = self._rows(list(evaluation_inputs_stream))
-        check_names(common_systems([row.about.texts for row in rows]))
-        judges = self.panel(row.about.data_classification for row in rows)
-        tournament = self._tournament(rows, self.settings(self.scales()), judges)
-        held: dict[int, list[Contest]] = {row.about.instance: [] for row in rows}
-        for contest in tournament.hold():
-            held[contest.instance].append(contest)
-        return [
-            PairwiseComparison(tournament.systems, tuple(held[row.about.instance]), row.criterion, criteria_json)
-            for row, criteria_json in zip(rows, as_json, strict=True)
-        ]
+    def mode_of(self, subjects: Sequence[Subject]) -> PairwiseMode:  # noqa: ARG002 - other modes need to know
+        """The pairs of the design."""
+        return PairwiseMode(
+            self.settings(self.scales()), parse_design(self.design, seed=self.seed), self._checked_reduction()
+        )
 
-    def reduce_one(self, intermidate: PairwiseComparison) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[str]]:
+        """The responses of each instance, its criterion, and its criteria artifact as JSON."""
+        criteria, as_json = self.frozen_criteria(inputs, self._criterion)
+        rows = [self._row(place, *given) for place, given in enumerate(zip(inputs, criteria, strict=True))]
+        self.warn_of_context(criteria)
+        return alike(rows), as_json
+
+    def score_name(self, subjects: Sequence[Subject]) -> str:
+        """The first system's winrate."""
+        systems = tuple(subjects[0].texts)
+        check_names(systems)
+        return f"{systems[0]}_winrate"
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """The scores of one instance, under the names that unitxt documents for ``LLMJudgePairwise``."""
-        results = instance_scores(
-            intermidate.contests,
-            intermidate.systems,
-            intermidate.criterion,
-            rule=self.rules().panel_rule("pairwise"),
-            reduction=self._checked_reduction(),
-        )
-        return {**results, "criteria": intermidate.criteria_json, "score_name": _main_score(intermidate)}
+        about = judged.about
+        rule, systems = self.rules().panel_rule("pairwise"), tuple(about.texts)
+        results = instance_scores(judged.result, systems, about.judged, rule=rule, reduction=self._checked_reduction())
+        return {**results, "criteria": judged.criteria_json}
 
-    def reduce(self, intermediates: List[PairwiseComparison]) -> Dict[str, Any]:
-        """The global scores: each system's winrate and mean rank, and every measure of how far they can be trusted."""
-        summary = summarize_contests(
-            [contest for intermediate in intermediates for contest in intermediate.contests],
-            intermediates[0].systems,
-            reduction=self._checked_reduction(),
-            level=IntervalLevel(self.confidence_level, None, self.interval),
-        )
-        scores = global_scores(summary, with_intervals=self.return_confidence_interval)
-        return {**scores, "score_name": _main_score(intermediates[0])}
+    def global_scores(self, measures: ContestSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """Each system's winrate and mean rank, and every measure of how far they can be trusted."""
+        del judged
+        return global_scores(measures, with_intervals=self.return_confidence_interval)
 
     def _checked_reduction(self) -> Reduction:
         return check_reduction(self.reduction, graded=self.graded)
 
-    def _tournament(self, rows: Sequence[ComparisonRow], settings: RunSettings, judges: Sequence[Any]) -> Tournament:
-        design = parse_design(self.design, seed=self.seed)
-        return Tournament(rows, design, settings, judges, self._checked_reduction())
-
-    def _rows(self, inputs: Sequence[EvaluationInput]) -> tuple[list[ComparisonRow], list[str]]:
-        """The instances to compare, and each one's criteria artifact as JSON."""
-        criteria, as_json = self.frozen_criteria(inputs, self._criterion)
-        about = zip(inputs, criteria, self.clusters_of(inputs), strict=True)
-        rows = [self._row(place, *given) for place, given in enumerate(about)]
-        self.warn_of_context(criteria)
-        return rows, as_json
-
     def _criterion(self, artifact: Criteria) -> Criterion:
         return comparison_from_artifact(artifact, allow_ties=self.allow_ties, graded=self.graded)
 
-    def _row(
-        self, place: int, given: EvaluationInput, criterion: Criterion, cluster: Union[str, None]
-    ) -> ComparisonRow:
+    def _row(self, place: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, place), place)
-        return ComparisonRow(self.subject(given, criterion, place, responses), criterion, cluster)
-
-
-def _main_score(intermediate: PairwiseComparison) -> str:
-    return f"{intermediate.systems[0]}_winrate"
+        return self.subject(given, criterion, place, responses)
 
 
 _PROMPT_NAMES = {

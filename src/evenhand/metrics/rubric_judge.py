@@ -1,17 +1,16 @@
 """A rubric: a judge chooses an option of every criterion, and the options make one score."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
-from evenhand.judging.examples import ExamplePool
 from evenhand.judging.settings import RunSettings
-from evenhand.judging.sheet import asked_together, check_calls
+from evenhand.judging.sheet import check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
+from evenhand.metrics.judge_metric import JudgedInstance, using_scores
 from evenhand.metrics.scores import (
     number_or_nan,
     panel_scores,
@@ -19,44 +18,24 @@ from evenhand.metrics.scores import (
     warn_of_mentions,
     warn_of_unread,
 )
+from evenhand.modes.base import Subject
 from evenhand.modes.rubric import (
+    RubricMode,
     RubricResult,
     RubricSummary,
     length_penalty_of,
     rubric_as_judged,
-    rubric_result,
-    summarize_rubric,
 )
-from evenhand.question import Question
-from evenhand.results.measures import Measure, score_entries, scores_of
+from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe
 from evenhand.unitxt.loading import load_rubric, rubric_artifact
-from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, is_missing
+from evenhand.votes import Verdict
 
 NO_RUBRIC = (
     "the metric has no rubric: give a catalog id such as rubrics.evenhand.summarization, the path of a YAML or JSON "
     "file, a dict, or a rubric"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RubricAssessment:
-    """What one instance maps to.
-
-    Attributes:
-        score_name: The main score's name.
-        evaluator: The judge's name in score names.
-        rubric: The rubric as it was judged.
-        result: The verdicts with all votes, and the score.
-        cluster: What the instance belongs to; None where instances do not depend on each other.
-    """
-
-    score_name: str
-    evaluator: str
-    rubric: Rubric
-    result: RubricResult
-    cluster: Union[str, None] = None
 
 
 class RubricJudge(AssessingJudge):
@@ -176,81 +155,55 @@ class RubricJudge(AssessingJudge):
             na_partial=self.na_partial,
         )
 
-    def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> List[RubricAssessment]:
-        """Judge all instances."""
-        inputs, rubric = list(evaluation_inputs_stream), self.judged_rubric()
-        clusters = self.clusters_of(inputs)
-        pools = self.example_pools(rubric.criteria)
-        asked = [self._questions(row, given, rubric, pools) for row, given in enumerate(inputs)]
-        self.warn_of_context(rubric.criteria)
-        votes = self.judge_each(asked, self._settings_of_calls())
-        name, evaluator = score_name_of([rubric.name], self.main_score), self.evaluator()
-        return [
-            RubricAssessment(name, evaluator, rubric, self._result(rubric, questions, cast), cluster)
-            for questions, cast, cluster in zip(asked, votes, clusters, strict=True)
-        ]
+    def mode_of(self, subjects: Sequence[Subject]) -> RubricMode:
+        """An option of every criterion for each response."""
+        pools = self.example_pools(subjects[0].judged.criteria)
+        if self.calls == "per_criterion":
+            return RubricMode(self.settings(), pools)
+        return RubricMode(self.settings().asking(reasoning=self.flow != "verdict_only"), pools, together=True)
 
-    def reduce_one(self, intermidate: RubricAssessment) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[None]]:
+        """The response of each instance, as each criterion sees it."""
+        rubric = self.judged_rubric()
+        penalty = length_penalty_of(self.length_penalty)
+        found = []
+        for row, given in enumerate(inputs):
+            parts = {each.name: self.response_subject(row, given, each) for each in rubric.criteria}
+            parts = {name: part for name, part in parts.items() if part.responses}
+            responses = [part.responses[0] for part in parts.values()]
+            facts = {"length_penalty": penalty.of(responses[0])} if penalty is not None and responses else {}
+            policy = getattr(given, "data_classification", None)
+            texts = {"": responses[0] if responses else None}
+            found.append(Subject(row, texts, data_classification=policy, judged=rubric, facts=facts, parts=parts))
+        self.warn_of_context(rubric.criteria)
+        return found, [None] * len(found)
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
         """The scores of one instance: the rubric's, and those of each criterion."""
-        main, result = intermidate.score_name, intermidate.result
+        main, result = judged.score_name, judged.result
         score = number_or_nan(result.score)
         scores = instance_scores(
             main,
-            intermidate.rubric,
+            judged.about.judged,
             result,
             expected=self.rules().scoring == "expected",
             with_prompts=self.include_prompts_in_result,
         )
-        return {main: score, f"{main}_using_{intermidate.evaluator}": score, **scores, "score_name": main}
+        return {main: score, f"{main}_using_{judged.evaluator}": score, **scores}
 
-    def reduce(self, intermediates: List[RubricAssessment]) -> Dict[str, Any]:
-        """The global scores: the mean rubric score, that of each criterion, and how far they can be trusted."""
-        first = intermediates[0]
-        results, rubric, main = [each.result for each in intermediates], first.rubric, first.score_name
-        expected = self.rules().scoring == "expected"
-        summary = summarize_rubric(results, rubric, expected=expected, level=self.level_of(intermediates))
-        warn_of_unread(main, summary.unread)
-        shown = self.return_confidence_interval
-        warn_of_mentions(summary.readings)
-        using = Measure(f"{main}_using_{first.evaluator}", summary.score, always=True)
-        scores = global_scores(main, rubric, summary, self._panels(intermediates), with_intervals=shown)
-        return {**scores, **score_entries(using.name, using, with_intervals=shown), "score_name": main}
+    def global_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The mean rubric score, that of each criterion, and how far they can be trusted."""
+        main, rubric, shown = judged[0].score_name, judged[0].about.judged, self.return_confidence_interval
+        warn_of_unread(main, measures.unread)
+        warn_of_mentions(measures.readings)
+        return {
+            **global_scores(main, rubric, measures, self._panels(judged), with_intervals=shown),
+            **using_scores(judged[0], measures.score, with_intervals=shown),
+        }
 
-    def _settings_of_calls(self) -> RunSettings:
-        settings = self.settings()
-        return settings if self.calls == "per_criterion" else settings.asking(reasoning=self.flow != "verdict_only")
-
-    def _questions(
-        self, row: int, given: EvaluationInput, rubric: Rubric, pools: Dict[str, Union[ExamplePool, None]]
-    ) -> List[Question]:
-        """One question a criterion; none where there is no response to ask about."""
-        questions = []
-        for criterion in rubric.criteria:
-            response = self.response_of(given, criterion.prediction_field, row)
-            if is_missing(response):
-                continue
-            identifier = f"{row}/{criterion.name}"
-            pool = pools[criterion.name]
-            questions.append(self.question(identifier, row, given, criterion, response, pool=pool))
-        return asked_together(questions, "rubric") if self.calls == "per_item" else questions
-
-    def _result(self, rubric: Rubric, questions: Sequence[Question], votes: Sequence[Sequence[Vote]]) -> RubricResult:
-        cast = {question.criterion.name: each for question, each in zip(questions, votes, strict=True)}
-        rules = self.rules()
-        penalty = length_penalty_of(self.length_penalty)
-        return rubric_result(
-            [
-                rules.aggregate(cast[criterion.name], criterion) if criterion.name in cast else MISSING_RESPONSE
-                for criterion in rubric.criteria
-            ],
-            rubric,
-            expected=rules.scoring == "expected",
-            length_penalty=penalty.of(questions[0].responses[0]) if penalty is not None and questions else None,
-        )
-
-    def _panels(self, assessments: Sequence[RubricAssessment]) -> Dict[str, Union[PanelReport, None]]:
+    def _panels(self, assessments: Sequence[JudgedInstance]) -> Dict[str, Union[PanelReport, None]]:
         """Criterion name -> what the votes say about the judges."""
-        rubric = assessments[0].rubric
+        rubric = assessments[0].about.judged
         return {
             criterion.name: report_of_run(
                 [each.result.verdicts[place] for each in assessments],

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
-from evenhand.modes.subject import Subject
+from evenhand.modes.base import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
@@ -80,17 +80,18 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
     return known[prompt]
 
 
-def choice_question(about: Subject, criterion: Criterion, unrelated: str | None = None) -> Question | None:
+def choice_question(about: Subject, unrelated: str | None = None) -> Question | None:
     """Which of the candidates is the best; None where fewer than two have a text.
 
     Args:
-        about: The candidates; those that have a text are the options, in this order.
-        criterion: What makes one the best; its options play no part.
+        about: The candidates; those that have a text are the options, in this order. It is judged by a criterion that
+            says what makes one the best, whose options play no part.
         unrelated: The text of an option from elsewhere, which becomes the last one.
     """
     if len(about.responses) < 2:
         return None
     responses = about.responses if unrelated is None else (*about.responses, unrelated)
+    criterion: Criterion = about.judged
     choice = choice_criterion(
         criterion.name, criterion.description, len(responses), context_fields=criterion.context_fields
     )
@@ -186,6 +187,46 @@ class Selection:
     def set_aside(self) -> bool:
         """Whether all votes were read, and the rule gives no share all the same."""
         return not self.scored and Verdict(votes=self.votes).read
+
+
+@dataclass(frozen=True)
+class BestOfMode(Mode[Selection]):
+    """A judge chooses the best of several candidates. The options of the criterion that judges them play no part."""
+
+    kind: ClassVar = "best_of"
+
+    def questions(self, about: Subject) -> tuple[Question, ...]:
+        """The one question; none where fewer than two candidates have a text."""
+        question = choice_question(about)
+        return () if question is None else (question,)
+
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Selection:
+        """See :func:`select`."""
+        rules = self.settings.rules
+        return select(
+            votes[0] if votes else (),
+            about.names,
+            missing=about.missing,
+            aggregation=None if rules.aggregation is None else str(rules.aggregation),
+            on_position_bias=rules.on_position_bias,
+        )
+
+    def record(self, about: Subject, result: Selection) -> dict[str, Any]:
+        """The candidate selected, and the share of each."""
+        shares = dict(zip(result.names, result.shares or (), strict=False))
+        return {
+            "selected_candidate": result.selected,
+            "unscored_reason": result.unscored_reason,
+            "position_consistent": result.position_consistent,
+            "agreement": result.agreement,
+            "missing_candidates": list(result.missing) or None,
+            **{f"{name}_selection_rate": shares.get(name) for name in about.texts},
+        }
+
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Selection], level: float) -> SelectionSummary:
+        """See :func:`summarize_selections`."""
+        del subjects
+        return summarize_selections(results, level=level)
 
 
 @dataclass(frozen=True, slots=True)

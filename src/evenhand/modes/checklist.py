@@ -1,6 +1,6 @@
 """Checklists: how one is put to judges, what the answers come to for a response, and for many of them.
 
-:class:`Checking` is where to begin.
+:class:`ChecklistMode` is where to begin.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.judging.flow import TOP_LOGPROBS
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.subject import Subject
+from evenhand.modes.base import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
@@ -167,17 +167,17 @@ _NOT_OF_A_CHECKLIST: Final[Mapping[str, tuple[object, str]]] = {
 """The options of a run that would do nothing here: what they are when they are left alone, and what stands in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checking:
-    """How a checklist is put to judges, and how a run is set for it.
+@dataclass(frozen=True)
+class ChecklistMode(Mode[ChecklistResult]):
+    """How a checklist is put to judges, and how a run is set for it. A subject is judged by a checklist.
 
     Attributes:
         options: Of the checklist.
-        settings: Of the run: grid, flow, limits, rules.
     """
 
     options: ChecklistOptions
-    settings: RunSettings
+
+    kind: ClassVar = "checklist"
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], run_options: Mapping[str, Any]) -> Self:
@@ -197,7 +197,7 @@ class Checking:
         own = ChecklistOptions(**options)
         if own.use_logprobs is None:
             own = own.changed(use_logprobs=own.primary_metric == "normalized")
-        return cls(own, _settings(own, {"check_positional_bias": False, **run_options}))
+        return cls(_settings(own, {"check_positional_bias": False, **run_options}), own)
 
     def offered(self, checklist: Checklist) -> Checklist:
         """The checklist with N/A offered as it is allowed."""
@@ -206,15 +206,17 @@ class Checking:
         items = tuple(item.model_copy(update={"na": self.options.allow_na}) for item in checklist.items)
         return checklist.model_copy(update={"items": items})
 
-    def questions(self, checklist: Checklist, about: Subject) -> tuple[Question, ...]:
-        """One question an item.
+    def questions(self, about: Subject) -> tuple[Question, ...]:
+        """One question an item; none about a response that is missing.
 
         Args:
-            checklist: As it was :meth:`offered`.
-            about: The one response, and what is shown beside it. Its name tells it from others of the row; it is empty
-                where there are none.
+            about: The one response, and the checklist as it was :meth:`offered`. Its name tells the response from
+                others of the row; it is empty where there are none.
         """
-        ((name, _),) = about.texts.items()
+        checklist: Checklist = about.judged
+        (name,) = about.texts
+        if not about.responses:
+            return ()
         how: dict[str, Any] = {"mode": "assess"}
         if self.options.mode == "batch":
             sheet = " / ".join(filter(None, (name, checklist.name)))
@@ -229,16 +231,26 @@ class Checking:
             for item in checklist.items
         )
 
-    def result(self, checklist: Checklist, votes: Sequence[Sequence[Vote]] | None) -> ChecklistResult:
-        """What the votes on each item come to; None for a response that is missing."""
-        rules = self.settings.rules
-        if votes is None:
-            verdicts = (MISSING_RESPONSE,) * len(checklist.items)
-        else:
-            verdicts = tuple(
-                rules.aggregate(cast, item.as_criterion()) for item, cast in zip(checklist.items, votes, strict=True)
-            )
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> ChecklistResult:
+        """What the votes on each item come to."""
+        rules, checklist = self.settings.rules, about.judged
+        verdicts = [
+            rules.aggregate(cast, item.as_criterion()) if cast else MISSING_RESPONSE
+            for item, cast in zip(checklist.items, votes or [()] * len(checklist.items), strict=True)
+        ]
         return ChecklistResult.of(checklist, verdicts, self.options.primary_metric, rules)
+
+    def record(self, about: Subject, result: ChecklistResult) -> dict[str, Any]:
+        """The scores, how many items were answered how, and the items."""
+        del about
+        return {**result.record(), **result.counts(), "items": [item_record(item) for item in result.items]}
+
+    def measures(
+        self, subjects: Sequence[Subject], results: Sequence[ChecklistResult], level: float
+    ) -> ChecklistReport:
+        """See :func:`report_checklists`."""
+        del subjects
+        return report_checklists(results, level=level, seed=self.settings.seed)
 
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""

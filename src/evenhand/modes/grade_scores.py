@@ -11,9 +11,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,12 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.subject import Subject
+from evenhand.modes.base import Mode, Subject
+from evenhand.modes.best_of import choice_question
 from evenhand.numbers import Missing
+from evenhand.question import Question
 from evenhand.results.measures import known, measure
-from evenhand.scoring import reply_measures
+from evenhand.scoring import INDEPENDENT, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
     Interval,
@@ -198,6 +200,96 @@ class UnrelatedEffect:
     difference: Interval | Missing = measure("difference", always=True)
     corrected_difference: Interval | Missing = measure("difference", always=True)
     num_paired: int = measure("count")
+
+
+@dataclass(frozen=True, slots=True)
+class Rotations:
+    """The votes on one instance in all its rotations.
+
+    Attributes:
+        names: The candidates that have a text, in their own order.
+        runs: All judges' votes without, and where it was asked with, the unrelated option; none where fewer than two
+            candidates are left.
+    """
+
+    names: tuple[str, ...]
+    runs: tuple[tuple[Vote, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeMeasures:
+    """What the choices of each judge come to.
+
+    Attributes:
+        gradings: Judge -> its Grade Score without, and where it was asked with, the unrelated option.
+        effects: Judge -> what the unrelated option changes; empty where none was asked with.
+        num_clusters: Clusters that the instances are of.
+    """
+
+    gradings: Mapping[str, tuple[Grading, ...]]
+    effects: Mapping[str, UnrelatedEffect]
+    num_clusters: int | Missing = measure("count")
+
+
+UNRELATED: Final = "unrelated"
+"""The fact about a subject that is the text of its unrelated option; None where nothing can be asked."""
+
+
+@dataclass(frozen=True)
+class GradeMode(Mode[Rotations]):
+    """A judge chooses the best candidate in every rotation. A subject is judged by a criterion, as for the best of N.
+
+    Attributes:
+        judges: Whose Grade Scores are reported.
+    """
+
+    judges: tuple[str, ...] = ()
+
+    kind: ClassVar = "grade_scores"
+
+    def questions(self, about: Subject) -> tuple[Question, ...]:
+        """Which candidate is the best, and where the facts hold an unrelated option, the same with it among them."""
+        asked = [choice_question(about, *unrelated) for unrelated in _runs(about)]
+        return tuple(question for question in asked if question is not None)
+
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Rotations:
+        """The votes, run by run."""
+        runs = tuple(map(tuple, votes)) or ((),) * len(_runs(about))
+        return Rotations(about.names, runs)
+
+    def record(self, about: Subject, result: Rotations) -> dict[str, Any]:
+        """Each judge's Grade Score without the unrelated option."""
+        del about
+        return {judge: self.grade_of(judge, result.runs[0]).grade_score for judge in self.judges}
+
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: float) -> GradeMeasures:
+        """See :func:`grade` and :func:`unrelated_effect`."""
+        del subjects
+        runs = list(zip(*(each.runs for each in results), strict=True))
+        gradings = {
+            judge: tuple(grade(votes, judge, level=level, seed=self.settings.seed) for votes in runs)
+            for judge in self.judges
+        }
+        return GradeMeasures(
+            gradings=gradings,
+            effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
+            num_clusters=known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
+        )
+
+    def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
+        """One judge on one instance."""
+        return _instance_grade([vote for vote in votes if vote.judge_id == judge], {}, self.settings.seed)
+
+
+def _runs(about: Subject) -> list[tuple[str, ...]]:
+    """What is added to the candidates in each run."""
+    return [(), *([(about.facts[UNRELATED],)] if UNRELATED in about.facts else [])]
+
+
+def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, ...]:
+    """The same, each with the text of its unrelated option among its facts; see :func:`unrelated_candidates`."""
+    drawn = zip(rows, unrelated_candidates(rows, seed=seed), strict=True)
+    return tuple(replace(row, facts={**row.facts, UNRELATED: text}) for row, text in drawn)
 
 
 def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str | None, ...]:

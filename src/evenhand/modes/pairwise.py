@@ -1,6 +1,6 @@
 """Pairwise judging: which pairs of systems a judge is shown, and what the contests come to.
 
-A :class:`Tournament` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
+A :class:`PairwiseMode` asks about the pairs of a design; :func:`summarize_contests` says what came of it: winrates with
 intervals, ranks, and how far the judging can be trusted.
 """
 
@@ -10,21 +10,20 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import itemgetter
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
-from evenhand.criteria import Criterion
 from evenhand.data.systems import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
-from evenhand.judging.design import Design, Pair, fixed_pairs, swiss_pairs
+from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Mode, Subject
 from evenhand.modes.contest import (
     Contest,
     Reduction,
@@ -38,7 +37,6 @@ from evenhand.modes.contest import (
     tally_table,
     winrates,
 )
-from evenhand.modes.subject import Subject
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
@@ -50,30 +48,9 @@ from evenhand.statistics.pair_comparisons import PairComparison
 from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
+from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonRow:
-    """One instance with the responses of all systems.
-
-    Attributes:
-        about: System -> response, and what the judge is told beside them.
-        criterion: A pairwise criterion.
-        cluster: What the row belongs to; None where rows do not depend on each other.
-    """
-
-    about: Subject
-    criterion: Criterion
-    cluster: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.criterion.scale != "pairwise":
-            raise InvalidInputError(
-                f"the criterion {self.criterion.name!r} of instance {self.about.instance} has the scale "
-                f"{self.criterion.scale!r}; a comparison needs a pairwise one: see load_comparison"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,113 +83,160 @@ class TournamentPlan:
 
 
 @dataclass(frozen=True)
-class Tournament:
-    """The contests of a design: instances × pairs of systems -> questions -> votes -> contests.
+class PairwiseMode(Mode[tuple[Contest, ...]]):
+    """A judge compares the responses of two systems: instances × pairs of systems -> questions -> votes -> contests.
+
+    A subject has the response of every system, and is judged by a pairwise criterion.
 
     Attributes:
-        rows: The instances, all with the same systems.
         design: Which pairs meet.
-        settings: Orders, samples, flow, rules and limits.
-        judges: Who judges.
-        reduction: How contests become the winrates by which a Swiss design pairs.
-
-    Raises:
-        InvalidInputError: If the instances name different systems, or these do not fit the design.
+        reduction: How contests become winrates, by which a Swiss design pairs.
     """
 
-    rows: Sequence[ComparisonRow]
-    design: Design
-    settings: RunSettings
-    judges: Sequence[JudgeEngine]
+    design: Design = field(default_factory=lambda: parse_design("all"))
     reduction: Reduction = "win_rate"
 
-    def __post_init__(self) -> None:
-        self.design.check_systems(common_systems([row.about.texts for row in self.rows]))
-        if len({row.about.instance for row in self.rows}) < len(self.rows):
-            raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
+    kind: ClassVar = "winrates"
 
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """The names, in the order of the first instance."""
-        return tuple(self.rows[0].about.texts)
+    def questions(self, about: Subject) -> tuple[Question, ...]:
+        """Every pair of which both responses are there."""
+        return tuple(_questions([about], [(0, pair) for pair in _pairs(about)]).values())
 
-    def plan(self) -> TournamentPlan:
-        """How many contests, votes and calls it takes, at most; nothing is called."""
-        drawn, rounds = self._drawn(0, {}), self.design.rounds
-        questions = list(self._questions(drawn).values())
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> tuple[Contest, ...]:
+        """The contests of all pairs; one of which a response is missing is unscored (``missing_response``)."""
+        cast = dict(zip(_questions([about], [(0, pair) for pair in _pairs(about)]), votes, strict=True))
+        return tuple(self._contest(about, pair, cast.get((0, pair), ())) for pair in _pairs(about))
+
+    def record(self, about: Subject, result: tuple[Contest, ...]) -> dict[str, Any]:
+        """Each system's winrate."""
+        rates = winrates(result, tuple(about.texts), self.reduction)
+        return {f"{system}_winrate": rate for system, rate in rates.items()}
+
+    def measures(
+        self, subjects: Sequence[Subject], results: Sequence[tuple[Contest, ...]], level: float
+    ) -> ContestSummary:
+        """See :func:`summarize_contests`; the contests name the clusters."""
+        contests = [contest for held in results for contest in held]
+        only = IntervalLevel(level, None, IntervalLevel.of(level).method)
+        return summarize_contests(contests, tuple(subjects[0].texts), reduction=self.reduction, level=only)
+
+    def plan(self, subjects: Sequence[Subject], judges: int) -> TournamentPlan:
+        """How many contests, votes and calls it takes, at most; nothing is called.
+
+        Raises:
+            InvalidInputError: If the instances name different systems, or these do not fit the design.
+        """
+        subjects, rounds = alike(subjects), self.design.rounds
+        drawn = self._drawn(subjects, 0, {})
+        questions = list(_questions(subjects, drawn).values())
         orders = sum(len(shown) for shown in self.settings.grid.permutations(questions))
-        votes = orders * self.settings.grid.samples * len(self.judges) * rounds
+        votes = orders * self.settings.grid.samples * judges * rounds
         return TournamentPlan(
             design=self.design,
-            instances=len(self.rows),
+            instances=len(subjects),
             contests=len(questions) * rounds,
             missing=(len(drawn) - len(questions)) * rounds,
             votes=votes,
             calls=votes * self.settings.flow.expected_calls(),
         )
 
-    def estimate(self) -> RunEstimate:
+    def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """Calls, tokens and cost, at most; nothing is called.
 
         The rounds of a Swiss design depend on results, so each is taken to cost what the first one does, without
         replies from the journal.
         """
-        questions, rounds = list(self._questions(self._drawn(0, {})).values()), self.design.rounds
+        subjects, rounds = alike(subjects), self.design.rounds
+        questions = list(_questions(subjects, self._drawn(subjects, 0, {})).values())
         if rounds == 1:
-            return self.settings.estimate(questions, self.judges)
-        return RunEstimate.total([replace(self.settings, journal=None).estimate(questions, self.judges)] * rounds)
+            return self.settings.estimate(questions, judges)
+        return RunEstimate.total([replace(self.settings, journal=None).estimate(questions, judges)] * rounds)
 
-    def hold(self) -> tuple[Contest, ...]:
-        """Judge the pairs of the design, ordered by instance and pair.
+    def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[Contest, ...]]:
+        """Judge the pairs of the design: the contests of each instance, ordered by pair.
 
         The number of calls is shown before the first one. A pair with a missing response is not judged: its contest is
         unscored (``missing_response``). The rounds of a Swiss design are runs that follow one another within one
         budget.
 
         Raises:
+            InvalidInputError: If the instances name different systems, or these do not fit the design.
             TooManyFailuresError: If more votes fail than the settings allow.
         """
-        _announce(self.plan(), progress=self.settings.limits.progress)
+        subjects = alike(subjects)
+        _announce(self.plan(subjects, len(judges)), progress=self.settings.limits.progress)
         held: dict[tuple[int, Pair], Contest] = {}
         for number in range(self.design.rounds):
-            drawn = self._drawn(number, held)
-            questions = self._questions(drawn)
+            drawn = self._drawn(subjects, number, held)
+            questions = _questions(subjects, drawn)
             left = self.settings.limits.after(vote for contest in held.values() for vote in contest.verdict.votes)
-            votes = replace(self.settings, limits=left).run(list(questions.values()), self.judges) if questions else []
+            votes = replace(self.settings, limits=left).run(list(questions.values()), judges) if questions else []
             cast = dict(zip(questions, votes, strict=True))
             for place, pair in drawn:
-                row, (first, second) = self.rows[place], (self.systems[side] for side in pair)
-                contest = Contest.between(
-                    first, second, row.criterion, instance=row.about.instance, round=number, cluster=row.cluster
-                )
-                voted = cast.get((place, pair), ())
-                held[place, pair] = resolve(contest, voted, row.criterion, self.settings.rules)
-        return tuple(contest for _, contest in sorted(held.items(), key=itemgetter(0)))
+                held[place, pair] = self._contest(subjects[place], pair, cast.get((place, pair), ()), number)
+        by_row: list[list[Contest]] = [[] for _ in subjects]
+        for place, pair in sorted(held):
+            by_row[place].append(held[place, pair])
+        return [tuple(contests) for contests in by_row]
 
-    def _drawn(self, number: int, held: Mapping[tuple[int, Pair], Contest]) -> list[tuple[int, Pair]]:
+    def _contest(self, about: Subject, pair: Pair, votes: Sequence[Vote], number: int = 0) -> Contest:
+        systems, criterion = tuple(about.texts), about.judged
+        first, second = (systems[side] for side in pair)
+        contest = Contest.between(
+            first, second, criterion, instance=about.instance, round=number, cluster=about.cluster
+        )
+        return resolve(contest, votes, criterion, self.settings.rules)
+
+    def _drawn(
+        self, subjects: Sequence[Subject], number: int, held: Mapping[tuple[int, Pair], Contest]
+    ) -> list[tuple[int, Pair]]:
         """(Place of the row, pair) of every contest of a round, after those that were held."""
+        systems = tuple(subjects[0].texts)
+        self.design.check_systems(systems)
         if self.design.kind != "swiss":
-            pairs = fixed_pairs(self.design, self.systems, len(self.rows))
+            pairs = fixed_pairs(self.design, systems, len(subjects))
         else:
-            met: list[set[Pair]] = [set() for _ in self.rows]
+            met: list[set[Pair]] = [set() for _ in subjects]
             for place, pair in held:
                 met[place].add(pair)
-            standings = winrates(list(held.values()), self.systems, self.reduction)
-            pairs = swiss_pairs(
-                self.design, self.systems, len(self.rows), round_number=number, winrates=standings, met=met
-            )
+            standings = winrates(list(held.values()), systems, self.reduction)
+            pairs = swiss_pairs(self.design, systems, len(subjects), round_number=number, winrates=standings, met=met)
         return [(place, pair) for place, drawn in enumerate(pairs) for pair in drawn]
 
-    def _questions(self, drawn: Sequence[tuple[int, Pair]]) -> dict[tuple[int, Pair], Question]:
-        """The questions of the contests of which both responses are there. No question names a system."""
-        questions = {}
-        for place, pair in drawn:
-            about, criterion = self.rows[place].about, self.rows[place].criterion
-            first, second = (about.texts[self.systems[side]] for side in pair)
-            if first is not None and second is not None:
-                name = f"{about.instance}:{pair[0]}-{pair[1]}"
-                questions[place, pair] = about.question(name, criterion, (first, second), mode="compare")
-        return questions
+
+def alike(subjects: Sequence[Subject]) -> list[Subject]:
+    """The same instances, each with the systems in the order of the first.
+
+    Raises:
+        InvalidInputError: If they name different systems, two are one row, or a criterion is not pairwise.
+    """
+    for about in subjects:
+        if about.judged.scale != "pairwise":
+            raise InvalidInputError(
+                f"the criterion {about.judged.name!r} of instance {about.instance} has the scale "
+                f"{about.judged.scale!r}; a comparison needs a pairwise one: see load_comparison"
+            )
+    systems = common_systems([about.texts for about in subjects])
+    if len({about.instance for about in subjects}) < len(subjects):
+        raise InvalidInputError("two rows have the same instance number; contests of a row are one cluster")
+    return [replace(about, texts={system: about.texts[system] for system in systems}) for about in subjects]
+
+
+def _pairs(about: Subject) -> list[Pair]:
+    return list(combinations(range(len(about.texts)), 2))
+
+
+def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -> dict[tuple[int, Pair], Question]:
+    """The questions of the contests of which both responses are there. No question names a system."""
+    questions = {}
+    for place, pair in drawn:
+        about = subjects[place]
+        texts = tuple(about.texts.values())
+        first, second = (texts[side] for side in pair)
+        if first is not None and second is not None:
+            name = f"{about.instance}:{pair[0]}-{pair[1]}"
+            questions[place, pair] = about.question(name, about.judged, (first, second), mode="compare")
+    return questions
 
 
 def _announce(plan: TournamentPlan, *, progress: bool) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, cast, get_args
+from typing import Any, ClassVar, cast, get_args
 
 import numpy as np
 
@@ -17,7 +17,12 @@ from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, 
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.judging.examples import ExamplePool
+from evenhand.judging.sheet import asked_together
+from evenhand.modes.base import Mode, Subject
+from evenhand.modes.direct import assessment_question
 from evenhand.numbers import Missing, format_level, format_range
+from evenhand.question import Question
 from evenhand.results.measures import Column, known, measure, measures_table, score_cell
 from evenhand.results.notes import unread_note
 from evenhand.results.render import TextTable
@@ -25,7 +30,7 @@ from evenhand.results.results import Rules
 from evenhand.scoring import ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.unread import UnreadBounds, unread_bounds
-from evenhand.votes import UnscoredReason, Verdict
+from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,58 @@ class RubricSummary(ReplyMeasures):
     score_if_unscored_1: float | Missing = measure("score", always=True)
     criteria: Mapping[str, ScoreSummary]
     unread: UnreadBounds | None
+
+
+@dataclass(frozen=True)
+class RubricMode(Mode[RubricResult]):
+    """A judge chooses an option of every criterion of a rubric. A subject is judged by a rubric as it is judged.
+
+    Attributes:
+        pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
+        together: One reply answers for all criteria.
+    """
+
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
+    together: bool = False
+
+    kind: ClassVar = "rubric"
+
+    def questions(self, about: Subject) -> Sequence[Question]:
+        """One question for each criterion for which there is a response."""
+        (name,) = about.texts
+        asked = [
+            assessment_question("/".join(filter(None, (str(about.instance), name, criterion))), part, self.pools)
+            for criterion, part in about.parts.items()
+        ]
+        return asked_together(asked, name or "rubric") if self.together else asked
+
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> RubricResult:
+        """The verdicts and the score."""
+        rubric, rules, cast = about.judged, self.settings.rules, dict(zip(about.parts, votes, strict=True))
+        return rubric_result(
+            [
+                rules.aggregate(cast[criterion.name], criterion) if cast.get(criterion.name) else MISSING_RESPONSE
+                for criterion in rubric.criteria
+            ],
+            rubric,
+            expected=rules.scoring == "expected",
+            length_penalty=about.facts.get("length_penalty"),
+        )
+
+    def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
+        """The score, and what was selected for each criterion."""
+        chosen = zip(about.judged.criteria, result.verdicts, strict=True)
+        return {
+            "score": result.score,
+            "raw_score": result.raw_score,
+            "unscored_reason": result.unscored_reason,
+            **{criterion.name: verdict.selected_label for criterion, verdict in chosen},
+        }
+
+    def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: float) -> RubricSummary:
+        """See :func:`summarize_rubric`."""
+        expected = self.settings.rules.scoring == "expected"
+        return summarize_rubric(results, subjects[0].judged, expected=expected, level=level)
 
 
 def rubric_as_judged(

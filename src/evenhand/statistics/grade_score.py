@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 from typing import Literal
@@ -178,6 +179,7 @@ def grade_score_parts(place_counts: IntArray, option_counts: IntArray) -> tuple[
     return 2 * entropy * frequency / (entropy + frequency), entropy, frequency
 
 
+@lru_cache(maxsize=1024)
 def grade_score_chance(n_options: int, n_answered: int, *, draws: int = 100_000, seed: int = 0) -> GradeScoreChance:
     """E[G] when every choice is uniform and independent, and any rotations are as likely to be the answered ones.
 

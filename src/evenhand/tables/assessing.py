@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from dataclasses import asdict
+from itertools import chain, product
+from pathlib import Path
+from typing import Any, Literal, Self, overload
 
+import evenhand
+from evenhand.aggregation import LengthPenalty
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric, names_of, with_na_option
-from evenhand.data.fields import check_gold_criteria, context_columns, reference_column, response_columns
-from evenhand.data.rows import read_rows
+from evenhand.data.cells import LabelReader
+from evenhand.data.fields import check_gold_criteria, field_of
+from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.examples import ExampleFields
+from evenhand.judging.examples import (
+    ExampleFields,
+    ExamplePool,
+    check_label_fields,
+    check_number_of_examples,
+    example_pool,
+)
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.rubric import rubric_as_judged
+from evenhand.judging.sheet import check_calls
+from evenhand.modes.base import Mode, Subject
+from evenhand.modes.direct import DirectMode
+from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.run_options import AssessmentOptions, RunOptions
-from evenhand.tables.assessment_plan import Assessing, AssessmentPlan
-from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric
 
@@ -87,9 +102,7 @@ def judge(
     elif assessing.auto_na_option:
         loaded = tuple(with_na_option(criterion) for criterion in loaded)
     check_gold_criteria(gold_fields, names_of(loaded))
-    context = context_columns(context_fields)
-    systems = response_columns(response_field)
-    reference = reference_column(reference_field, rows[0], systems)
+    data = ResponseRows.of(rows, response_field, context_fields, reference_field, assessing.guidelines)
     settings = RunSettings.from_options(
         run,
         list(dict.fromkeys(criterion.scale for criterion in loaded)),
@@ -97,22 +110,88 @@ def judge(
     )
     if assessing.calls == "per_item":
         settings = settings.asking(reasoning=settings.flow.flow != "verdict_only")
-    plan = AssessmentPlan(
-        rows=rows,
-        criteria=loaded,
-        rubric=rubric,
-        judges=judges_of(engine),
-        systems=systems,
-        context_fields=context,
-        reference_field=reference,
-        gold_fields=dict(gold_fields or {}),
-        pools=assessing.pools(
-            loaded, systems, gold_fields or {}, ExampleFields("", context=context, reference=reference), settings.seed
+    judges, golden = judges_of(engine), dict(gold_fields or {})
+    pools = assessing.pools(loaded, data, golden, settings.seed)
+    cells = [(system, criterion) for criterion in loaded for system in data.systems]
+    gold = [_gold(data, *cell, golden.get(cell[1].name), assessing) for cell in cells]
+    clusters = data.clusters(settings.cluster_field, labels=golden.values())
+    data.warn_of_left_out_context(loaded)
+    penalties = _penalties(data, assessing.length_penalty)
+    places, mode = range(len(rows)), _mode(rubric, settings, pools, assessing)
+    if rubric is None:
+        subjects = [data.subject(row, *cell) for cell in cells for row in places]
+    else:  # response by response, so that a budget that runs out leaves whole responses
+        responses = [(row, system) for row in places for system in data.systems]
+        subjects = [_of_rubric(data, *response, rubric, penalties.get(response)) for response in responses]
+    if dry_run:
+        return mode.estimate(subjects, judges)
+    verdicts = mode.judge(subjects, judges)
+    if rubric is not None:
+        results = dict(zip(responses, verdicts, strict=True))
+        verdicts = [
+            results[row, system].verdicts[criterion]
+            for criterion, system, row in product(range(len(loaded)), data.systems, places)
+        ]
+    return JudgementTable(
+        judgements=tuple(
+            Judgement(row, system, criterion.name, verdict, label, clusters[row], penalties.get((row, system)))
+            for ((system, criterion), row), verdict, label in zip(
+                product(cells, places), verdicts, chain.from_iterable(gold), strict=True
+            )
         ),
-        assessing=assessing,
-        settings=settings,
+        criteria=loaded,
+        systems=data.systems,
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in judges],
+            **data.parameters(),
+            "gold_fields": golden,
+            **assessing.parameters(rubric=rubric is not None),
+            **settings.parameters(),
+        },
+        rubric=rubric,
     )
-    return plan.estimate() if dry_run else plan.run()
+
+
+def _mode(
+    rubric: Rubric | None, settings: RunSettings, pools: Mapping[str, ExamplePool], assessing: Assessing
+) -> Mode[Any]:
+    if rubric is None:
+        return DirectMode(settings, pools)
+    return RubricMode(settings, pools, together=assessing.calls == "per_item")
+
+
+def _penalties(data: ResponseRows, penalty: LengthPenalty | None) -> dict[tuple[int, str], float]:
+    """``(row, system)`` -> what the length of the response takes; empty without a length penalty."""
+    if penalty is None:
+        return {}
+    found = {(row, system): data.text(row, system) for row, system in product(range(len(data.rows)), data.systems)}
+    return {place: penalty.of(text) for place, text in found.items() if text is not None}
+
+
+def _of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: float | None) -> Subject:
+    """A response as each criterion of a rubric sees it."""
+    parts = {criterion.name: data.subject(row, system, criterion) for criterion in rubric.criteria}
+    return Subject(
+        row,
+        {system: data.text(row, system)},
+        judged=rubric,
+        facts={} if penalty is None else {"length_penalty": penalty},
+        parts={name: part for name, part in parts.items() if part.responses},
+    )
+
+
+def _gold(
+    data: ResponseRows, system: str, criterion: Criterion, column: str | None, assessing: Assessing
+) -> list[str | None]:
+    """The label that a person gave, a row."""
+    if column is None:
+        return [None] * len(data.rows)
+    column = column.replace("{system}", system)
+    cells = [field_of(row, column, instance, "gold_fields") for instance, row in enumerate(data.rows)]
+    reader = LabelReader.of(criterion, as_index=assessing.as_index)
+    read = reader.read(cells, lambda instance: f"instance {instance}: the gold label in {column!r} is")
+    return [None if place is None else criterion.labels[place] for place in read]
 
 
 def _what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]:
@@ -138,3 +217,103 @@ def _what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None
     criteria = tuple(load_criterion(reference) for reference in references)
     names_of(criteria)
     return criteria, None
+
+
+RUBRIC_DEFAULTS: Mapping[str, Any] = {"flow": "one_step", "check_positional_bias": False, "orders": "shuffled"}
+"""The options of a run that have another default for a rubric."""
+
+FOR_RUBRICS = ("calls", "na_strategy", "na_partial", "length_penalty")
+
+
+class Assessing(AssessmentOptions):
+    """What an assessment is told beside the options of a run, with the defaults of what is judged."""
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, rubric: bool) -> tuple[Self, dict[str, Any]]:
+        """These options with the defaults of what is judged, and those of the run.
+
+        Raises:
+            InvalidInputError: An option that is for rubrics, or has a value that is not accepted.
+        """
+        for name in options:
+            if name in FOR_RUBRICS and not rubric:
+                raise InvalidInputError(f"{name} is for a rubric, and criteria were given; drop it, or give a rubric")
+        run: dict[str, Any] = {name: value for name, value in options.items() if name in RunOptions.model_fields}
+        if rubric:
+            run = {**RUBRIC_DEFAULTS, **run}
+        own = cls(**{name: value for name, value in options.items() if name in cls.model_fields})
+        if own.shuffle_options is not None:
+            run["orders"] = _orders(options.get("orders"), shuffled=own.shuffle_options)
+        check_number_of_examples(own.num_examples, examples=own.examples)
+        check_calls(own.calls, run, examples=own.examples)
+        resolved = own.changed(
+            auto_na_option=rubric if own.auto_na_option is None else own.auto_na_option,
+            examples=_example_rows(own.examples),
+            length_penalty=length_penalty_of(own.length_penalty),
+        )
+        return resolved, run
+
+    def pools(
+        self,
+        criteria: Sequence[Criterion],
+        data: ResponseRows,
+        gold_fields: Mapping[str, str],
+        seed: int,
+    ) -> dict[str, ExamplePool]:
+        """Criterion name -> its labelled cases; empty without examples.
+
+        Raises:
+            InvalidInputError: If the rows cannot be used.
+        """
+        check_label_fields(self.label_fields, criteria)
+        if not self.examples:
+            return {}
+        labels = {**gold_fields, **(self.label_fields or {})}
+        responses = tuple(system for system in data.systems if any(system in row for row in self.examples))
+        return {
+            criterion.name: example_pool(
+                self.examples,
+                criterion,
+                ExampleFields(
+                    label=labels.get(criterion.name, criterion.name),
+                    responses=responses or ("response",),
+                    context=data.context_fields,
+                    reference=data.reference_field,
+                    as_index=self.as_index,
+                ),
+                number=self.num_examples,
+                seed=seed,
+            )
+            for criterion in criteria
+        }
+
+    def parameters(self, *, rubric: bool) -> dict[str, Any]:
+        """What a table repeats of these options, as plain JSON; the rubric is in the table itself."""
+        shared = {
+            "guidelines": self.guidelines,
+            "examples": len(self.examples or ()),
+            "num_examples": self.num_examples,
+            "label_fields": None if self.label_fields is None else dict(self.label_fields),
+            "as_index": self.as_index,
+        }
+        if not rubric:
+            return shared
+        penalty = None if self.length_penalty is None else asdict(self.length_penalty)
+        return {**shared, "calls": self.calls, "length_penalty": penalty}
+
+
+def _orders(given: str | None, *, shuffled: bool) -> str:
+    """The order of options that ``shuffle_options`` and ``orders`` come to.
+
+    Raises:
+        InvalidInputError: If they contradict each other.
+    """
+    if given is not None and (given == "shuffled") != shuffled and (shuffled or given == "shuffled"):
+        raise InvalidInputError(f"shuffle_options is {shuffled!r} and orders is {given!r}; drop one of the two")
+    return given or ("shuffled" if shuffled else "given")
+
+
+def _example_rows(given: object) -> tuple[Row, ...]:
+    if given is None:
+        return ()
+    return tuple(read_file(given) if isinstance(given, str | Path) else read_rows(given))

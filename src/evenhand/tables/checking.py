@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import evenhand
@@ -12,149 +11,22 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.data.cells import LabelReader
 from evenhand.data.fields import (
-    context_columns,
     field_of,
     loaded_of_rows,
-    read_clusters,
-    reference_column,
-    response_columns,
-    text_of,
-    warn_of_left_out_context,
 )
 from evenhand.data.rows import Row, read_rows
-from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
-from evenhand.modes.checklist import Checking
-from evenhand.modes.subject import subject_of_row
-from evenhand.question import Question
+from evenhand.modes.checklist import ChecklistMode
 from evenhand.run_options import ChecklistOptions, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
+from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.loading import load_checklist, load_checklist_of_row
 from evenhand.votes import is_missing
 
 _ANSWERS = LabelReader.of(yes_no_criterion("gold", "The answer that a person gave.", na=True))
 _ANSWERED: tuple[Answer, ...] = ("yes", "no", "na")
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckingPlan:
-    """What :func:`checklist` asks, checked, before the first call."""
-
-    rows: Sequence[Row]
-    checklists: tuple[Checklist, ...]
-    checklist_of: Sequence[int]
-    checklist_field: str | None
-    judges: tuple[JudgeEngine, ...]
-    systems: tuple[str, ...]
-    context_fields: Mapping[str, str] | None
-    reference_field: str | None
-    gold_fields: str | Mapping[str, str] | None
-    guidelines: str
-    checking: Checking
-
-    def run(self) -> ChecklistTable:
-        gold, clusters = self._gold_answers(), self._clusters()
-        asked = self._questions()
-        votes = iter(self.checking.settings.run([each for questions in asked for each in questions], self.judges))
-        responses = []
-        for (system, instance), questions, answers in zip(self._cells(), asked, gold, strict=True):
-            place = self.checklist_of[instance]
-            result = self.checking.result(self.checklists[place], [next(votes) for _ in questions] or None)
-            cluster = None if clusters is None else clusters[instance]
-            responses.append(CheckedResponse(instance, system, place, result.verdicts, answers, cluster))
-        return ChecklistTable(
-            responses=tuple(responses),
-            checklists=self.checklists,
-            systems=self.systems,
-            parameters=self.parameters(),
-        )
-
-    def estimate(self) -> RunEstimate:
-        self._gold_answers()
-        self._clusters()
-        return self.checking.settings.estimate([each for asked in self._questions() for each in asked], self.judges)
-
-    def parameters(self) -> dict[str, Any]:
-        """What the result repeats."""
-        gold = self.gold_fields
-        return {
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in self.judges],
-            "n": len(self.rows),
-            "checklist_field": self.checklist_field,
-            "context_fields": None if self.context_fields is None else dict(self.context_fields),
-            "reference_field": self.reference_field,
-            "gold_fields": dict(gold) if isinstance(gold, Mapping) else gold,
-            "guidelines": self.guidelines,
-            **self.checking.parameters(),
-        }
-
-    def _clusters(self) -> tuple[str, ...] | None:
-        """What each row belongs to; None where rows do not depend on each other."""
-        gold = self.gold_fields
-        named = [] if gold is None else [gold] if isinstance(gold, str) else list(gold.values())
-        labels = {column.replace("{system}", system) for column in named for system in self.systems}
-        apart = {*self.systems, *labels, *([self.checklist_field] if self.checklist_field else [])}
-        return read_clusters(self.rows, self.checking.settings.cluster_field, apart=apart)
-
-    def _cells(self) -> list[tuple[str, int]]:
-        return [(system, instance) for system in self.systems for instance in range(len(self.rows))]
-
-    def _questions(self) -> list[tuple[Question, ...]]:
-        """The questions about each response; none where it is missing."""
-        for checklist in self.checklists:
-            warn_of_left_out_context(checklist, self.context_fields)
-        return [self._questions_about(system, instance) for system, instance in self._cells()]
-
-    def _questions_about(self, system: str, instance: int) -> tuple[Question, ...]:
-        row, checklist = self.rows[instance], self.checklists[self.checklist_of[instance]]
-        response = field_of(row, system, instance, "response_field")
-        if is_missing(response):
-            return ()
-        subject = subject_of_row(
-            row,
-            instance,
-            {system: text_of(response)},
-            checklist,
-            context_fields=self.context_fields,
-            reference_field=self.reference_field,
-            guidelines=self.guidelines,
-        )
-        return self.checking.questions(checklist, subject)
-
-    def _gold_answers(self) -> list[tuple[Answer | None, ...]]:
-        return [self._gold_of(system, instance) for system, instance in self._cells()]
-
-    def _gold_of(self, system: str, instance: int) -> tuple[Answer | None, ...]:
-        items, row, fields = self.checklists[self.checklist_of[instance]].items, self.rows[instance], self.gold_fields
-        if fields is None:
-            return (None,) * len(items)
-        if not isinstance(fields, str):
-            columns = {name: column.replace("{system}", system) for name, column in fields.items()}
-            given = {name: field_of(row, column, instance, "gold_fields") for name, column in columns.items()}
-            return tuple(_answer(given.get(item.name), instance) for item in items)
-        column = fields.replace("{system}", system)
-        found = field_of(row, column, instance, "gold_fields")
-        if is_missing(found):
-            return (None,) * len(items)
-        if isinstance(found, Mapping):
-            names = [item.name for item in items]
-            for name in found:
-                if name not in names:
-                    raise InvalidInputError(
-                        f"the column {column!r} of instance {instance} has an answer to {name!r}, which is no item of "
-                        f"the checklist. {did_you_mean(name, names)}"
-                    )
-            return tuple(_answer(found.get(item.name), instance) for item in items)
-        answers = tuple(found) if isinstance(found, (list, tuple)) else (found,)
-        if len(answers) != len(items):
-            raise InvalidInputError(
-                f"the column {column!r} of instance {instance} has {len(answers)} answer(s) for a checklist of "
-                f"{len(items)} items; give one an item, None where there is none"
-            )
-        return tuple(_answer(answer, instance) for answer in answers)
 
 
 def _answer(given: object, instance: int) -> Answer | None:
@@ -224,25 +96,76 @@ def checklist(
     run = {name: value for name, value in options.items() if name in RunOptions.model_fields}
     if not isinstance(guidelines, str):
         raise InvalidInputError(f"guidelines is {guidelines!r}; give a text")
-    checking = Checking.from_options(own, run)
+    mode = ChecklistMode.from_options(own, run)
     loaded = _checklists(rows, checklist, checklist_field)
-    places = {id(each): place for place, each in enumerate({id(each): each for each in loaded}.values())}
-    systems = response_columns(response_field)
-    plan = _CheckingPlan(
-        rows=rows,
-        checklists=tuple(checking.offered(each) for each in {id(each): each for each in loaded}.values()),
-        checklist_of=[places[id(each)] for each in loaded],
-        checklist_field=checklist_field,
-        judges=judges_of(engine),
-        systems=systems,
-        context_fields=context_columns(context_fields),
-        reference_field=reference_column(reference_field, rows[0], systems),
-        gold_fields=gold_fields,
-        guidelines=guidelines,
-        checking=checking,
+    different = {id(each): each for each in loaded}
+    places = {each: place for place, each in enumerate(different)}
+    checklists = tuple(mode.offered(each) for each in different.values())
+    checklist_of = [places[id(each)] for each in loaded]
+    data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines)
+    judges = judges_of(engine)
+    _check_gold_fields(gold_fields, checklists)
+    cells = [(row, system) for system in data.systems for row in range(len(rows))]
+    gold = [_gold(data, *cell, checklists[checklist_of[cell[0]]], gold_fields) for cell in cells]
+    named = [] if gold_fields is None else [gold_fields] if isinstance(gold_fields, str) else gold_fields.values()
+    clusters = data.clusters(
+        mode.settings.cluster_field, labels=named, others=[checklist_field] if checklist_field else []
     )
-    _check_gold_fields(gold_fields, plan.checklists)
-    return plan.estimate() if dry_run else plan.run()
+    data.warn_of_left_out_context(checklists)
+    subjects = [data.subject(*cell, checklists[checklist_of[cell[0]]]) for cell in cells]
+    if dry_run:
+        return mode.estimate(subjects, judges)
+    results = mode.judge(subjects, judges)
+    return ChecklistTable(
+        responses=tuple(
+            CheckedResponse(row, system, checklist_of[row], result.verdicts, answers, clusters[row])
+            for (row, system), result, answers in zip(cells, results, gold, strict=True)
+        ),
+        checklists=checklists,
+        systems=data.systems,
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in judges],
+            **data.parameters(),
+            "checklist_field": checklist_field,
+            "gold_fields": dict(gold_fields) if isinstance(gold_fields, Mapping) else gold_fields,
+            "guidelines": guidelines,
+            **mode.parameters(),
+        },
+    )
+
+
+def _gold(
+    data: ResponseRows, instance: int, system: str, checklist: Checklist, fields: str | Mapping[str, str] | None
+) -> tuple[Answer | None, ...]:
+    """The answers that a person gave to the items."""
+    items, row = checklist.items, data.rows[instance]
+    if fields is None:
+        return (None,) * len(items)
+    if not isinstance(fields, str):
+        columns = {name: column.replace("{system}", system) for name, column in fields.items()}
+        given = {name: field_of(row, column, instance, "gold_fields") for name, column in columns.items()}
+        return tuple(_answer(given.get(item.name), instance) for item in items)
+    column = fields.replace("{system}", system)
+    found = field_of(row, column, instance, "gold_fields")
+    if is_missing(found):
+        return (None,) * len(items)
+    if isinstance(found, Mapping):
+        names = [item.name for item in items]
+        for name in found:
+            if name not in names:
+                raise InvalidInputError(
+                    f"the column {column!r} of instance {instance} has an answer to {name!r}, which is no item of "
+                    f"the checklist. {did_you_mean(name, names)}"
+                )
+        return tuple(_answer(found.get(item.name), instance) for item in items)
+    answers = tuple(found) if isinstance(found, (list, tuple)) else (found,)
+    if len(answers) != len(items):
+        raise InvalidInputError(
+            f"the column {column!r} of instance {instance} has {len(answers)} answer(s) for a checklist of "
+            f"{len(items)} items; give one an item, None where there is none"
+        )
+    return tuple(_answer(answer, instance) for answer in answers)
 
 
 def _checklists(rows: Sequence[Row], given: object, field: str | None) -> list[Checklist]:

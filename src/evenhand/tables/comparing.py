@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, product, repeat
+from itertools import chain, combinations, product
 from typing import Any, Literal, overload
 
 import evenhand
@@ -24,9 +24,9 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import subject_of_row
 from evenhand.modes.contest import Contest, check_reduction, check_scale
-from evenhand.modes.pairwise import ComparisonRow, Tournament
-from evenhand.modes.subject import subject_of_row
+from evenhand.modes.pairwise import PairwiseMode
 from evenhand.run_options import RunOptions, check_resamples
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.unitxt.loading import load_comparison
@@ -215,18 +215,24 @@ def winrates(
     apart = {*names, *([response_field] if response_field else [])}
     apart |= {_gold_column(gold_field, *pair) for pair in product(names, names)} if gold_field else set()
     clusters = read_clusters([prompt.fields for prompt in prompts], settings.cluster_field, apart=apart, what="prompt")
-    asked = [
+    subjects = [
         subject_of_row(
-            prompt.fields, place, prompt.responses, criterion, context_fields=context, reference_field=reference
+            prompt.fields,
+            place,
+            prompt.responses,
+            criterion,
+            context_fields=context,
+            reference_field=reference,
+            cluster=None if clusters is None else clusters[place],
         )
         for place, prompt in enumerate(prompts)
     ]
-    held = [ComparisonRow(*row) for row in zip(asked, repeat(criterion), clusters or repeat(None))]
     warn_of_left_out_context(criterion, context)
-    tournament = Tournament(held, parsed, settings, judges, reduced)
+    mode = PairwiseMode(settings, parsed, reduced)
     if dry_run:
-        return tournament.estimate()
-    entries = tuple(_entry(contest, prompts[contest.instance], gold) for contest in tournament.hold())
+        return mode.estimate(subjects, judges)
+    contests = chain.from_iterable(mode.judge(subjects, judges))
+    entries = tuple(_entry(contest, prompts[contest.instance], gold) for contest in contests)
     return WinrateTable(contests=entries, criterion=criterion, systems=names, parameters=parameters)
 
 

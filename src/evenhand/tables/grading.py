@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import evenhand
@@ -23,69 +23,39 @@ from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import Subject, subject_of_row
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     choice_prompt,
-    choice_question,
     warn_of_equal_candidates,
 )
-from evenhand.modes.grade_scores import check_grade_settings, unrelated_candidates
-from evenhand.modes.subject import Subject, subject_of_row
-from evenhand.question import Question
+from evenhand.modes.grade_scores import UNRELATED, GradeMode, check_grade_settings, with_unrelated
 from evenhand.run_options import RunOptions
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.unitxt.loading import load_comparison
 
 
-@dataclass(frozen=True, slots=True)
-class _GradingPlan:
-    """What :func:`grade_scores` asks, checked, before the first call."""
-
-    rows: tuple[Subject, ...]
-    unrelated: tuple[str | None, ...]
-    criterion: Criterion
-    judges: tuple[JudgeEngine, ...]
-    prompts: tuple[str, ...]
-    settings: RunSettings
-    clusters: tuple[str, ...] | None
-    parameters: Mapping[str, Any]
-
-    def asked(self) -> list[tuple[Subject, str | None, Question | None]]:
-        """The instances without, and then with, their unrelated options, and what is asked."""
-        pairs = [*((row, None) for row in self.rows), *zip(self.rows, self.unrelated, strict=False)]
-        return [(row, text, choice_question(row, self.criterion, text)) for row, text in pairs]
-
-    def questions(self) -> list[Question]:
-        return [question for _, _, question in self.asked() if question is not None]
-
-    def run(self) -> GradeTable:
-        instances: list[GradedInstance] = []
-        asked, questions, left = self.asked(), self.questions(), self.settings
-        for prompt in self.prompts:
-            votes = iter(_asking(left, prompt).run(questions, self.judges))
-            graded = [
-                GradedInstance(
-                    instance=row.instance,
+def _graded(
+    subjects: Sequence[Subject], judges: Sequence[JudgeEngine], settings: RunSettings, prompts: Sequence[str]
+) -> Iterator[GradedInstance]:
+    """What is asked under each prompt, one after the other within one budget."""
+    for prompt in prompts:
+        mode = GradeMode(_asking(settings, prompt))
+        results = list(zip(subjects, mode.judge(subjects, judges), strict=True))
+        spent = (vote for _, result in results for votes in result.runs for vote in votes)
+        settings = replace(settings, limits=settings.limits.after(spent))
+        for run in range(1 + (UNRELATED in subjects[0].facts)):
+            for about, result in results:
+                yield GradedInstance(
+                    instance=about.instance,
                     prompt=prompt,
-                    with_unrelated=place >= len(self.rows),
-                    candidates=row.names,
-                    missing=row.missing,
-                    unrelated=text,
-                    votes=next(votes) if question else (),
-                    cluster=None if self.clusters is None else self.clusters[row.instance],
+                    with_unrelated=bool(run),
+                    candidates=about.names,
+                    missing=about.missing,
+                    unrelated=about.facts[UNRELATED] if run else None,
+                    votes=result.runs[run],
+                    cluster=about.cluster,
                 )
-                for place, (row, text, question) in enumerate(asked)
-            ]
-            spent = (vote for each in graded for vote in each.votes)
-            left = replace(left, limits=left.limits.after(spent))  # the budget is that of all prompts together
-            instances += graded
-        return GradeTable(instances=tuple(instances), criterion=self.criterion, parameters=self.parameters)
-
-    def estimate(self) -> RunEstimate:
-        questions = self.questions()
-        return RunEstimate.total(
-            [_asking(self.settings, prompt).estimate(questions, self.judges) for prompt in self.prompts]
-        )
 
 
 def _asking(settings: RunSettings, prompt: str) -> RunSettings:
@@ -180,6 +150,7 @@ def grade_scores(
     criterion = _criterion(criteria)
     columns = _columns(candidates)
     context, reference = context_columns(context_fields), reference_column(reference_field, rows[0], listed(columns))
+    clusters = read_clusters(rows, settings.cluster_field, apart=[str(column) for column in listed(columns)])
     read = tuple(
         subject_of_row(
             row,
@@ -188,21 +159,19 @@ def grade_scores(
             criterion,
             context_fields=context,
             reference_field=reference,
+            cluster=None if clusters is None else clusters[place],
         )
         for place, row in enumerate(rows)
     )
     warn_of_left_out_context(criterion, context)
     warn_of_equal_candidates(read)
-    judges = judges_of(engine)
-    names = _prompts(prompts)
-    plan = _GradingPlan(
-        rows=read,
-        unrelated=unrelated_candidates(read, seed=settings.seed) if unrelated_option else (),
+    judges, names = judges_of(engine), _prompts(prompts)
+    subjects = with_unrelated(read, seed=settings.seed) if unrelated_option else read
+    if dry_run:
+        return RunEstimate.total([GradeMode(_asking(settings, name)).estimate(subjects, judges) for name in names])
+    return GradeTable(
+        instances=tuple(_graded(subjects, judges, settings, names)),
         criterion=criterion,
-        judges=judges,
-        prompts=names,
-        settings=settings,
-        clusters=read_clusters(rows, settings.cluster_field, apart=[str(column) for column in listed(columns)]),
         parameters={
             "evenhand_version": evenhand.__version__,
             "judges": [judge.judge_id for judge in judges],
@@ -215,7 +184,6 @@ def grade_scores(
             **settings.parameters(),
         },
     )
-    return plan.estimate() if dry_run else plan.run()
 
 
 def _settings(options: Mapping[str, Any], unrelated_option: object) -> RunSettings:

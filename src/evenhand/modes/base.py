@@ -1,0 +1,178 @@
+"""What all ways of judging share: the subject, which is what a judge is told about one row of the data, and the mode.
+
+A way of judging is a :class:`Mode`: the questions that it asks about a subject, what the votes on them come to, and
+what many of these come to. Everything around it (the metric, the Python function, the verb of the shell, the table and
+the saved form) is generic over modes: see :mod:`evenhand.tables.mode_results`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, TypeVar
+
+from evenhand.criteria import Checklist, Criterion, Rubric
+from evenhand.data.fields import context_of, references_of
+from evenhand.engines.base import JudgeEngine
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.settings import RunSettings
+from evenhand.question import Question
+from evenhand.votes import Vote
+
+Judged = Criterion | Rubric | Checklist
+"""What a subject is judged by."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What questions are asked about.
+
+    Attributes:
+        instance: The row of the data.
+        texts: Name -> text of what is judged, in the order given; None where there is none. Names are never shown.
+        context: What the judge is shown beside it: name -> text.
+        references: Known good answers.
+        draw_key: Names the instance in seeded draws.
+        data_classification: The data classification policy of the instance.
+        guidelines: What the judge is told about judging, beside the criterion.
+        judged: What it is judged by.
+        cluster: What the row belongs to; None where rows do not depend on each other.
+        facts: What else a result depends on, as plain JSON: texts are not saved with a result, and these are.
+        parts: Criterion name -> the subject as that criterion sees it, where each shows a context of its own; a
+            criterion for which there is no response is left out.
+    """
+
+    instance: int
+    texts: Mapping[str, str | None]
+    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    references: tuple[str, ...] = ()
+    draw_key: str = ""
+    data_classification: tuple[str, ...] | None = None
+    guidelines: str = ""
+    judged: Any = None
+    cluster: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[str, Subject] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What has a text, in the order given."""
+        return tuple(name for name, text in self.texts.items() if text is not None)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What has none."""
+        return tuple(name for name, text in self.texts.items() if text is None)
+
+    @property
+    def responses(self) -> tuple[str, ...]:
+        """The texts that there are."""
+        return tuple(text for text in self.texts.values() if text is not None)
+
+    def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
+        """A question about it.
+
+        Args:
+            identifier: Names the question within a run.
+            criterion: Whose options are chosen from.
+            responses: What is judged.
+            **how: The fields of :class:`~evenhand.question.Question` that say how it is asked.
+        """
+        return Question(
+            id=identifier,
+            criterion=criterion,
+            responses=responses,
+            context=self.context,
+            references=self.references,
+            instance=self.instance,
+            draw_key=self.draw_key,
+            data_classification=self.data_classification,
+            guidelines=self.guidelines,
+            **how,
+        )
+
+
+def subject_of_row(
+    row: Mapping[str, Any],
+    instance: int,
+    texts: Mapping[str, str | None],
+    judged: Criterion | Checklist,
+    *,
+    context_fields: Mapping[str, str] | None,
+    reference_field: str | None,
+    **beside: Any,  # noqa: ANN401 - fields of a subject
+) -> Subject:
+    """The subject of a row of a data set.
+
+    Args:
+        row: The row.
+        instance: Its place.
+        texts: Name -> text of what is judged.
+        judged: What says which context is shown, where ``context_fields`` does not.
+        context_fields: Name shown -> column.
+        reference_field: The column with a known good answer.
+        **beside: The other fields of a :class:`Subject`.
+
+    Raises:
+        InvalidInputError: If the row lacks a field.
+    """
+    references = references_of(row, reference_field, instance)
+    context = context_of(row, context_fields, judged, instance, references)
+    return Subject(instance, texts, context, references, judged=judged, **beside)
+
+
+@dataclass(frozen=True)
+class Mode(ABC, Generic[Result]):
+    """A way of judging, with the settings of a run.
+
+    Attributes:
+        settings: How often judges are asked, how, under which rules and limits.
+    """
+
+    settings: RunSettings
+
+    kind: ClassVar[str]
+    """What it is called in saved files and in the names of scores."""
+
+    @abstractmethod
+    def questions(self, about: Subject) -> Sequence[Question]:
+        """What is asked about a subject; nothing where there is nothing to judge."""
+
+    @abstractmethod
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Result:
+        """What the votes on each of :meth:`questions` come to.
+
+        Besides the votes it may depend on what the subject is judged by, on its names and on its facts, all of which
+        are saved, and not on its texts, which are not.
+        """
+
+    @abstractmethod
+    def record(self, about: Subject, result: Result) -> dict[str, Any]:
+        """A flat row of plain numbers, labels and reasons: what ``to_pandas`` and unitxt's instance scores show."""
+
+    @abstractmethod
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Result], level: float) -> Any:  # noqa: ANN401 - as declared
+        """What many results come to: a frozen dataclass with :func:`~evenhand.results.measures.measure`.
+
+        Args:
+            subjects: What was judged.
+            results: One a subject.
+            level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+        """
+
+    def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
+        """The result for each subject; all questions are in one queue."""
+        asked = [self.questions(about) for about in subjects]
+        votes = iter(self.settings.run([question for questions in asked for question in questions], judges))
+        return [
+            self.result(about, [next(votes) for _ in questions])
+            for about, questions in zip(subjects, asked, strict=True)
+        ]
+
+    def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
+        """What :meth:`judge` would take, without a call."""
+        return self.settings.estimate([each for about in subjects for each in self.questions(about)], judges)

@@ -1,0 +1,76 @@
+"""Direct assessment: one of a criterion's options for each response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from evenhand.aggregation import VoteRules, mean_covered_mass
+from evenhand.criteria import Criterion
+from evenhand.judging.examples import ExamplePool
+from evenhand.modes.base import Mode, Subject
+from evenhand.question import Question
+from evenhand.scoring import ScoreSummary, summarize
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+
+
+@dataclass(frozen=True)
+class DirectMode(Mode[Verdict]):
+    """A judge chooses one of a criterion's options for each response. A subject is judged by a criterion.
+
+    Attributes:
+        pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
+    """
+
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
+
+    kind: ClassVar = "direct"
+
+    def questions(self, about: Subject) -> tuple[Question, ...]:
+        """The one question; none about a response that is missing."""
+        (name,) = about.texts
+        identifier = f"{about.instance}/{name}/{about.judged.name}" if name else str(about.instance)
+        return tuple(assessment_question(identifier, about, self.pools) for _ in about.responses)
+
+    def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:
+        """The verdict."""
+        return self.settings.rules.aggregate(votes[0], about.judged) if votes and votes[0] else MISSING_RESPONSE
+
+    def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
+        """What the verdict says."""
+        del about
+        return verdict_record(result)
+
+    def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: float) -> ScoreSummary:
+        """See :func:`~evenhand.scoring.summarize`."""
+        rules = self.settings.rules
+        masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
+        return summarize(results, level=level, covered_masses=masses if rules.scoring == "expected" else ())
+
+
+def covered_mass(verdict: Verdict, criterion: Criterion, rules: VoteRules) -> float | None:
+    """How much of the probability an expected value rests on; None without probabilities."""
+    return mean_covered_mass(verdict.votes, criterion) if rules.scoring == "expected" else None
+
+
+def assessment_question(identifier: str, about: Subject, pools: Mapping[str, ExamplePool]) -> Question:
+    """What is asked about one response on one criterion, with the cases that are shown first."""
+    question = about.question(identifier, about.judged, about.responses)
+    pool = pools.get(about.judged.name)
+    return question if pool is None else pool.shown_to(question)
+
+
+def verdict_record(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as a flat row, without its votes."""
+    return {
+        "selected_option": verdict.selected_label,
+        "score": verdict.aggregated_value,
+        "position_consistent": verdict.position_consistent,
+        "agreement": verdict.agreement,
+        "spread": verdict.spread,
+        "na": verdict.na,
+        "unscored_reason": verdict.unscored_reason,
+        "assessment": verdict.assessment,
+    }

@@ -1,0 +1,112 @@
+"""Rows whose responses are judged one by one: the columns of the systems, and what is shown beside a response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from evenhand.criteria import Checklist, Criterion
+from evenhand.data.fields import (
+    context_columns,
+    field_of,
+    read_clusters,
+    reference_column,
+    response_columns,
+    text_of,
+    warn_of_left_out_context,
+)
+from evenhand.data.rows import Row
+from evenhand.modes.base import Subject, subject_of_row
+from evenhand.votes import is_missing
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRows:
+    """Rows with a response of each system.
+
+    Attributes:
+        rows: The data.
+        systems: The columns with responses.
+        context_fields: Name shown -> column; None for those of what is judged.
+        reference_field: The column with a known good answer.
+        guidelines: What the judge is told about judging.
+    """
+
+    rows: Sequence[Row]
+    systems: tuple[str, ...]
+    context_fields: Mapping[str, str] | None
+    reference_field: str | None
+    guidelines: str
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Row],
+        response_field: str | Sequence[str],
+        context_fields: str | Sequence[str] | Mapping[str, str] | None,
+        reference_field: str | None,
+        guidelines: str,
+    ) -> Self:
+        """Rows with the columns as users name them.
+
+        Raises:
+            InvalidInputError: If a column is named in a way that cannot be used.
+        """
+        systems, context = response_columns(response_field), context_columns(context_fields)
+        return cls(rows, systems, context, reference_column(reference_field, rows[0], systems), guidelines)
+
+    def text(self, instance: int, system: str) -> str | None:
+        """A response; None where there is none.
+
+        Raises:
+            InvalidInputError: If the row has no such column.
+        """
+        response = field_of(self.rows[instance], system, instance, "response_field")
+        return None if is_missing(response) else text_of(response)
+
+    def subject(self, instance: int, system: str, judged: Criterion | Checklist) -> Subject:
+        """A response and what is shown beside it, which is read only where there is a response.
+
+        Raises:
+            InvalidInputError: If the row lacks a column.
+        """
+        text = self.text(instance, system)
+        if text is None:
+            return Subject(instance, {system: None}, judged=judged)
+        return subject_of_row(
+            self.rows[instance],
+            instance,
+            {system: text},
+            judged,
+            context_fields=self.context_fields,
+            reference_field=self.reference_field,
+            guidelines=self.guidelines,
+        )
+
+    def clusters(
+        self, field: str | bool | None, *, labels: Iterable[str] = (), others: Iterable[str] = ()
+    ) -> tuple[str | None, ...]:
+        """What each row belongs to; None where rows do not depend on each other.
+
+        Args:
+            field: The column that says so.
+            labels: Columns of labels, in which ``{system}`` stands for a system: they tell rows apart.
+            others: Columns that tell rows apart too.
+        """
+        named = {column.replace("{system}", system) for column in labels for system in self.systems}
+        found = read_clusters(self.rows, field, apart={*self.systems, *named, *others})
+        return (None,) * len(self.rows) if found is None else found
+
+    def warn_of_left_out_context(self, judged: Iterable[Criterion | Checklist]) -> None:
+        """Warn of what is judged by fields that ``context_fields`` leaves out."""
+        for each in judged:
+            warn_of_left_out_context(each, self.context_fields)
+
+    def parameters(self) -> dict[str, Any]:
+        """What a result repeats of them."""
+        return {
+            "n": len(self.rows),
+            "context_fields": None if self.context_fields is None else dict(self.context_fields),
+            "reference_field": self.reference_field,
+        }
