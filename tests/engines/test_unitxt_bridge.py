@@ -492,7 +492,7 @@ def test_as_judge_takes_every_kind_of_judge():
 
 @pytest.mark.parametrize("wrong", [None, 3, {"model": "x"}, BaselineJudge, Artifact()])
 def test_what_is_no_judge_is_refused_with_three_ways_to_give_one(wrong):
-    with pytest.raises(InvalidInputError, match="three ways"):
+    with pytest.raises(InvalidInputError, match="four ways"):
         as_judge(wrong)
 
 

@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Self, Union
 
 from anyio.from_thread import start_blocking_portal
 
@@ -28,7 +28,7 @@ from evenhand.engines.simulated import (
     quality_of_text,
 )
 from evenhand.errors import EngineError, InvalidInputError, ungrouped
-from evenhand.unitxt.bases import InferenceEngine, Maybe, TextGenerationInferenceOutput, fields_class
+from evenhand.unitxt.bases import InferenceEngine, Maybe, TextGenerationInferenceOutput, field_value, fields_class
 from evenhand.votes import Completion
 
 
@@ -46,9 +46,16 @@ class JudgeEngineArtifact(InferenceEngine):
     label: str = "evenhand"
     needs: ClassVar[List[str]] = []
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, field_value(type(self), name, value))
+
     def to_judge(self) -> JudgeEngine:
         """A fresh judge with this artifact's settings."""
         raise NotImplementedError
+
+    def changed(self, **fields: Any) -> Self:
+        """The same engine with other values of these fields."""
+        return type(self)(**{**self._init_dict, **fields})
 
     def missing_fields(self) -> List[str]:
         """Fields that the judge needs and that were not given: a catalog entry may leave them to its user."""

@@ -17,14 +17,14 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
-import evenhand.engines.artifacts  # noqa: F401 - a class is known to unitxt once its module is imported
+from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact
@@ -38,14 +38,22 @@ from evenhand.errors import (
     RejectedRequestError,
     did_you_mean,
 )
-from evenhand.unitxt.bases import Artifact, InferenceEngine, UnitxtArtifactNotFoundError, fetch_artifact, own_words
-from evenhand.unitxt.catalogs import local_entry, register_catalog
+from evenhand.unitxt.bases import (
+    Artifact,
+    InferenceEngine,
+    UnitxtArtifactNotFoundError,
+    fetch_artifact,
+    own_words,
+    separate_overrides,
+)
+from evenhand.unitxt.catalogs import FILE_ENDINGS, local_entry, register_catalog
 from evenhand.votes import Completion, Message
 
 _HOW_TO_GIVE_ONE = (
-    "Give one in any of three ways: a catalog id such as 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]'; an "
-    "engine of unitxt or evenhand, such as CrossProviderInferenceEngine(model=…); or an object with the methods of "
-    "evenhand.engines.base.JudgeEngine"
+    "Give one in any of four ways: the name of a model as litellm has it, such as 'openai/gpt-4.1-mini', or the "
+    "address of a server with its model, such as 'http://localhost:8000/v1[model=qwen3-8b]'; a catalog id such as "
+    "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]'; an engine of unitxt or evenhand, such as "
+    "CrossProviderInferenceEngine(model=…); or an object with the methods of evenhand.engines.base.JudgeEngine"
 )
 _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
 _FIELD = re.compile(r"'(\w+)'")
@@ -55,19 +63,31 @@ _HOPELESS_AFTER = 8
 _logger = logging.getLogger(__name__)
 
 
+_WITH_FIELDS = re.compile(r"(?P<name>.*?)(?P<fields>\[\s*\w+\s*=.*\])?", re.DOTALL)
+_MODEL_NAME = re.compile(r"[\w.-]+(/[\w.:@-]+)+")
+
+
 def as_judge(engine: object) -> JudgeEngine:
-    """The judge that an engine, an artifact or a catalog id stands for.
+    """The judge that an engine, an artifact or a text stands for.
 
     Args:
-        engine: A catalog id; an artifact of evenhand; any inference engine of unitxt; or a judge, which is returned as
-            it is.
+        engine: A catalog id; the name of a model as litellm has it (``openai/gpt-4.1-mini``); the address of a server
+            with its model (``http://localhost:8000/v1[model=…]``); an artifact of evenhand; any inference engine of
+            unitxt; or a judge, which is returned as it is.
 
     Raises:
         ArtifactError: If the id names nothing, or something that is not an engine.
         InvalidInputError: If it is none of these.
     """
     if isinstance(engine, str):
-        return as_judge(_fetch_engine(engine))
+        named = engine_named(engine)
+        if named is not None and named.model is None:
+            address = named.base_url
+            raise InvalidInputError(
+                f"the engine {address!r} is a server's address without a model: give model='…' too (in the shell "
+                f"--model …), or write '{address}[model=…]'"
+            )
+        return as_judge(named or _fetch_engine(engine))
     to_judge = getattr(engine, "to_judge", None)
     if callable(to_judge):
         judge: JudgeEngine = to_judge()
@@ -77,6 +97,39 @@ def as_judge(engine: object) -> JudgeEngine:
     if isinstance(engine, JudgeEngine) and not isinstance(engine, type):
         return engine
     raise InvalidInputError(f"{_name(engine)} is not a judge. {_HOW_TO_GIVE_ONE}")
+
+
+def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
+    """The engine that an address or the name of a model stands for; None for anything else, such as a catalog id.
+
+    Fields of the engine may stand behind it in brackets, as behind a catalog id: ``openai/gpt-4.1[temperature=1]``. An
+    address may lack its model, which an option then gives.
+
+    Raises:
+        InvalidInputError: If a field cannot be what it is.
+
+    >>> engine_named("http://localhost:8000[model=qwen3-8b]").to_judge().judge_id
+    'qwen3-8b'
+    """
+    found = _WITH_FIELDS.fullmatch(text.strip())
+    if found is None:
+        return None
+    name = found["name"].strip()
+    at_address = re.match("https?://", name, re.IGNORECASE) is not None
+    if not at_address and (not _MODEL_NAME.fullmatch(name) or name.endswith(FILE_ENDINGS)):
+        return None
+    try:
+        fields = (separate_overrides(f"engine{found['fields']}")[1] if found["fields"] else None) or {}
+        return (
+            OpenAICompatibleEngine(**{"base_url": name, **fields})
+            if at_address
+            else LiteLLMEngine(model=name, **fields)
+        )
+    except EvenhandError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as for a catalog id
+        shown = redact(name) if at_address else name
+        raise InvalidInputError(f"the engine {shown!r} cannot be made: {_fault(error, {})}") from None
 
 
 def _fetch_engine(identifier: str) -> object:
@@ -403,19 +456,45 @@ def listed(given: object) -> list[object]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def judges_of(engine: object) -> tuple[JudgeEngine, ...]:
+def judges_of(engine: object, model: str | None = None) -> tuple[JudgeEngine, ...]:
     """The judge, or the judges of a panel.
 
+    Args:
+        engine: An engine as :func:`as_judge` takes it, or a list of them.
+        model: The model of the servers whose addresses are given without one.
+
     Raises:
-        InvalidInputError: If there is none, or it is something else.
+        InvalidInputError: If there is none, or it is something else, or nothing needs the model.
     """
     if engine is None:
         raise InvalidInputError(
-            "no engine was given, and a judge has no default: give a catalog id such as "
-            "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]', an engine object, or, offline and without a model, "
-            "'engines.evenhand.baseline'"
+            "no engine was given, and a judge has no default: give the name of a model such as 'openai/gpt-4.1-mini', "
+            "the address of a server such as 'http://localhost:8000/v1' with model=…, a catalog id, an engine object, "
+            "or, offline and without a model, 'engines.evenhand.baseline'"
         )
-    return tuple(as_judge(item) for item in listed(engine))
+    given = listed(engine)
+    return tuple(as_judge(item) for item in (given if model is None else with_model(given, model)))
+
+
+def with_model(engines: Sequence[object], model: str) -> list[object]:
+    """The engines; those that are servers' addresses without a model have this one.
+
+    Raises:
+        InvalidInputError: If there is none that lacks a model.
+    """
+    found: list[object] = []
+    for engine in engines:
+        named = engine_named(engine) if isinstance(engine, str) else engine
+        if isinstance(named, OpenAICompatibleEngine) and named.model is None:
+            found.append(named.changed(model=model))
+        else:
+            found.append(engine)
+    if not any(one is not engine for one, engine in zip(found, engines, strict=True)):
+        raise InvalidInputError(
+            f"model is {model!r}, but no engine is a server's address without a model: leave model out, or give the "
+            "address, as engine='http://localhost:8000/v1'"
+        )
+    return found
 
 
 END_SECONDS: Final = 5.0

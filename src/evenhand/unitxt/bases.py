@@ -5,8 +5,10 @@ Importing unitxt reseeds Python's global random generator; its state is put back
 
 import os
 import random
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin, get_type_hints
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
         __type__: str
         __id__: str | None
+        _init_dict: dict[str, Any]
         data_classification_policy: list[str] | None = None
 
         def prepare(self) -> None: ...
@@ -225,6 +228,35 @@ def _field_kind(kind: object) -> object:
     return kind
 
 
+_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+
+
+def with_numbers(value: object) -> object:
+    """What the brackets behind an id hold, with numbers such as 1e-5, which unitxt leaves as texts.
+
+    >>> with_numbers({"temperature": "1e-5", "stop": ["2E3", "END"], "model": "gpt-1e5"})
+    {'temperature': 1e-05, 'stop': [2000.0, 'END'], 'model': 'gpt-1e5'}
+    """
+    if isinstance(value, dict):
+        return {name: with_numbers(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [with_numbers(each) for each in value]
+    return float(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
+
+
+@cache
+def _text_fields(owner: type) -> frozenset[str]:
+    declared = {
+        name: kind for each in reversed(owner.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
+    }
+    return frozenset(name for name, kind in declared.items() if kind is str)
+
+
+def field_value(owner: type, name: str, value: object) -> object:
+    """The value of a field of an artifact, with the numbers in it; a field that holds a text has none."""
+    return value if name in _text_fields(owner) else with_numbers(value)
+
+
 def own_words(error: BaseException) -> str:
     """An exception's own words in one line, without the box that unitxt draws around them."""
     context = getattr(error, "__error_context__", None)
@@ -248,8 +280,10 @@ __all__ = [
     "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
     "fetch_artifact",
+    "field_value",
     "fields_class",
     "own_words",
     "register_local_catalog",
     "separate_overrides",
+    "with_numbers",
 ]

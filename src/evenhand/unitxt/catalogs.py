@@ -1,17 +1,20 @@
 """Where the catalog lies, and what a reference to a criterion, a rubric or a checklist stands for, as plain data.
 
-A reference is a catalog id, the path of a JSON or YAML file, a JSON text, a mapping or a list. Nothing is built.
+A reference is a catalog id, the path of a JSON or YAML file, a JSON text, a mapping or a list; and, where a criterion
+may stand, a plain sentence, which is a yes/no criterion. Nothing is built.
 """
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric
+from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
+from evenhand.data.documents import derived_name
 from evenhand.data.plain_data import parse_json, plain, read_document
 from evenhand.errors import ArtifactError, did_you_mean
 from evenhand.unitxt.bases import (
@@ -21,6 +24,7 @@ from evenhand.unitxt.bases import (
     own_words,
     register_local_catalog,
     separate_overrides,
+    with_numbers,
 )
 
 
@@ -94,7 +98,7 @@ def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
         raise ArtifactError(f"{identifier!r} is not of the form id[name=value,…]: {own_words(error)}") from error
     for catalog in Catalogs():
         if name.strip() and isinstance(catalog, LocalCatalog) and catalog.is_local and name in catalog:
-            return Path(catalog.path(name)), overrides or {}
+            return Path(catalog.path(name)), cast(dict[str, Any], with_numbers(overrides or {}))
     raise LookupError(f"no local catalog holds {name!r}")
 
 
@@ -166,8 +170,8 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     """What a reference stands for.
 
     Args:
-        reference: A catalog id, the path of a JSON or YAML file, a JSON text, a mapping, a list, a frozen value, an
-            artifact, or what another call found.
+        reference: A catalog id, the path of a JSON or YAML file, a JSON text, a plain sentence, a mapping, a list, a
+            frozen value, an artifact, or what another call found.
         kind: What is expected, for messages; None for any kind.
 
     Raises:
@@ -180,18 +184,26 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     if isinstance(reference, (Mapping, list, tuple)):
         data = dict(reference) if isinstance(reference, Mapping) else list(reference)
         return Referent(plain(data, shown(reference)), reference)
-    if isinstance(reference, str) and reference.lstrip().startswith(("{", "[")):
-        return Referent(parse_json(reference, "the JSON text"), reference)
-    if isinstance(reference, Path) or (isinstance(reference, str) and names_a_file(reference)):
-        path = Path(reference).expanduser()
-        return Referent(read_document(path, _called(path, kind)), reference, path, path.stem)
-    if isinstance(reference, str):
-        name = reference.partition("[")[0].rpartition(".")[2]
-        return Referent(_catalog_object(reference, kind), reference, name=name)
+    if isinstance(reference, (str, Path)):
+        return _named(reference, kind)
     raise ArtifactError(
         f"{shown(reference)} is a {type(reference).__name__}; give a catalog id such as "
         f"{EXAMPLES[kind or 'criterion']!r}, the path of a JSON or YAML file, a dict, or a {kind or 'criterion'}"
     )
+
+
+def _named(reference: str | Path, kind: Kind | None) -> Referent:
+    """What a text or a path stands for."""
+    if isinstance(reference, Path) or names_a_file(reference):
+        path = Path(reference).expanduser()
+        return Referent(read_document(path, _called(path, kind)), reference, path, path.stem)
+    said = reference.strip()
+    if said.startswith(("{", "[")):
+        return Referent(parse_json(reference, "the JSON text"), reference)
+    if is_sentence(said) and kind in {None, "criterion"}:
+        return Referent(yes_no_criterion(derived_name(said), said), reference)
+    name = reference.partition("[")[0].rpartition(".")[2]
+    return Referent(_catalog_object(reference, kind), reference, name=name)
 
 
 def shown(reference: object) -> str:
@@ -200,9 +212,27 @@ def shown(reference: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
+_NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")
+
+
+def is_sentence(reference: str) -> bool:
+    """Whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
+
+    It has several words or ends in a question mark.
+
+    >>> [is_sentence(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
+    [True, True, True, False, False]
+    """
+    said = reference.strip()
+    if _NO_SENTENCE.match(said) or said.lower().endswith(FILE_ENDINGS):
+        return False
+    worded = len(said.split()) > 1 or said.endswith(("?", "？"))
+    return worded and not (os.sep in said and Path(said).expanduser().exists())
+
+
 def names_a_file(reference: str) -> bool:
-    """Whether a text is a path: neither JSON nor a catalog id, which has no slash and no ending of a file."""
-    if reference.lstrip().startswith(("{", "[")):
+    """Whether a text is a path: no JSON, no sentence, and no catalog id, which has no slash and no ending of a file."""
+    if reference.lstrip().startswith(("{", "[")) or is_sentence(reference):
         return False
     name = reference.partition("[")[0]
     return reference.strip().lower().endswith(FILE_ENDINGS) or "/" in name or os.sep in name

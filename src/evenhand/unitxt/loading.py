@@ -200,8 +200,8 @@ def load(reference: object) -> Union[Criterion, Rubric, Checklist]:
     a rubric if they have requirements.
 
     Args:
-        reference: A catalog id, the path of a YAML or JSON file, a dict, a list, a JSON text, an artifact or a frozen
-            value.
+        reference: A catalog id, the path of a YAML or JSON file, a plain sentence (``"Is it polite?"`` is a yes/no
+            criterion), a dict, a list, a JSON text, an artifact or a frozen value.
 
     Raises:
         ArtifactError: If there is no such thing, or it is none of the three.

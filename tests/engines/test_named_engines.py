@@ -1,0 +1,110 @@
+"""An engine named by its model or by the address of its server, wherever an engine is taken."""
+
+import pytest
+
+import evenhand
+from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.engines.unitxt import as_judge, engine_named, judges_of
+from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.unitxt.bases import fetch_artifact
+from evenhand.unitxt.catalogs import local_entry, register_catalog
+from tests.support.server import JudgeServer
+
+CLARITY = "criteria.evenhand.direct.clarity"
+ROWS = [{"response": "One."}, {"response": "Two."}]
+
+
+@pytest.fixture(autouse=True)
+def _no_key_of_this_machine(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "fields"),
+    [
+        ("openai/gpt-4.1-mini", "openai/gpt-4.1-mini", {}),
+        ("together_ai/meta-llama/Llama-3-8b", "together_ai/meta-llama/Llama-3-8b", {}),
+        ("bedrock/anthropic.claude-v2:1", "bedrock/anthropic.claude-v2:1", {}),
+        (" openai/gpt-4.1-mini[temperature=1e-5, max_tokens=50]", "openai/gpt-4.1-mini", {"temperature": 1e-5}),
+    ],
+)
+def test_a_model_is_one_of_litellm(text, model, fields):
+    engine = engine_named(text)
+    assert type(engine) is LiteLLMEngine
+    assert engine.model == model
+    assert {name: getattr(engine, name) for name in fields} == fields
+    assert as_judge(text).judge_id == model
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("http://localhost:8000/v1[model=qwen]", "http://localhost:8000/v1"),
+        ("HTTPS://example.org/api/[model=org/qwen-3,temperature=0.7]", "https://example.org/api"),
+        ("http://[::1]:8000/v1[model=qwen]", "http://[::1]:8000/v1"),
+    ],
+)
+def test_an_address_is_a_server(text, address):
+    judge = as_judge(text)
+    assert judge.transport.base_url == address
+    assert judge.settings.model.endswith(("qwen", "qwen-3"))
+
+
+def test_what_is_neither_is_looked_for_in_the_catalog():
+    assert engine_named("engines.evenhand.baseline") is None
+    assert engine_named("engines.evenhand.litellm[model=openai/m]") is None
+    assert engine_named("gpt-4.1-mini") is None
+    assert engine_named("folder/engine.json") is None
+    with pytest.raises(ArtifactError, match=r"no catalog holds the engine 'gpt'.*such as 'openai/gpt-4.1-mini'"):
+        as_judge("gpt")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("http://localhost:8000/v1", r"is a server's address without a model: give model='…' too .*--model"),
+        ("openai/m[temperatur=1]", "the engine 'openai/m' cannot be made: .*temperatur"),
+        ("openai/m[temperature=hot]", "temperature is 'hot'; it must be a number"),
+        ("http://localhost:8000/v1[api_key=sk-secret-0123456789]", "api_key is not accepted"),
+        ("http://user:pass@localhost/v1[model=m]", "base_url holds a user name"),
+    ],
+)
+def test_what_cannot_be_made_is_told_in_one_message_without_secrets(text, message):
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        as_judge(text)
+    assert "sk-secret" not in str(caught.value)
+    assert "pass" not in str(caught.value).replace("password", "")
+
+
+def test_the_model_of_an_address_may_be_given_beside_it():
+    first, second = judges_of(["http://localhost:8000/v1", "openai/other"], "qwen")
+    assert (first.judge_id, second.judge_id) == ("qwen", "openai/other")
+    engine = OpenAICompatibleEngine(base_url="http://localhost:8000/v1")
+    assert judges_of(engine, "qwen")[0].judge_id == "qwen"
+    assert engine.model is None  # what is given is not changed
+    with pytest.raises(InvalidInputError, match="model is 'qwen', but no engine is a server's address without a model"):
+        judges_of("openai/other", "qwen")
+
+
+def test_a_function_asks_the_server_at_an_address():
+    with JudgeServer(reply=lambda body: "Clear at once") as server:
+        engine = f"{server.base_url}[model=judge,temperature=1e-3]"
+        table = evenhand.judge(
+            ROWS, CLARITY, engine, context_fields=[], flow="verdict_only", journal=None, progress=False
+        )
+    assert table.parameters["judges"] == ["judge"]
+    assert {entry.verdict.selected_label for entry in table} == {"Clear at once"}
+    assert {body["temperature"] for body in server.bodies} == {0.001}
+
+
+@pytest.mark.parametrize(("written", "number"), [("1e-5", 1e-5), ("2E3", 2000.0), ("-1.5e-2", -0.015), ("0.5", 0.5)])
+def test_numbers_with_an_exponent_are_numbers_in_an_id(written, number):
+    register_catalog()
+    engine, _ = fetch_artifact(f"engines.evenhand.simulated[noise={written}]") if number >= 0 else (None, None)
+    assert engine is None or engine.noise == number
+    assert local_entry(f"engines.evenhand.simulated[noise={written}]")[1] == {"noise": number}
+
+
+def test_a_text_that_looks_like_a_number_stays_one_where_a_text_belongs():
+    assert LiteLLMEngine(model="1e5").model == "1e5"
+    assert LiteLLMEngine(model="m", extra={"penalty": "1e-5"}).extra == {"penalty": 1e-5}

@@ -1,0 +1,71 @@
+"""A plain sentence as a criterion: "Is it polite?" is a yes/no criterion, on every surface."""
+
+import json
+
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.criteria import yes_no_criterion
+from evenhand.errors import ArtifactError
+from evenhand.unitxt.loading import load_comparison, load_criterion
+
+POLITE = yes_no_criterion("is_it_polite", "Is it polite?")
+ROWS = [{"response": "One."}, {"response": "Two."}]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("Is it polite?", "is_it_polite"),
+        ("  Is it polite?\n", "is_it_polite"),
+        ("Polite?", "polite"),
+        ("The reply cites [1] and/or [2].", "the_reply_cites_1_and_or_2"),
+        ("是否礼貌？", "是否礼貌"),
+    ],
+)
+def test_a_sentence_is_a_yes_no_criterion(sentence, name):
+    assert evenhand.load(sentence) == yes_no_criterion(name, sentence.strip())
+    assert load_criterion(sentence) == evenhand.load(sentence)
+
+
+def test_a_sentence_says_what_makes_a_response_better():
+    criterion = load_comparison("Which reply is more polite?")
+    assert (criterion.scale, criterion.description) == ("pairwise", "Which reply is more polite?")
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("polite", "no local catalog holds the entry 'polite'"),
+        ("criteria.evenhand.direct.clarity, criteria.evenhand.direct.relevance", "no local catalog holds"),
+        ("my criteria.json", "the file 'my criteria.json' cannot be read"),
+        ("folder/criterion", "the file 'folder/criterion' cannot be read"),
+        ("{'name': no json}", "the JSON text is not JSON"),
+    ],
+)
+def test_what_is_no_sentence_stays_what_it_was(reference, message):
+    with pytest.raises(ArtifactError, match=message):
+        evenhand.load(reference)
+
+
+def test_a_file_whose_path_has_spaces_is_read(tmp_path):
+    path = tmp_path / "my criterion"
+    path.write_text(POLITE.model_dump_json())
+    assert load_criterion(str(path)) == POLITE
+
+
+def test_several_sentences_are_several_criteria():
+    table = evenhand.judge(
+        ROWS, ["Is it polite?", "Is it short?"], "engines.evenhand.baseline", context_fields=[], progress=False
+    )
+    assert [criterion.name for criterion in table.criteria] == ["is_it_polite", "is_it_short"]
+    assert table.criteria[0] == POLITE
+
+
+def test_the_shell_takes_a_sentence(tmp_path, capsys):
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    arguments = ["judge", str(data), "--engine", "engines.evenhand.baseline", "--response", "response", "--no-progress"]
+    assert main([*arguments, "--criteria", "Is it polite?"]) == 0
+    assert "is_it_polite" in capsys.readouterr().out
