@@ -28,9 +28,11 @@ _VERB = (
     r"stands|comes|came|outperforms|beats|defeats|surpasses|outclasses|tops|deserves|edges|takes|not|better|vs|versus|"
     r"from|also|clearly|slightly|only)"
 )
-_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a Latin label may stand beside Chinese without a space
+# A Latin label may stand beside Chinese without a space. None of these has a case: while case is ignored, compiling the
+# class looks up every character of it, which took four fifths of the time of compiling a label.
+_LETTER = r"(?-i:[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
 _BEFORE = rf"(?<!{_LETTER})(?<!{_LETTER}-)(?<![nN]/)(?<!\+)"
-_AFTER = rf"(?!{_LETTER}|[+#%]|-(?:{_LETTER}| ?[.,;\n]|$)|'(?!s\b){_LETTER})"
+_AFTER = rf"(?!(?:-|'(?!s\b))?{_LETTER}|[+#%]|-(?: ?[.,;\n]|$))"
 
 _ARTICLES = frozenset({"a", "i", "y", "o", "e"})  # one-letter words of prose
 _DETERMINERS = frozenset({"no", "none", "all", "some", "both", "other", "neither", "any", "most", "on", "off", "so"})
