@@ -38,6 +38,7 @@ from evenhand.tables import agreement as agreement
 from evenhand.tables import checklist as checklist
 from evenhand.tables import grade_scores as grade_scores
 from evenhand.tables import judge as judge
+from evenhand.tables import read_replies as read_replies
 from evenhand.tables import reliability as reliability
 from evenhand.tables import winrates as winrates
 from evenhand.unitxt.catalogs import catalog_path as catalog_path

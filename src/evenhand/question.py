@@ -179,13 +179,13 @@ class Question:
         responses = tuple(self.responses[index] for index in order)
         if self.mode == "compare":
             swapped = order != (0, 1)
-            to_own = tuple(_swapped_index(options, index) if swapped else index for index in range(len(options)))
+            to_own = tuple(swapped_index(options, index) if swapped else index for index in range(len(options)))
         else:
             to_own = tuple(order) + tuple(range(len(order), len(options)))
         return Presentation(order, options, responses, to_own, coded)
 
 
-def _swapped_index(options: tuple[Option, ...], index: int) -> int:
+def swapped_index(options: tuple[Option, ...], index: int) -> int:
     """The option that means the same when the two responses change places: the one with the mirrored value.
 
     Without values it is the option at the mirrored place.

@@ -21,6 +21,7 @@ LISTED = {
     "demo": "Judge the data that ships with evenhand, offline unless an engine is given.",
     "judge": "Assess every response of a data set against one or more criteria, or against a rubric.",
     "judge-report": "How far a judge can be trusted: what it does when the order changes, and when it is asked again.",
+    "read": "Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.",
 }
 """What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
 

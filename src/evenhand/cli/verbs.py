@@ -192,6 +192,13 @@ VERBS = (
         },
     ),
     Verb("aggregate", "aggregate_votes", kind="aggregated_votes", written=("verdicts", "verdict")),
+    Verb(
+        "read",
+        "read_replies",
+        kind="aggregated_votes",
+        written=("verdicts", "verdict"),
+        columns=("replies",),
+    ),
     Verb("agree", "agreement", kind="agreement", written=("pairs", "pair")),
 )
 

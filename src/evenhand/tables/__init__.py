@@ -11,6 +11,7 @@ from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from evenhand.tables.reliability_of_judges import reliability
 from evenhand.tables.reliability_report import ReliabilityReport
+from evenhand.tables.replies import read_replies
 from evenhand.tables.winrate_table import WinrateTable
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "grade_scores",
     "judge",
     "read_file",
+    "read_replies",
     "reliability",
     "winrates",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,10 +43,11 @@ from evenhand.judge_reliability.raters import (
 from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
-from evenhand.results.notes import unread_note
+from evenhand.results.notes import unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before
 from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict
 
@@ -124,7 +126,10 @@ class VoteTable(Results[RecordedInstance]):
         judges = ", ".join(self.parameters["votes"])
         title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
         leading = unread_note({"the aggregated score": self.summary.scores.unread})
-        return vote_summary_table(title, self.summary, (*leading, *self.notes))
+        votes = [vote for verdict in self.verdicts for vote in verdict.votes]
+        unread = Counter(str(vote.unscored_reason) for vote in votes if vote.match and vote.unscored_reason)
+        read = (*readings_note([count_readings(votes)]), *unscored_votes_note(unread))
+        return vote_summary_table(title, self.summary, (*leading, *read, *self.notes))
 
     def confusion_table(self) -> TextTable:
         """References against verdicts as texts.
@@ -157,7 +162,7 @@ class VoteTable(Results[RecordedInstance]):
         said = self.parameters
         changed = {
             "rule": check_rule(said["rule"] if rule is None else rule, self.criterion.scale),
-            "weights": said["weights"] if weights is None else _named_weights(weights, said["votes"]),
+            "weights": said["weights"] if weights is None else named_weights(weights, said["votes"]),
         }
         return type(self).of_cells({**self.judged(), "parameters": {**said, **changed}}, self.cells())
 
@@ -168,6 +173,27 @@ class VoteTable(Results[RecordedInstance]):
     def overview(self) -> dict[str, Any]:
         """The fields of the summary."""
         return {"summary": plain(self.summary)}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.
+
+        Judge -> the label of its vote, None where it has none; of votes that were read from replies also
+        ``<judge>_match`` and ``<judge>_unscored_reason``. Beside them ``instance``, and where they are known
+        ``reference`` (the label that is right) and ``cluster``. Repeated draws of a judge are columns of their own,
+        ``<judge>_1`` the second; so is what it said of a pair in the other order, ``<judge>_swapped``.
+        """
+        found = []
+        for each in self.instances:
+            about = {"instance": each.instance, "reference": each.reference, "cluster": each.cluster}
+            row: dict[str, Any] = {name: value for name, value in about.items() if value is not None}
+            for vote in each.verdict.votes:
+                name = vote.judge_id + ("_swapped" if vote.order == (1, 0) else "")
+                name += f"_{vote.sample}" if vote.sample else ""
+                row[name] = vote.selected_label
+                if vote.match is not None:
+                    row |= {f"{name}_match": vote.match.kind, f"{name}_unscored_reason": vote.unscored_reason}
+            found.append(row)
+        return found
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each instance."""
@@ -441,7 +467,7 @@ def aggregate_votes(
     if len(read.gold) > 1:
         raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
     clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
-    named = _named_weights(weights, [column.name for column in read.judges])
+    named = named_weights(weights, [column.name for column in read.judges])
     right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
     labels = [None if place is None else criterion.labels[place] for place in right]
     verdicts = recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named)
@@ -582,7 +608,12 @@ class _RecordedVotes:
         }
 
 
-def _named_weights(weights: Mapping[str, float] | Sequence[float] | None, names: list[str]) -> dict[str, float] | None:
+def named_weights(weights: Mapping[str, float] | Sequence[float] | None, names: list[str]) -> dict[str, float] | None:
+    """The weights by judge; None for none.
+
+    Raises:
+        InvalidInputError: If they are not one per judge, or name somebody else.
+    """
     if weights is None:
         return None
     if not isinstance(weights, Mapping):
