@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from itertools import count
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,7 +22,14 @@ os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
 os.environ["UNITXT_INFERENCE_ENGINE_CACHE_PATH"] = tempfile.mkdtemp(prefix="evenhand-tests-")
 
 
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory):
+    """A folder for each test, made when something is written there: pytest looks through all folders to number one."""
+    root = tmp_path_factory.mktemp("caches")
+    return (root / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory, monkeypatch):
+def _own_cache(_caches, monkeypatch):
     """The default journal of a test is its own."""
-    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("EVENHAND_CACHE_DIR", str(next(_caches)))

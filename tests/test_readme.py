@@ -2,13 +2,13 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.processes import Running
 from tests.support.server import JudgeServer
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -20,6 +20,16 @@ BLOCKS = [
 ]
 SERVER = "http://localhost:8000/v1"
 INSTALLS = {"pip install -e . && evenhand demo", "pip install -e '.[dev]' && pytest"}
+
+
+def run(language, code, folder, environment):
+    """The exit code, and what was written."""
+    if language == "python":
+        running = Running(code, output=folder.with_name("told.txt"), folder=folder, environment=environment)
+        return running.wait(), running.told
+    command = ["sh", "-ec", code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
 
 
 @pytest.mark.parametrize(("language", "code"), BLOCKS)
@@ -34,13 +44,10 @@ def test_block(language, code, tmp_path):
     }
     with JudgeServer() as server:
         code = code.replace(SERVER, server.base_url)
-        command = (
-            [sys.executable, "-W", "error::UserWarning", "-c", code] if language == "python" else ["sh", "-ec", code]
-        )
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        returned, told = run(language, code, tmp_path, environment)
         asked = len(server.requests)
-    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
-    assert done.stdout.strip()
+    assert returned == 0, f"{code}\n{told}"
+    assert told.strip()
     assert (asked > 0) == (SERVER in README.read_text(encoding="utf-8") and server.base_url in code)
 
 

@@ -1,11 +1,8 @@
 import asyncio
 import json
-import subprocess
-import sys
 import threading
 import time
 import traceback
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +14,7 @@ from evenhand.errors import ArtifactError, EngineError, InvalidInputError, Journ
 from evenhand.metrics.direct import DirectJudge
 from evenhand.unitxt.bases import fetch_artifact
 from evenhand.unitxt.catalogs import register_catalog
+from tests.support.processes import Running
 from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
 KEY = "sk-test-0123456789abcdefghij"
@@ -181,12 +179,8 @@ print(len(engine.infer([{"source": f"instance {number}: Good or Bad?"} for numbe
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
     path = tmp_path / "journal.sqlite3"
     with JudgeServerProcess(latency=0.02, labels=["Good", "Bad"]) as server:
-        command = [sys.executable, "-c", CRASHING, server.base_url, str(path)]
-        run = subprocess.Popen(command, cwd=Path(__file__).resolve().parents[2], stdout=subprocess.PIPE)
-        while server.stats()["finished"] < 60:
-            assert run.poll() is None
-        run.kill()
-        run.communicate()
+        run = Running(CRASHING, server.base_url, path, output=tmp_path / "killed.txt")
+        run.kill_when(lambda: server.stats()["finished"] >= 60)
         while server.stats()["in_flight"]:
             time.sleep(0.01)
         before = server.stats()["seen"]
@@ -194,8 +188,9 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
             kept = journal.count()
         # four were in flight: sent, and perhaps answered, but not received when the process died
         assert before - 4 <= kept < 200
-        told = subprocess.run(command, cwd=Path(__file__).resolve().parents[2], capture_output=True, check=True)
-        assert int(told.stdout) == 200
+        again = Running(CRASHING, server.base_url, path, output=tmp_path / "told.txt")
+        assert again.wait() == 0
+        assert int(again.told) == 200
         assert server.stats()["seen"] == before + 200 - kept
     with Journal(path) as journal:
         assert journal.count() == 200

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -21,9 +20,8 @@ from evenhand.errors import BudgetExhaustedError, RejectedRequestError, Transien
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
 from tests.support.judges import http_judge
+from tests.support.processes import Running
 from tests.support.server import JudgeServer, JudgeServerProcess
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class SlowEngine:
@@ -303,16 +301,15 @@ print(json.dumps([[vote.selected_label for vote in votes], sum(vote.usage.calls 
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stagger", [0.0, 0.5])
-def test_two_processes_buy_every_reply_once(path, stagger):
+def test_two_processes_buy_every_reply_once(path, tmp_path, stagger):
     with JudgeServerProcess(latency=0.02, labels=["High", "Low"]) as server:
         runs = []
-        for _ in range(2):
-            command = [sys.executable, "-c", RUNNER, server.base_url, str(path), "30"]
-            runs.append(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True))
+        for number in range(2):
+            runs.append(Running(RUNNER, server.base_url, path, 30, output=tmp_path / f"told{number}.txt"))
             time.sleep(stagger)
-        told = [json.loads(run.communicate(timeout=120)[0]) for run in runs]
+        assert [run.wait() for run in runs] == [0, 0]
+        told = [json.loads(run.told) for run in runs]
         assert server.stats()["seen"] == 30 * 4
     assert told[0][0] == told[1][0]
     assert None not in told[0][0]

@@ -1,21 +1,16 @@
 """A run that is killed and started again: no reply that was received is paid for twice, and the scores are the same."""
 
 import json
-import subprocess
-import sys
 import time
 from itertools import pairwise
-from pathlib import Path
-
-import pytest
 
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.journal import Journal, canonical_json
 from evenhand.tables import JudgementTable, judge
 from tests.support.judges import http_judge
+from tests.support.processes import Running
 from tests.support.server import JudgeServerProcess
 
-ROOT = Path(__file__).resolve().parents[2]
 LEVELS = Criterion(
     name="level",
     description="How good is it?",
@@ -24,6 +19,7 @@ LEVELS = Criterion(
 ROWS = 40
 IN_FLIGHT = 4
 CALLS = ROWS * 2 * 2  # two orders of two steps
+KILLS = (CALLS // 4, CALLS // 3)  # each after so many calls more
 
 
 def assess(base_url, journal):
@@ -46,21 +42,10 @@ def selections(table):
 
 def start(base_url, journal, out):
     code = (
-        "import json, sys; from tests.judging.test_crash import assess; table = assess(sys.argv[1], sys.argv[2]); "
+        "import sys; from tests.judging.test_crash import assess; table = assess(sys.argv[1], sys.argv[2]); "
         "table.save(sys.argv[3])"
     )
-    return subprocess.Popen([sys.executable, "-c", code, base_url, str(journal), str(out)], cwd=ROOT)
-
-
-def kill_after(process, server, finished):
-    """SIGKILL as soon as the server has finished so many requests."""
-    deadline = time.monotonic() + 120
-    while server.stats()["finished"] < finished:
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline, "the run did not get so far"
-        time.sleep(0.005)
-    process.kill()
-    process.wait(30)
+    return Running(code, base_url, journal, out, output=out.with_name("told.txt"))
 
 
 def messages_seen(server):
@@ -75,19 +60,17 @@ def journaled_messages(path):
         }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [[CALLS // 2], [CALLS // 4, CALLS // 3]], ids=["killed once", "killed twice"])
-def test_a_killed_run_goes_on_where_it_stopped(tmp_path, kills):
+def test_a_run_that_is_killed_twice_goes_on_where_it_stopped(tmp_path):
     journal, out = tmp_path / "journal.sqlite3", tmp_path / "table.jsonl"
     with JudgeServerProcess(latency=0.03, labels=LEVELS.labels) as server:
         kept = [(0, set())]  # at each start: the requests that the server has seen, and the replies that are journaled
-        for more in kills:
-            process = start(server.base_url, journal, out)
-            kill_after(process, server, server.stats()["finished"] + more)
+        for more in KILLS:
+            finished = server.stats()["finished"] + more
+            start(server.base_url, journal, out).kill_when(lambda: server.stats()["finished"] >= finished)  # noqa: B023
             time.sleep(0.3)  # what was in flight at the kill is over at the server
             kept.append((server.stats()["seen"], journaled_messages(journal)))
             assert not out.exists()
-        assert start(server.base_url, journal, out).wait(120) == 0
+        assert start(server.base_url, journal, out).wait() == 0
         asked = messages_seen(server)
         resumed = JudgementTable.load(out)
         undisturbed = assess(server.base_url, tmp_path / "other.sqlite3")
@@ -98,7 +81,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, kills):
         assert len(later) < CALLS
         assert not later & set(asked[seen:]), "a journaled reply was asked for again"
     assert len(set(asked)) == CALLS
-    assert len(asked) - CALLS <= IN_FLIGHT * len(kills)  # only what was in flight at a kill was asked for again
+    assert len(asked) - CALLS <= IN_FLIGHT * len(KILLS)  # only what was in flight at a kill was asked for again
     assert selections(resumed) == selections(undisturbed)
     assert resumed.summaries["response", "level"].score == undisturbed.summaries["response", "level"].score
     assert all(vote.selected_label for judgement in resumed.judgements for vote in judgement.verdict.votes)

@@ -14,11 +14,11 @@ from evenhand.question import comparison_criterion
 ADVANTAGE = float(logit(0.7))
 """Between equals the response shown first wins 70 %: its winrate is off by 0.2 when only one order is shown."""
 
-DATA_SETS, PROMPTS = 160, 30
+DATA_SETS, PROMPTS = 80, 30
 
 
 @cache
-def simulated(prompts, quality=0.0, *, ties=False, **judge):
+def simulated(prompts, quality, *, ties=False, **judge):
     """Systems a and b on so many prompts; a is better by ``quality`` in log-odds."""
     engine = SimulatedJudge(quality=lambda question, index: quality * (question.responses[index][0] == "a"), **judge)
     rows = [{"a": f"a{prompt}", "b": f"b{prompt}"} for prompt in range(prompts)]
@@ -53,7 +53,7 @@ def expect_winrate(table, mean, variance):
 
 @pytest.mark.slow
 def test_equal_systems_before_a_judge_that_likes_the_first():
-    table = simulated(1500, position_preference=ADVANTAGE)
+    table = simulated(1500, 0.0, position_preference=ADVANTAGE)
     assert score_of_a(0.0)[0] == 0.5
     expect_winrate(table, *score_of_a(0.0))
     first_only = table.rescore(on_position_bias="first")
@@ -99,7 +99,7 @@ def test_ties():
 
 @pytest.mark.slow
 def test_refusals_move_no_winrate_and_are_counted():
-    table = simulated(1500, position_preference=ADVANTAGE, refusal_rate=0.3)
+    table = simulated(1500, 0.0, position_preference=ADVANTAGE, refusal_rate=0.3)
     # A contest is lost when both votes are: 0.09 of them. One vote alone stands, as often for the one as the other.
     assert table.summary.unscored_contests == {"refusal": pytest.approx(0.09 * 1500, abs=35)}
     assert table.summary.unscored_votes == {"refusal": pytest.approx(0.3 * 3000, abs=80)}
@@ -111,7 +111,11 @@ def test_refusals_move_no_winrate_and_are_counted():
 
 @pytest.mark.slow
 def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
-    """160 data sets of 30 prompts, judged in one run; the contests of each are a table of its own."""
+    """80 data sets of 30 prompts, judged in one run; the contests of each are a table of its own.
+
+    The lowest share that passes is 75 of 80. Intervals that hold the truth in 90 (85, 80) of 100 data sets reach it
+    with a probability of 0.18 (0.01, 0.0006); such as hold it always are found, for 78 of 80 is the most.
+    """
     whole = simulated(DATA_SETS * PROMPTS, 0.8, position_preference=ADVANTAGE)
     truth, _ = score_of_a(0.8)
     tables = [
@@ -120,8 +124,8 @@ def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
     ]
     rates = [table.winrate("a") for table in tables]
     effects = [table.ranking.model.position_log_odds.interval for table in tables]
-    assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.97
-    assert 0.93 <= np.mean([effect.low <= ADVANTAGE <= effect.high for effect in effects]) <= 0.97
+    assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.98
+    assert 0.93 <= np.mean([effect.low <= ADVANTAGE <= effect.high for effect in effects]) <= 0.98
     assert np.mean([rate.estimate for rate in rates]) == pytest.approx(truth, abs=0.01)
     first_only = [table.rescore(on_position_bias="first").winrate("a") for table in tables]
     assert np.mean([rate.low <= truth <= rate.high for rate in first_only]) < 0.7
