@@ -75,6 +75,7 @@ def test_a_file_is_what_it_holds(tmp_path):
         ({"criteria": ["a"], "items": ["b"]}, InvalidCriterionError, "has the field 'items'"),
         ({"requirement": "a", "wieght": 2}, InvalidCriterionError, "Did you mean 'weight'?"),
         (b"rubrics", ArtifactError, "is a bytes; give a catalog id"),
+        ({"foo": 1}, ArtifactError, "is an object with the fields ['foo'], which is neither a criterion (name, desc"),
     ],
 )
 def test_what_cannot_be_told_is_refused(reference, error, message):

@@ -7,23 +7,37 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
 from evenhand.errors import InvalidInputError, did_you_mean
 
 EXIT_UNSOUND = 1
+FormatName = Literal[
+    "autorubric", "autochecklist", "evalassist", "healthbench", "paperbench", "prometheus", "wildbench", "unitxt"
+]
 
 
 def catalog(
-    action: Literal["list", "show", "path", "check"],
+    action: Literal["list", "show", "path", "check", "import", "export"],
     entry: Annotated[
-        str | None, Parameter(name="ID", help="An id; for list, a part of one; for check, or a file.")
+        str | None,
+        Parameter(name="ID", help="An id; for list, a part of one; for check, import and export, or a file."),
     ] = None,
     /,
+    *,
+    format_name: Annotated[FormatName | None, Parameter(name="--as", help="For export: the format to write.")] = None,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="For import and export: the file to write, .json, .yaml or .jsonl.")
+    ] = None,
 ) -> int:
-    """List, show, locate and check the entries of the catalog."""
+    """List, show, locate and check the entries of the catalog; translate the files of other tools, both ways."""
+    if action in {"import", "export"}:
+        return _translate(action, entry, format_name, out)
+    for name, given in (("--as", format_name), ("--out", out)):
+        if given is not None:
+            raise InvalidInputError(f"catalog {action} takes no {name}; catalog export does")
     from evenhand.unitxt.catalogs import catalog_entries, catalog_path  # noqa: PLC0415 - seconds of import
 
     entries = catalog_entries()
@@ -40,6 +54,59 @@ def catalog(
     else:
         return _check_entries(entries if entry is None else _entry_or_file(entries, entry))
     return 0
+
+
+def _translate(action: str, entry: str | None, format_name: FormatName | None, out: Path | None) -> int:
+    """Translate a file from the format of another tool, or an entry or a file into one."""
+    from evenhand.data.formats import exported, import_file  # noqa: PLC0415 - a second of import
+
+    if entry is None:
+        raise InvalidInputError(f"catalog {action} needs a file{' or an id' if action == 'export' else ''}")
+    if action == "import":
+        if format_name is not None:
+            raise InvalidInputError("catalog import takes no --as: a file is told by its shape; catalog export does")
+        found, written = import_file(Path(entry).expanduser())
+        print(f"evenhand: {entry} is {found.holds}", file=sys.stderr)
+    elif format_name is None:
+        raise InvalidInputError(f"catalog export needs --as and a format: {', '.join(get_args(FormatName))}")
+    else:
+        from evenhand.unitxt.loading import load  # noqa: PLC0415 - seconds of import
+
+        written = exported(load(entry), format_name)
+    _put(written.data, out)
+    for each in written.left_out:
+        print(f"evenhand: left out: {each}", file=sys.stderr)
+    return 0
+
+
+def _put(data: object, out: Path | None) -> None:
+    """Write data to a file of the kind that its name says, or print them as JSON."""
+    from evenhand.data.formats import ImportedRows  # noqa: PLC0415 - as above
+
+    lines = isinstance(data, ImportedRows)
+    endings = (".jsonl",) if lines else (".json", ".yaml", ".yml")
+    if out is not None and out.suffix.lower() not in endings:
+        raise InvalidInputError(
+            f"--out is {str(out)!r}; {'rows of data' if lines else 'a rubric, a checklist or a criterion'} are written "
+            f"to a file that ends in {' or '.join(endings)}"
+        )
+    if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
+        from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
+
+        with out.open("w", encoding="utf-8") as file:
+            yaml = YAML(pure=True)
+            yaml.default_flow_style = False
+            yaml.dump(data, file)
+        return
+    text = "\n".join(map(_json, data)) if isinstance(data, ImportedRows) else _json(data, indent=2)
+    if out is None:
+        print(text)
+    else:
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+def _json(data: object, indent: int | None = None) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=indent)
 
 
 def _entry(entries: Mapping[str, Path], identifier: str) -> Path:

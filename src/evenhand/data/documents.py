@@ -223,7 +223,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
     if rubric.sections:
         sections = [section.model_dump(mode="json", exclude_defaults=True) for section in rubric.sections]
         document["sections"] = [{**each, "weight": each.get("weight", 1.0)} for each in sections]
-    return {**document, "criteria": [_criterion_document(criterion) for criterion in rubric.criteria]}
+    return {**document, "criteria": [criterion_document(criterion) for criterion in rubric.criteria]}
 
 
 def _fields(data: object, what: str, accepted: Collection[str], form: str, *, listed: str) -> dict[str, Any]:
@@ -399,7 +399,8 @@ def implied_scale(options: Sequence[Option]) -> Scale:
     return "binary" if len(values) == 2 and None not in values and values[0] != values[1] else "ordinal"
 
 
-def _criterion_document(criterion: Criterion) -> dict[str, Any]:
+def criterion_document(criterion: Criterion) -> dict[str, Any]:
+    """The document of a criterion, as it may stand in a rubric: what has its usual value is left out."""
     document = criterion.model_dump(mode="json", exclude={"options"}, exclude_defaults=True)
     yes_no = yes_no_criterion(criterion.name, criterion.description)
     if criterion.scale == "binary" and criterion.options == yes_no.options:

@@ -1,7 +1,8 @@
 """Where the catalog lies, and what a reference to a criterion, a rubric or a checklist stands for, as plain data.
 
 A reference is a catalog id, the path of a JSON or YAML file, a JSON text, a mapping or a list; and, where a criterion
-may stand, a plain sentence, which is a yes/no criterion. Nothing is built.
+may stand, a plain sentence, which is a yes/no criterion. Nothing is built. Data in the format of another tool are
+translated (:mod:`evenhand.data.formats`).
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Any, Literal, cast
 
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
 from evenhand.data.documents import derived_name
+from evenhand.data.formats import translated
 from evenhand.data.plain_data import parse_json, plain, read_document
 from evenhand.errors import ArtifactError, did_you_mean
 from evenhand.unitxt.bases import (
@@ -141,7 +143,8 @@ EXAMPLES: Mapping[Kind, str] = {
     "checklist": "checklists.evenhand.summary",
 }
 VALUES: Mapping[Kind, type[FrozenModel]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
-FILE_ENDINGS = (".json", ".yaml", ".yml")
+ROWS_ENDING = ".jsonl"
+FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 _SHOWN_CHARACTERS = 200
 
 
@@ -183,7 +186,7 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         return Referent(reference, reference)
     if isinstance(reference, (Mapping, list, tuple)):
         data = dict(reference) if isinstance(reference, Mapping) else list(reference)
-        return Referent(plain(data, shown(reference)), reference)
+        return Referent(translated(plain(data, shown(reference)), shown(reference)), reference)
     if isinstance(reference, (str, Path)):
         return _named(reference, kind)
     raise ArtifactError(
@@ -196,10 +199,17 @@ def _named(reference: str | Path, kind: Kind | None) -> Referent:
     """What a text or a path stands for."""
     if isinstance(reference, Path) or names_a_file(reference):
         path = Path(reference).expanduser()
-        return Referent(read_document(path, _called(path, kind)), reference, path, path.stem)
+        what = _called(path, kind)
+        if path.suffix.lower() == ROWS_ENDING:
+            raise ArtifactError(
+                f"{what} holds rows of data, of which each may have a rubric or a checklist of its own: judge them "
+                "with rubric_field or checklist_field, which names the column, or translate them first with "
+                f"`evenhand catalog import {path} --out rows.jsonl`"
+            )
+        return Referent(translated(read_document(path, what), what), reference, path, path.stem)
     said = reference.strip()
     if said.startswith(("{", "[")):
-        return Referent(parse_json(reference, "the JSON text"), reference)
+        return Referent(translated(parse_json(reference, "the JSON text"), "the JSON text"), reference)
     if is_sentence(said) and kind in {None, "criterion"}:
         return Referent(yes_no_criterion(derived_name(said), said), reference)
     name = reference.partition("[")[0].rpartition(".")[2]

@@ -26,6 +26,7 @@ from evenhand.data.documents import (
     read_rubric,
     rubric_document,
 )
+from evenhand.data.formats import FORMATS
 from evenhand.data.plain_data import context_mapping, validation_message
 from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
 from evenhand.question import comparison_criterion
@@ -192,12 +193,17 @@ CHECKLIST = DocumentKind(
 )
 
 
+_TELLING = frozenset({"__type__", "name", *CRITERION_FIELDS})
+"""A mapping that is a criterion has one of these fields."""
+
+
 def load(reference: object) -> Union[Criterion, Rubric, Checklist]:
     """The criterion, rubric or checklist that a reference stands for.
 
     A mapping with ``criteria`` or ``sections`` is a rubric, one with ``items`` a checklist, any other a criterion
     (without options it is that of a comparison). A list is what its mappings are: a checklist if they have questions,
-    a rubric if they have requirements.
+    a rubric if they have requirements. What is in the format of another tool is told by its shape, and read as it is
+    there: see :mod:`evenhand.data.formats`.
 
     Args:
         reference: A catalog id, the path of a YAML or JSON file, a plain sentence (``"Is it polite?"`` is a yes/no
@@ -209,6 +215,12 @@ def load(reference: object) -> Union[Criterion, Rubric, Checklist]:
     """
     referent = resolve(reference)
     kind = kind_of(referent)
+    if isinstance(referent.data, dict) and kind == "criterion" and not _TELLING & referent.data.keys():
+        raise ArtifactError(
+            f"{referent.what()} is an object with the fields {sorted(referent.data)!r}, which is neither a criterion "
+            "(name, description, options), a rubric (criteria or sections), a checklist (items) nor in a format of "
+            f"another tool that is known by its shape: {', '.join(FORMATS)}"
+        )
     if kind == "rubric":
         return load_rubric(referent)
     return load_checklist(referent) if kind == "checklist" else load_any_criterion(referent)

@@ -1,0 +1,210 @@
+"""Criteria of EvalAssist (https://github.com/IBM/eval-assist) and of unitxt, on which it rests.
+
+A criterion with options is for direct assessment, and the score stands with each option; one without is for
+comparisons. A multi-criteria holds several with weights: a rubric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.criteria import Checklist, Criterion, Rubric
+from evenhand.data.formats.translation import Format, Translated, Value, kept, mappings_with, numbered, refuse_nested
+from evenhand.errors import InvalidCriterionError, InvalidInputError
+
+_CRITERION = frozenset(
+    {
+        "name",
+        "description",
+        "options",
+        "to_evaluate_field",
+        "prediction_field",
+        "context_fields",
+        "examples",
+        "metadata",
+    }
+)
+_OPTION = frozenset({"name", "description", "score"})
+
+
+def _is_criterion(data: object) -> bool:
+    """Whether data are a criterion with what unitxt's has not: scores at the options, or its field's own name."""
+    if not isinstance(data, dict) or not {"name", "description"} <= data.keys() <= _CRITERION:
+        return False
+    options = data.get("options")
+    if options:
+        scored = mappings_with(options, {"name"}, _OPTION) and any("score" in option for option in options)
+        return scored or ("to_evaluate_field" in data and mappings_with(options, {"name"}, _OPTION))
+    return "to_evaluate_field" in data or "options" in data
+
+
+def _is_several(data: object) -> bool:
+    return isinstance(data, dict) and mappings_with(data.get("items"), {"criterion"})
+
+
+def _read(data: Any, what: str) -> Translated:  # noqa: ANN401 - data may be anything
+    read = Translated({})
+    if not _is_several(data):
+        read.data = _criterion(data, read)
+        return read
+    items = data["items"]
+    weights = [item.get("weight") for item in items]
+    if all(weight is None for weight in weights):
+        weights = [1 / len(items)] * len(items)
+    criteria = []
+    for number, (item, weight) in enumerate(zip(items, weights, strict=True), start=1):
+        where = f"item {number} of {what}"
+        if item.get("required"):
+            raise InvalidCriterionError(
+                f"{where} is required, so that a response that misses it scores 0 whatever else it has; no rubric here "
+                "counts so: leave 'required' out, or judge by this criterion apart"
+            )
+        criteria.append({**_several_criterion(item, data, where), "weight": numbered(weight, f"the weight of {where}")})
+    read.data["criteria"] = criteria
+    return read
+
+
+def _several_criterion(item: Mapping[str, Any], data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A criterion of several as it stands in a rubric, its scores as they count there."""
+    given = item["criterion"]
+    if not isinstance(given, dict) or not given.get("options"):
+        raise InvalidCriterionError(f"{where} has no options; each criterion of several needs some with scores")
+    names = [option["name"] for option in given["options"]]
+    values = _values(item, given["options"], where, normalize=data.get("normalize_scores", True))
+    options = [
+        kept({"label": name, "description": option.get("description")}) | {"value": value}
+        for name, option, value in zip(names, given["options"], values, strict=True)
+    ]
+    fields = {
+        "name": given.get("name"),
+        "requirement": given.get("description"),
+        "prediction_field": given.get("to_evaluate_field", given.get("prediction_field")),
+        "context_fields": given.get("context_fields"),
+    }
+    return {**kept(fields), "options": options}
+
+
+def _values(item: Mapping[str, Any], options: Sequence[Any], where: str, *, normalize: bool) -> list[float]:
+    if item.get("target_option") is not None:
+        return [float(option["name"] == item["target_option"]) for option in options]
+    scores = [numbered(option.get("score"), f"the score of {option['name']!r} in {where}") for option in options]
+    if normalize:
+        low, high = min(scores), max(scores)
+        if low == high:
+            raise InvalidCriterionError(f"all options of {where} have the score {low!r}; they must differ")
+        scores = [(score - low) / (high - low) for score in scores]
+    threshold = item.get("score_threshold")
+    return scores if threshold is None else [float(score > threshold) for score in scores]
+
+
+def _criterion(given: Mapping[str, Any], read: Translated) -> dict[str, Any]:
+    """The criterion as unitxt writes it."""
+    if given.get("examples"):
+        read.without("examples (give them to the run: examples=…)")
+    fields = kept(
+        {
+            "name": given["name"],
+            "description": given["description"],
+            "prediction_field": given.get("to_evaluate_field", given.get("prediction_field")),
+            "context_fields": given.get("context_fields"),
+        }
+    )
+    if not given.get("options"):
+        return {"__type__": "criteria", **fields}
+    options = [{"name": option["name"], "description": option.get("description") or ""} for option in given["options"]]
+    scores = {option["name"]: option.get("score") for option in given["options"]}
+    known = {name: score for name, score in scores.items() if score is not None}
+    return {"__type__": "criteria_with_options", **fields, "options": options, **kept({"option_map": known or None})}
+
+
+def _write(value: Value) -> Translated:
+    written = Translated({})
+    if isinstance(value, Checklist):
+        raise InvalidInputError(
+            f"{value.name!r} is a checklist, which the format 'evalassist' does not hold; accepted: a criterion or a "
+            "rubric"
+        )
+    if isinstance(value, Criterion):
+        written.data = _written(value, written)
+        if value.weight != 1:
+            written.without("weight")
+        return written
+    refuse_nested(value, EVALASSIST.name)
+    total = sum(criterion.weight for criterion in value.criteria)
+    if value.clip == "mean" or total <= 0 or any(criterion.weight < 0 for criterion in value.criteria):
+        raise InvalidInputError(
+            f"the rubric {value.name!r} has negative weights, none at all, or is clipped at the mean; several criteria "
+            "of EvalAssist have weights from 0 that sum to 1, so that its scores would be others there"
+        )
+    items = []
+    for criterion in value.criteria:
+        if not criterion.has_values:
+            raise InvalidInputError(
+                f"the criterion {criterion.name!r} gives no value to an option; each needs one here"
+            )
+        items.append({"criterion": _written(criterion, written), "weight": criterion.weight / total})
+    if not _is_normalized(value):
+        written.without("options that are worth less than 1 at best or more than 0 at worst count as they are")
+    written.data = {"items": items, "normalize_scores": False}
+    return written
+
+
+def _is_normalized(rubric: Rubric) -> bool:
+    ranges = [[option.value for option in each.options if option.value is not None] for each in rubric.criteria]
+    return all((min(values), max(values)) == (0.0, 1.0) for values in ranges)
+
+
+def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:
+    if criterion.scale == "nominal":
+        written.without("the scale nominal")
+    for field in ("section", "tags"):
+        if getattr(criterion, field):
+            written.without(field)
+    if any(option.na for option in criterion.options):
+        written.without("NA options (each option has a score there)")
+    fields = {
+        "name": criterion.name,
+        "description": criterion.description,
+        "to_evaluate_field": criterion.prediction_field or "response",
+        "context_fields": list(criterion.context_fields.values()),
+    }
+    if criterion.scale == "pairwise":
+        return fields
+    options = [
+        {"name": option.label, "description": option.description, "score": option.value}
+        for option in criterion.options
+        if not option.na
+    ]
+    return {**fields, "options": options}
+
+
+EVALASSIST = Format(
+    "evalassist", "a criterion of EvalAssist", lambda data: _is_criterion(data) or _is_several(data), _read, _write
+)
+
+
+def _write_unitxt(value: Value) -> Translated:
+    if not isinstance(value, Criterion):
+        raise InvalidInputError(
+            f"{value.name!r} is a {type(value).__name__.lower()}, which the format 'unitxt' does not hold; accepted: a "
+            "criterion"
+        )
+    written = Translated({})
+    said = _written(value, written)
+    if value.weight != 1:
+        written.without("weight")
+    field = said.pop("to_evaluate_field") if value.prediction_field else said.pop("to_evaluate_field") and None
+    fields = kept({**said, "prediction_field": field})
+    if value.scale == "pairwise":
+        written.data = {"__type__": "criteria", **fields}
+        return written
+    scores = {option["name"]: option.pop("score") for option in fields["options"]}
+    options = [{"__type__": "criteria_option", **option} for option in fields.pop("options")]
+    known = scores if None not in scores.values() else None
+    written.data = {"__type__": "criteria_with_options", **fields, "options": options, **kept({"option_map": known})}
+    return written
+
+
+UNITXT = Format("unitxt", "a criterion of unitxt", lambda _: False, lambda data, _: Translated(data), _write_unitxt)
+"""Read wherever criteria are read; a format only to be written."""

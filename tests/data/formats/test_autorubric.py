@@ -1,0 +1,249 @@
+"""Rubrics of autorubric: their defaults and labels, and the scores of autorubric itself where it is installed."""
+
+import json
+from random import Random
+
+import pytest
+
+import evenhand
+from evenhand.aggregation import rubric_score
+from evenhand.criteria import Option, Rubric, Section, yes_no_criterion
+from evenhand.data.formats import LeftOutWarning, data_set_rows, exported, format_of
+from evenhand.errors import ArtifactError, InvalidInputError
+from evenhand.votes import Verdict
+
+LEVELS = [
+    {"label": "Poor", "value": 0.0, "na": False},
+    {"label": "Good", "value": 0.6},
+    {"label": "Best", "value": 1.0},
+    {"label": "No claims", "value": 0.0, "na": True},
+]
+WRITTEN = [
+    {"name": "exact", "requirement": "Names the year.", "weight": 4},
+    {"requirement": "Is polite."},
+    {"name": "rude", "weight": -15.0, "requirement": "Insults somebody."},
+    {"name": "depth", "requirement": "How deep is it?", "options": LEVELS, "scale_type": "ordinal"},
+]
+DUMPED = {
+    "weight": 10.0,
+    "requirement": "Is polite.",
+    "name": None,
+    "options": None,
+    "scale_type": "ordinal",
+    "aggregation": None,
+}
+
+
+def test_its_defaults_and_its_labels():
+    rubric = evenhand.load(WRITTEN)
+    assert [(each.name, each.weight, each.scale, each.labels) for each in rubric.criteria] == [
+        ("exact", 4, "binary", ("MET", "UNMET", "CANNOT_ASSESS")),
+        ("is_polite", 10, "binary", ("MET", "UNMET", "CANNOT_ASSESS")),
+        ("rude", -15, "binary", ("MET", "UNMET", "CANNOT_ASSESS")),
+        ("depth", 10, "ordinal", ("Poor", "Good", "Best", "No claims")),
+    ]
+    assert [option.value for option in rubric.criteria[0].options] == [1, 0, None]
+    assert rubric.criteria[3].options[3] == Option(label="No claims", na=True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"criteria": WRITTEN},
+        {"rubric": WRITTEN},
+        {"rubric": {"criteria": WRITTEN}},
+        {"sections": [{"name": "facts", "criteria": WRITTEN[:1]}, {"name": "style", "criteria": WRITTEN[1:]}]},
+        [{"name": "facts", "criteria": WRITTEN[:2]}, *WRITTEN[2:]],
+    ],
+)
+def test_every_form_that_it_reads(data):
+    rubric = evenhand.load(data)
+    assert [each.model_copy(update={"section": ""}) for each in rubric.criteria] == list(
+        evenhand.load(WRITTEN).criteria
+    )
+    assert (rubric.sections, rubric.clip) == ((), "score")
+
+
+def test_a_yaml_file(tmp_path):
+    path = tmp_path / "essay.yaml"
+    path.write_text("- name: exact\n  weight: 4\n  requirement: Names the year.\n- requirement: Is polite.\n", "utf-8")
+    rubric = evenhand.load(path)
+    assert (rubric.name, [each.weight for each in rubric.criteria]) == ("essay", [4, 10])
+
+
+def test_a_criterion_as_it_dumps_it():
+    assert evenhand.load(DUMPED).labels == ("MET", "UNMET", "CANNOT_ASSESS")
+    assert evenhand.load([DUMPED]).criteria[0].weight == 10
+    with pytest.warns(LeftOutWarning, match="not read with it: aggregation: min"):
+        evenhand.load({**DUMPED, "options": LEVELS, "aggregation": "min"})
+
+
+def test_guidelines_are_not_left_out_in_silence():
+    with pytest.warns(LeftOutWarning, match="guidelines"):
+        evenhand.load({"guidelines": "Judge kindly.", "criteria": WRITTEN})
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        {"name": "mine", "criteria": [{"requirement": "a", "weight": 2}, {"requirement": "b"}]},
+        {"criteria": [{"requirement": "a", "weight": 2}, "b"]},
+        {"criteria": [{"requirement": "a", "weight": 2}, {"description": "b"}]},
+        {"criteria": [{"requirement": "a"}, {"requirement": "b", "context_fields": ["question"]}]},
+        {"na_strategy": "fail", "criteria": [{"requirement": "a"}]},
+        [{"requirement": "a", "options": [{"label": "x", "value": 1}, {"label": "y", "value": 0, "description": "z"}]}],
+        {"requirement": "Is polite."},
+    ],
+)
+def test_our_own_form_keeps_its_own_defaults(ours):
+    assert format_of(ours) is None
+
+
+DATA_SET = {
+    "name": "essays",
+    "prompt": "Write an essay.",
+    "rubric": WRITTEN,
+    "items": [
+        {
+            "submission": "An essay.",
+            "description": "good",
+            "ground_truth": ["MET", "UNMET", "CANNOT_ASSESS", "best"],
+        },
+        {
+            "submission": "Another.",
+            "description": "bad",
+            "ground_truth": None,
+            "rubric": [{"requirement": "Is short."}],
+            "prompt": "Be short.",
+            "reference_submission": "Short.",
+        },
+    ],
+}
+
+
+def test_a_data_set_is_its_rubric_and_its_rows():
+    assert evenhand.load(DATA_SET) == evenhand.load(WRITTEN).model_copy(update={"name": "essays"})
+    first, second = data_set_rows(DATA_SET, "the file")
+    assert (first["prompt"], first["response"]) == ("Write an essay.", "An essay.")
+    assert first["gold"] == {"exact": "MET", "is_polite": "UNMET", "rude": "CANNOT_ASSESS", "depth": "Best"}
+    assert evenhand.load(first["rubric"]).criteria == evenhand.load(WRITTEN).criteria
+    assert (second["prompt"], second["reference"], second["gold"]) == ("Be short.", "Short.", {"is_short": None})
+    with pytest.raises(ArtifactError, match="each item has a rubric of its own"):
+        evenhand.load({**DATA_SET, "rubric": None})
+    with pytest.raises(InvalidInputError, match="item 0 of the file has the ground_truth"):
+        data_set_rows({**DATA_SET, "items": [{**DATA_SET["items"][0], "ground_truth": ["MET"]}]}, "the file")
+    with pytest.raises(InvalidInputError, match="has no option 'Bset'"):
+        data_set_rows(
+            {**DATA_SET, "items": [{**DATA_SET["items"][0], "ground_truth": ["MET"] * 3 + ["Bset"]}]}, "the file"
+        )
+
+
+def test_it_is_written_back_as_it_was_read():
+    rubric = evenhand.load(WRITTEN)
+    written = exported(rubric, "autorubric")
+    assert written.left_out == []
+    assert evenhand.load(json.loads(json.dumps(written.data))) == rubric
+
+
+def test_what_it_cannot_say_is_named():
+    criterion = yes_no_criterion("polite", "Is it polite?", weight=2).model_copy(
+        update={"context_fields": {"question": "question"}, "section": "tone"}
+    )
+    written = exported(Rubric(name="r", criteria=(criterion,), na_strategy="fail"), "autorubric")
+    assert written.data == [{"name": "polite", "weight": 2, "requirement": "Is it polite?"}]
+    assert [each.partition(":")[0] for each in written.left_out] == [
+        "na_strategy",
+        "section",
+        "context_fields",
+        "the labels Yes and No, which are MET and UNMET there",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"clip": "mean"}, "accepted for it: 'healthbench'"),
+        ({"sections": (Section(name="a"),)}, "accepted for it: 'paperbench'"),
+    ],
+)
+def test_a_rubric_whose_scores_would_be_others_there_is_refused(changed, message):
+    rubric = Rubric(name="r", criteria=(yes_no_criterion("x", "?"),)).model_copy(update=changed)
+    with pytest.raises(InvalidInputError) as caught:
+        exported(rubric, "autorubric")
+    assert message in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def autorubric():
+    pytest.importorskip("autorubric", reason="autorubric is not installed: its scores are not compared with ours")
+    import autorubric  # noqa: PLC0415 - only where it is installed
+
+    return autorubric
+
+
+def generated(random):
+    """A rubric as people write it, with or without weights, options and NA, and a label for each criterion."""
+    criteria, labels = [], []
+    for place in range(random.randint(1, 8)):
+        criterion = {"name": f"c{place}", "requirement": f"Requirement {place}."}
+        if random.random() < 0.7:
+            criterion["weight"] = random.choice([-15.0, -5, -1, 0, 0.5, 3, 10, 20])
+        if random.random() < 0.5:
+            count = random.randint(2, 5)
+            options = [{"label": f"level {level}", "value": random.random()} for level in range(count)]
+            if random.random() < 0.5:
+                options.insert(random.randint(0, count), {"label": "none", "value": random.choice([0, 7]), "na": True})
+            criterion |= {"options": options, "scale_type": random.choice(["ordinal", "nominal"])}
+            labels.append(random.choice(options)["label"])
+        else:
+            labels.append(random.choices(["MET", "UNMET", "CANNOT_ASSESS"], [4, 3, 1])[0])
+        criteria.append(criterion)
+    return criteria, labels
+
+
+def verdicts_of(rubric, labels):
+    for criterion, label in zip(rubric.criteria, labels, strict=True):
+        option = criterion.options[criterion.index_of(label)]
+        yield Verdict(na=True) if option.na else Verdict(value=option.value, aggregated_value=option.value)
+
+
+def test_equal_scores(autorubric):
+    random = Random(7)
+    compared = undefined = 0
+    strategies = {"skip": "SKIP", "zero": "ZERO", "partial": "PARTIAL", "fail": "FAIL"}
+    while compared < 600:
+        data, labels = generated(random)
+        if all(criterion.get("weight") == 0 for criterion in data):
+            continue  # loading such a rubric to judge by is refused
+        strategy = random.choice(list(strategies))
+        partial = random.random()
+        theirs = autorubric.Rubric.from_dict(data).compute_score(
+            labels,
+            cannot_assess_strategy=autorubric.CannotAssessStrategy[strategies[strategy]],
+            partial_credit=partial,
+        )
+        rubric = evenhand.load(data).model_copy(update={"na_strategy": strategy, "na_partial": partial})
+        result = rubric_score(list(verdicts_of(rubric, labels)), rubric)
+        if result.score is None and theirs is not None:
+            # what is left has another sign than the rubric as written, or no weight: a form that nobody wrote
+            left = [each.weight for each in rubric.criteria if each.name in result.counted]
+            assert max(left) <= 0
+            assert any(each.weight > 0 for each in rubric.criteria) or not any(left)
+            undefined += 1
+            continue
+        assert result.score == (None if theirs is None else pytest.approx(theirs, abs=1e-12))
+        compared += 1
+    assert undefined < 60
+
+
+def test_it_reads_what_is_written_for_it(autorubric):
+    rubric = evenhand.load(WRITTEN)
+    theirs = autorubric.Rubric.from_json(json.dumps(exported(rubric, "autorubric").data))
+    assert [(each.name, each.weight) for each in theirs.rubric] == [
+        (each.name, each.weight) for each in rubric.criteria
+    ]
+
+
+def test_a_data_set_that_it_wrote(autorubric):
+    data_set = autorubric.RubricDataset.from_json(json.dumps(DATA_SET))
+    assert data_set_rows(json.loads(data_set.to_json()), "the file") == data_set_rows(DATA_SET, "the file")

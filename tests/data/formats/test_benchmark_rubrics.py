@@ -1,0 +1,252 @@
+"""The rubrics of HealthBench, PaperBench, BiGGen Bench, Prometheus and WildBench."""
+
+import json
+from random import Random
+
+import pytest
+
+import evenhand
+from evenhand.aggregation import rubric_score
+from evenhand.criteria import Checklist, ChecklistItem, Criterion, Option, Rubric, yes_no_criterion
+from evenhand.data.formats import FORMATS, exported, format_of
+from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.votes import Verdict
+
+HEALTH_ROW = {
+    "prompt": [{"role": "user", "content": "Is it safe?"}],
+    "prompt_id": "x",
+    "rubrics": [
+        {"criterion": "Advises to see a doctor.", "points": 7, "tags": ["level:example", "axis:accuracy"]},
+        {"criterion": "Names a dose that harms.", "points": -9, "tags": []},
+        {"criterion": "Asks for the age.", "points": 3},
+    ],
+    "example_tags": [],
+}
+
+
+def verdicts(met):
+    return [
+        Verdict(unscored_reason="engine_error") if said is None else Verdict(value=float(said), aggregated_value=said)
+        for said in met
+    ]
+
+
+def test_a_row_of_healthbench_is_a_rubric():
+    rubric = evenhand.load(HEALTH_ROW)
+    assert rubric == evenhand.load(HEALTH_ROW["rubrics"]) == evenhand.load(json.dumps(HEALTH_ROW["rubrics"]))
+    assert [(each.name, each.weight, each.tags) for each in rubric.criteria] == [
+        ("advises_to_see_a_doctor", 7, ("level:example", "axis:accuracy")),
+        ("names_a_dose_that_harms", -9, ()),
+        ("asks_for_the_age", 3, ()),
+    ]
+    assert (rubric.clip, rubric.criteria[0].labels) == ("mean", ("Yes", "No"))
+    # 7 - 9 of 10 points; the score of a response is not clipped
+    assert rubric_score(verdicts([True, True, False]), rubric).score == -0.2
+
+
+def test_scores_of_healthbench_as_published():
+    random = Random(3)
+    for _ in range(500):
+        points = [random.choice([1, 5, 10]), *random.choices([-10, -7, -1, 2, 4, 8], k=random.randint(0, 30))]
+        data = {"rubrics": [{"criterion": f"C{place}.", "points": each} for place, each in enumerate(points)]}
+        met = [random.random() < 0.4 for _ in points]
+        expected = sum(each for each, said in zip(points, met, strict=True) if said) / sum(p for p in points if p > 0)
+        assert rubric_score(verdicts(met), evenhand.load(data)).score == expected
+
+
+def test_a_row_of_healthbench_that_is_wrong():
+    with pytest.raises(InvalidCriterionError, match=r"the points of rubric 1 of .* is 'many'; it must be a number"):
+        evenhand.load([{"criterion": "x", "points": "many"}])
+    with pytest.raises(InvalidCriterionError, match="has the criterion ''"):
+        evenhand.load([{"criterion": "", "points": 1}])
+
+
+def node(name, weight, *parts, **fields):
+    return {"id": name, "requirements": f"About {name}.", "weight": weight, "sub_tasks": list(parts), **fields}
+
+
+TREE = node(
+    "root",
+    1,
+    node("a", 2, task_category="Code Development", finegrained_task_category="Method Implementation"),
+    node("b", 3, node("b1", 1, task_category="Code Execution"), node("b2", 1, node("b21", 4), node("b22", 0))),
+)
+
+
+def test_a_tree_of_paperbench_is_a_nested_rubric(tmp_path):
+    path = tmp_path / "paper.json"
+    path.write_text(json.dumps(TREE), "utf-8")
+    rubric = evenhand.load(path)
+    assert (rubric.name, rubric.description) == ("paper", "About root.")
+    assert [(each.name, each.weight, each.section) for each in rubric.criteria] == [
+        ("a", 2, ""),
+        ("b1", 1, "b"),
+        ("b21", 4, "b2"),
+        ("b22", 0, "b2"),
+    ]
+    assert [(each.name, each.weight, each.within) for each in rubric.sections] == [("b", 3, ""), ("b2", 1, "b")]
+    assert rubric.criteria[0].tags == ("Code Development", "Method Implementation")
+    # b2 = 1, b = (0 + 1) / 2, root = (2 · 1 + 3 · ½) / 5
+    result = rubric_score(verdicts([True, False, True, False]), rubric)
+    assert (result.score, dict(result.sections)) == (0.7, {"b": 0.5, "b2": 1.0})
+    # a leaf without a grade is left out, and not a leaf that is not met
+    assert rubric_score(verdicts([True, None, True, False]), rubric).score == 1.0
+
+
+def generated(random, leaves, levels, name="n"):
+    if levels == 1 or leaves == 1:
+        return [node(f"{name}.{place}", random.randint(0, 9)) for place in range(leaves)]
+    sizes = [1] * random.randint(1, min(leaves, 9))
+    for _ in range(leaves - len(sizes)):
+        sizes[random.randrange(len(sizes))] += 1
+    return [
+        node(f"{name}.{place}", random.randint(0, 9), *generated(random, size, levels - 1, f"{name}.{place}"))
+        for place, size in enumerate(sizes)
+    ]
+
+
+def published(tree, met):
+    """The score of a node, by the few lines that PaperBench's paper describes."""
+    if not tree["sub_tasks"]:
+        return float(met[tree["id"]])
+    total = sum(each["weight"] for each in tree["sub_tasks"])
+    return sum(each["weight"] * published(each, met) for each in tree["sub_tasks"]) / total if total else 0.0
+
+
+@pytest.mark.parametrize(("leaves", "levels", "times"), [(9, 3, 60), (200, 5, 5), (3000, 5, 1)])
+def test_scores_of_paperbench_as_published(leaves, levels, times):
+    random = Random(leaves)
+    for _ in range(times):
+        tree = node("root", 1, *generated(random, leaves, levels))
+        rubric = evenhand.load(tree)
+        met = {criterion.name: random.random() < 0.6 for criterion in rubric.criteria}
+        assert len(met) == leaves
+        result = rubric_score(verdicts(met.values()), rubric)
+        assert result.score == pytest.approx(published(tree, met), abs=1e-12)
+        written = json.loads(json.dumps(exported(rubric, "paperbench").data))
+        again = evenhand.load(written)
+        assert rubric_score(verdicts([met[each.name] for each in again.criteria]), again).score == result.score
+
+
+def test_a_tree_of_paperbench_that_is_wrong():
+    with pytest.raises(InvalidCriterionError, match="sub-task 2 of 'b' is"):
+        evenhand.load(node("root", 1, node("b", 1, node("c", 1), {"id": "c"})))
+    with pytest.raises(InvalidCriterionError, match="more than once"):
+        evenhand.load(node("root", 1, node("b", 1), node("b", 1)))
+    with pytest.raises(InvalidCriterionError, match="a negative weight"):
+        evenhand.load(node("root", 1, node("b", -1), node("c", 1)))
+
+
+LEVELS = {f"score{score}_description": f"Level {score}." for score in range(1, 6)}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"criteria": "Is it kind?", **LEVELS},
+        {"id": "x", "score_rubric": {"criteria": "Is it kind?", **LEVELS}, "reference_answer": "y"},
+        {"orig_criteria": "Is it kind?", **{f"orig_{name}": text for name, text in LEVELS.items()}},
+    ],
+)
+def test_a_score_rubric_is_an_ordinal_criterion(data):
+    criterion = evenhand.load(data)
+    assert (criterion.name, criterion.description, criterion.scale) == ("is_it_kind", "Is it kind?", "ordinal")
+    assert [(option.label, option.value, option.description) for option in criterion.options] == [
+        (str(score), (score - 1) / 4, f"Level {score}.") for score in range(1, 6)
+    ]
+    written = exported(criterion, "prometheus")
+    assert (written.data, written.left_out) == ({"criteria": "Is it kind?", **LEVELS}, [])
+
+
+def test_a_score_rubric_without_criteria_is_told():
+    with pytest.raises(InvalidCriterionError, match="has the criteria None; give a text"):
+        evenhand.load({"score_rubric": LEVELS})
+
+
+def test_a_row_of_wildbench_is_a_checklist():
+    row = {"id": 1, "checklist": ["Is it polite?", "Is it short?"], "intent": "x"}
+    checklist = evenhand.load(row)
+    assert [(item.name, item.question, item.weight) for item in checklist.items] == [
+        ("1", "Is it polite?", 1),
+        ("2", "Is it short?", 1),
+    ]
+    assert exported(checklist, "wildbench").data == {"checklist": row["checklist"]}
+
+
+def test_a_file_of_rows_says_what_to_do_with_it(tmp_path):
+    with pytest.raises(ArtifactError, match="holds rows of data"):
+        evenhand.load(tmp_path / "rows.jsonl")
+
+
+def test_what_formats_cannot_say_is_named():
+    polite = yes_no_criterion("polite", "Is it polite?", na=True)
+    rubric = Rubric(name="r", criteria=(polite,), na_strategy="fail")
+    written = exported(rubric, "healthbench")
+    assert written.data == {"rubrics": [{"criterion": "Is it polite?", "points": 1, "tags": []}]}
+    assert [each.split()[0] for each in written.left_out] == ["that", "NA", "na_strategy"]
+    items = (ChecklistItem(question="a", weight=2, category="x"),)
+    assert exported(Checklist(name="c", items=items), "wildbench").left_out == ["weight", "category"]
+    assert exported(rubric, "paperbench").left_out == [
+        "NA options",
+        "na_strategy",
+        "task_category (a leaf of PaperBench needs one: give the criterion a tag)",
+    ]
+
+
+GRADED = Criterion(
+    name="g", description="?", options=tuple(Option(label=str(value), value=value) for value in (0, 0.5, 1))
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "message"),
+    [
+        (GRADED, "healthbench", "has the options ['0', '0.5', '1']; in the format 'healthbench' a criterion is met or"),
+        (Rubric(name="r", criteria=(yes_no_criterion("x", "?", weight=-1),)), "paperbench", "has negative weights"),
+        (GRADED, "prometheus", "the scores 1 to 5 of the format 'prometheus' are [0.0, 0.25, 0.5, 0.75, 1.0]"),
+        (GRADED, "wildbench", "'g' is a criterion, which the format 'wildbench' does not hold"),
+        (GRADED, "healthbnech", "there is no format 'healthbnech'. Did you mean 'healthbench'?"),
+        (evenhand.load({"items": ["?"]}), "healthbench", "'checklist' is a checklist, which the format 'healthbench'"),
+    ],
+)
+def test_what_a_format_does_not_hold_is_refused(value, name, message):
+    with pytest.raises(InvalidInputError) as caught:
+        exported(value, name)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        {"items": ["Is it polite?"]},
+        {"criteria": ["Is polite."]},
+        {"name": "x", "description": "y"},
+        yes_no_criterion("x", "y").model_dump(mode="json"),
+        Rubric(name="r", criteria=(yes_no_criterion("x", "y"),)).model_dump(mode="json"),
+        {"name": "x", "description": "y", "options": [{"name": "a"}, {"name": "b"}], "option_map": {"a": 1, "b": 0}},
+        ["Is polite."],
+        [],
+        None,
+        "text",
+    ],
+)
+def test_our_own_forms_are_no_other_tools(ours):
+    assert format_of(ours) is None
+
+
+def test_formats_are_told_apart():
+    from tests.data.formats.test_autochecklist import WRITTEN as CHECKLIST  # noqa: PLC0415
+    from tests.data.formats.test_autorubric import DATA_SET  # noqa: PLC0415
+    from tests.data.formats.test_evalassist import DIRECT  # noqa: PLC0415
+
+    samples = {
+        "autorubric": DATA_SET,
+        "autochecklist": CHECKLIST,
+        "evalassist": DIRECT,
+        "healthbench": HEALTH_ROW,
+        "paperbench": TREE,
+        "prometheus": {"criteria": "x", **LEVELS},
+        "wildbench": {"checklist": ["x"]},
+    }
+    for name, data in samples.items():
+        assert [each.name for each in FORMATS.values() if each.fits(data)] == [name]
