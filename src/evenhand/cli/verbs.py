@@ -29,6 +29,9 @@ CRITERIA = declared(Words, None, "Catalog ids, or JSON or YAML files, of criteri
 LEAVE_OUT = declared(
     Words, None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
 )
+LOG = declared(
+    bool, False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
+)
 READ = ("journal", "criteria", "rubric", "checklist", "examples")
 """What may name a file that a run reads, beside the data."""
 
@@ -60,7 +63,8 @@ class Verb:
     def command(self) -> Callable[..., int]:
         """The verb as cyclopts runs it: the function's parameters, options and docstring, under the shell's names."""
         function = Declared.of(self.function)
-        own = {**function.own, "out": OUT, **({"leave_out": LEAVE_OUT} if self.asks else {}), **self.also}
+        further = {"leave_out": LEAVE_OUT} if self.asks else {"log": LOG} if self.kind else {}
+        own = {**function.own, "out": OUT, **further, **self.also}
         names = [*own, *(name for model in function.models for name in model.model_fields)]
 
         def command(data: Data, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
@@ -93,8 +97,11 @@ class Verb:
 
     def _run(self, function: Declared, data: str, given: dict[str, Any]) -> int:
         from evenhand import tables  # noqa: PLC0415 - seconds of import
+        from evenhand.data.formats import recognition  # noqa: PLC0415 - as above
 
         rows = tables.read_file(data, given.pop("split", None))
+        if given.pop("log", False):
+            rows = recognition.read_log(rows)
         out = check_out(given.pop("out", None), [data, *(name for key in READ for name in _named(given.get(key)))])
         left_out = given.pop("leave_out", None) or ()
         if out is not None:

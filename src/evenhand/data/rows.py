@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.data.cells import different_keys
+from evenhand.data.formats.logs import inspect_rows, is_inspect_log
 from evenhand.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Datas
 def read_file(path: str | Path, split: str | None = None) -> list[Row]:
     """The rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
 
-    A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``.
+    A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
+    inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools.
 
     Raises:
         InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
@@ -134,10 +136,16 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
         raise InvalidInputError(f"there is no file or folder {str(path)!r}")
     if split is not None:
         raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
-    readers = {".jsonl": _jsonl_rows, ".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    readers = {
+        ".jsonl": _jsonl_rows,
+        ".json": _json_rows,
+        ".csv": _csv_rows,
+        ".parquet": _parquet_rows,
+        ".eval": inspect_rows,
+    }
     suffix = _suffix(path)
     reader = readers.get(suffix.removesuffix(".gz"))
-    if reader is None or suffix == ".parquet.gz":
+    if reader is None or suffix in {".parquet.gz", ".eval.gz"}:
         raise InvalidInputError(
             f"{str(path)!r} ends in {suffix!r}. Accepted: {', '.join(map(repr, SUFFIXES))}, text files with '.gz' "
             "behind it too, or the folder of a data set saved with save_to_disk"
@@ -195,7 +203,7 @@ def _json_rows(path: Path) -> list[Row]:
     """The objects of a list; a file that is no list is JSON lines, as some tools call theirs."""
     text = _text(path)
     if not text.lstrip().startswith("["):
-        return _jsonl_rows(path)
+        return inspect_rows(path) if _is_inspect_log(text) else _jsonl_rows(path)
     try:
         rows = json.loads(text, object_pairs_hook=partial(different_keys, where=repr(str(path))))
     except json.JSONDecodeError as error:
@@ -209,6 +217,13 @@ def _json_rows(path: Path) -> list[Row]:
             )
     found: list[Row] = rows
     return found
+
+
+def _is_inspect_log(text: str) -> bool:
+    try:
+        return '"eval"' in text[:4096] and is_inspect_log(json.loads(text))
+    except ValueError:
+        return False
 
 
 def _jsonl_rows(path: Path) -> list[Row]:

@@ -13,6 +13,8 @@ prometheus     ``criteria`` and ``score1_description`` …                criter
 wildbench      a row with a ``checklist`` of questions                  checklist
 =============  =======================================================  ==========
 
+Logs and recorded preferences of other tools are rows: :func:`~evenhand.data.formats.recognition.read_log`.
+
 unitxt's own criteria are read wherever criteria are (:mod:`evenhand.data.documents`), and can be written.
 """
 
