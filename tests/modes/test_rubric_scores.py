@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.aggregation import LengthPenalty, aggregate
-from evenhand.criteria import Criterion, Option, Rubric, yes_no_criterion
+from evenhand.criteria import Criterion, Option, Rubric, Section, yes_no_criterion
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError
 from evenhand.modes.rubric import length_penalty_of, rubric_as_judged, rubric_result, summarize_rubric
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
@@ -209,3 +209,50 @@ def test_orders_that_disagree_are_averaged_and_not_rounded_to_one_of_them():
     panel = aggregate([Vote(judge_id=j, order=(0, 1, 2, 3), selected_index=i) for j, i in [("a", 0), ("b", 1)]], LEVELS)
     assert (panel.aggregated_value, panel.value) == (0.75, 0.5)
     assert rubric_result([panel, YES, NO], RUBRIC).score == pytest.approx((3 * 0.5 + 1) / 4)
+
+
+POINTS = Rubric(
+    name="points",
+    criteria=(
+        yes_no_criterion("helps", "?", weight=4),
+        yes_no_criterion("explains", "?", weight=6),
+        yes_no_criterion("harms", "?", weight=-20),
+    ),
+    clip="mean",
+)
+
+
+def test_points_are_clipped_at_the_mean_only():
+    # (4 + 6) / 10 and (4 − 20) / 10
+    results = [rubric_result(verdicts, POINTS) for verdicts in ([YES, YES, NO], [YES, NO, YES])]
+    assert [result.score for result in results] == [1.0, -1.6]
+    assert [result.bounds for result in results] == [(1.0, 1.0), (-1.6, -1.6)]
+    summary = summarize_rubric([*results, results[0], results[0]], POINTS)
+    assert summary.score.estimate == pytest.approx((3 * 1.0 - 1.6) / 4)
+    assert 0 <= summary.score.low <= summary.score.estimate <= summary.score.high <= 1
+    harmed = summarize_rubric(results, POINTS)  # the mean is −0.3
+    assert (harmed.score.estimate, harmed.score_if_unscored_0, harmed.score_if_unscored_1) == (0.0, 0.0, 0.0)
+    assert harmed.raw_score.estimate == (10 - 16) / 2
+
+
+def test_unscored_points_have_bounds_below_0():
+    result = rubric_result([YES, UNREAD, UNREAD], POINTS)
+    # 4 / 4 of what was read; (4 − 20) / 10 at worst and (4 + 6) / 10 at best
+    assert (result.score, result.bounds) == (1.0, (-1.6, 1.0))
+    summary = summarize_rubric([result] * 4, POINTS)
+    assert (summary.score.estimate, summary.score_if_unscored_0, summary.score_if_unscored_1) == (1.0, 0.0, 1.0)
+    assert (summary.unread.low, summary.unread.high) == (0.0, 1.0)
+
+
+def test_a_penalty_takes_points_below_0():
+    assert rubric_result([NO, NO, NO], POINTS, length_penalty=0.25).score == -0.25
+
+
+def test_a_rubric_is_judged_as_a_tree_and_clipped_as_it_was_written():
+    sections = (Section(name="facts", weight=2),)
+    criteria = (CITES.model_copy(update={"section": "facts"}), LEVELS)
+    nested = Rubric(name="answer", criteria=criteria, sections=sections)
+    assert rubric_as_judged(nested, na_strategy="fail").sections == sections
+    assert rubric_as_judged(POINTS).clip == "mean"
+    # facts 1, of weight 2; clear ½, of weight 3
+    assert rubric_result([YES, FAIR], rubric_as_judged(nested)).score == pytest.approx((2 + 1.5) / 5)

@@ -361,3 +361,15 @@ def test_a_budget_that_runs_out_leaves_whole_responses():
     scored = {(result.instance, result.system) for result in table.judgements if result.verdict.scored}
     assert scored == {(0, "one"), (0, "other"), (1, "one")}
     assert table.rubric_scores["one"].num_incomplete == table.rubric_scores["other"].num_incomplete == 0
+
+
+def test_scores_that_are_clipped_at_the_mean_differ_by_more_than_1():
+    points = Rubric(name="points", criteria=(CITES, RUDE.model_copy(update={"weight": -3})), clip="mean")
+    said = {"alder": {"cites": "Yes", "rude": "No"}, "birch": {"cites": "No", "rude": "Yes"}}
+    judge_of_two = ScriptedJudge(lambda asked: said[asked.question.responses[0]][asked.question.criterion.name])
+    table = assess(judge_of_two, rows=[{"alder": "alder", "birch": "birch"}] * 6, rubric=points)
+    assert [table.rubric_results[system][0].score for system in table.systems] == [1.0, -3.0]
+    assert [table.rubric_scores[system].score.estimate for system in table.systems] == [1.0, 0.0]
+    (pair,) = table.rubric_differences
+    assert (pair.difference.estimate, pair.if_unscored_low, pair.if_unscored_high) == (4.0, 4.0, 4.0)
+    assert pair.difference.low <= 4 <= pair.difference.high

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from types import MappingProxyType
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, rubric_score
+from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, rubric_range, rubric_score
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
@@ -42,7 +43,8 @@ class RubricResult:
         unpenalized: The rubric's score before the length penalty, with what it rests on.
         length_penalty: What the length of the response took; None where no penalty was asked for, or there is no
             response.
-        score: In [0, 1], less the penalty, not below 0; None when it is undefined.
+        score: In [0, 1], less the penalty, not below 0; None when it is undefined. Of a rubric that is clipped at the
+            mean, it may lie below 0 and above 1.
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None where the rubric does not apply.
@@ -84,7 +86,7 @@ class RubricSummary(ReplyMeasures):
         num_unscored: Responses without a score because no verdict could be read; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
-        score: The mean rubric score.
+        score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, less the penalty.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
@@ -181,13 +183,12 @@ def rubric_as_judged(
         raise UnknownRuleError(f"na_strategy is {na_strategy!r}. {did_you_mean(na_strategy, get_args(NaStrategy))}")
     if na_partial is not None and (isinstance(na_partial, bool) or not isinstance(na_partial, int | float)):
         raise InvalidInputError(f"na_partial is {na_partial!r}; it is a number in [0, 1]")
-    return Rubric(
-        name=rubric.name,
-        criteria=tuple(with_na_option(each) if auto_na_option else each for each in rubric.criteria),
-        description=rubric.description,
-        na_strategy=rubric.na_strategy if na_strategy is None else cast(NaStrategy, na_strategy),
-        na_partial=rubric.na_partial if na_partial is None else na_partial,
-    )
+    judged: dict[str, Any] = {
+        "criteria": tuple(with_na_option(each) if auto_na_option else each for each in rubric.criteria),
+        "na_strategy": rubric.na_strategy if na_strategy is None else cast(NaStrategy, na_strategy),
+        "na_partial": rubric.na_partial if na_partial is None else na_partial,
+    }
+    return Rubric(**{**dict(rubric), **judged})
 
 
 def rubric_result(
@@ -213,7 +214,8 @@ def rubric_result(
     """
     weighed = [_weighed(verdict, expected=expected) for verdict in verdicts]
     score = rubric_score(weighed, rubric)
-    taken = length_penalty or 0.0
+    taken, (lowest, highest) = length_penalty or 0.0, rubric_range(rubric).score
+    least = 0.0 if rubric.clip == "score" else -math.inf
     extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in _pairs(verdicts, rubric)]
     limits = [rubric_score([pair[side] for pair in extremes], rubric).score for side in (0, 1)]
     applies = score.score is not None or score.unscored_reason is not None or limits != [None, None]
@@ -221,9 +223,13 @@ def rubric_result(
         verdicts=tuple(verdicts),
         unpenalized=score,
         length_penalty=length_penalty,
-        score=_less(score.score, taken),
+        score=_less(score.score, taken, least),
         raw_score=None if score.raw_score is None else score.raw_score - taken,
-        bounds=(_known(_less(limits[0], taken), 0.0), _known(_less(limits[1], taken), 1.0)) if applies else None,
+        bounds=(
+            (_known(_less(limits[0], taken, least), lowest), _known(_less(limits[1], taken, least), highest))
+            if applies
+            else None
+        ),
     )
 
 
@@ -240,23 +246,25 @@ def summarize_rubric(
     """
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
-    weights = [criterion.weight for criterion in rubric.criteria]
-    lowest, highest = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
+    lowest, highest = rubric_range(rubric).raw_score
     limits = [result.bounds for result in results if result.bounds is not None]
-    score = _mean([result.score for result in results], level, (0.0, 1.0))
+    scores = [result.score for result in results]
+    bounds = (0.0, 1.0) if rubric.clip == "score" else _range_of(rubric, scores, limits)
+    score = _mean(scores, level, bounds)
     raw_score = _mean([result.raw_score for result in results], level, (lowest - greatest, highest))
     lows, highs = zip(*limits, strict=True) if limits else ((), ())
     unlimited = "the rubric applies to no response"
+    unread = unread_bounds(score, [result.bounds for result in results], level=level, bounds=bounds)
     return RubricSummary(
-        score=known(score, "no response has a score"),
+        score=known(None if score is None else _clipped(score, "estimate", "low", "high"), "no response has a score"),
         raw_score=known(raw_score, "no criterion counts"),
         length_penalty=known(_mean(penalties, level, (0.0, max(greatest, 1.0))), "there is no length penalty"),
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
         num_incomplete=sum(result.incomplete for result in results),
         num_na=sum(result.na for result in results),
-        score_if_unscored_0=float(np.mean(lows)) if limits else Missing(unlimited),
-        score_if_unscored_1=float(np.mean(highs)) if limits else Missing(unlimited),
+        score_if_unscored_0=float(np.clip(np.mean(lows), 0, 1)) if limits else Missing(unlimited),
+        score_if_unscored_1=float(np.clip(np.mean(highs), 0, 1)) if limits else Missing(unlimited),
         criteria=MappingProxyType(
             {
                 criterion.name: summarize_criterion(
@@ -265,7 +273,7 @@ def summarize_rubric(
                 for place, criterion in enumerate(rubric.criteria)
             }
         ),
-        unread=unread_bounds(score, [result.bounds for result in results], level=level),
+        unread=None if unread is None else _clipped(unread, "low", "high", "interval_low", "interval_high"),
         **reply_measures(
             [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
         ),
@@ -357,12 +365,28 @@ def _extremes(verdict: Verdict, criterion: Criterion, *, expected: bool) -> tupl
     return worst, best
 
 
-def _less(score: float | None, taken: float) -> float | None:
-    return None if score is None else max(score - taken, 0.0)
+def _less(score: float | None, taken: float, least: float) -> float | None:
+    return None if score is None else max(score - taken, least)
 
 
 def _known(limit: float | None, otherwise: float) -> float:
     return otherwise if limit is None else limit
+
+
+def _range_of(
+    rubric: Rubric, scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
+) -> tuple[float, float]:
+    """Between which numbers scores lie that are clipped at the mean: one that leaves criteria out lies anywhere."""
+    numbers = [*rubric_range(rubric).score, *(score for score in scores if score is not None), *chain(*limits)]
+    return min(numbers), max(numbers)
+
+
+Clipped = TypeVar("Clipped", Interval, UnreadBounds)
+
+
+def _clipped(measured: Clipped, *names: str) -> Clipped:
+    """A mean score and its limits in [0, 1], where those of single responses may lie outside."""
+    return replace(measured, **{name: min(max(getattr(measured, name), 0.0), 1.0) for name in names})
 
 
 def _mean(values: Sequence[float | None], level: float, bounds: tuple[float, float]) -> Interval | None:

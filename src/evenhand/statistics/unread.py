@@ -36,7 +36,11 @@ class UnreadBounds:
 
 
 def unread_bounds(
-    score: Interval | None, limits: Sequence[tuple[float, float] | None], *, level: float = 0.95
+    score: Interval | None,
+    limits: Sequence[tuple[float, float] | None],
+    *,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
 ) -> UnreadBounds | None:
     r"""The bounds that lead, where what is unread could make the mean of what was read untrue; None where it could not.
 
@@ -65,6 +69,7 @@ def unread_bounds(
         score: Of what was read.
         limits: One a row: the least and the greatest score that it could have; None where the question does not apply.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
+        bounds: The least and the greatest value that a score can take.
 
     Source: Manski (1989), "Anatomy of the selection problem", Journal of Human Resources 24, for the bounds; Horowitz
     and Manski (2000), Journal of the American Statistical Association 95, for the interval around both.
@@ -83,7 +88,9 @@ def unread_bounds(
     open_rows = known & (table[:, 1] - table[:, 0] > TOLERANCE)
     if not open_rows.any() or mean_leads(score, *table[known].mean(axis=0)):
         return None
-    return bounds_between(*mean_intervals(table, level=level), share=float(open_rows.sum() / known.sum()))
+    return bounds_between(
+        *mean_intervals(table, level=level, bounds=bounds), share=float(open_rows.sum() / known.sum())
+    )
 
 
 def mean_leads(score: Interval | None, least: float, greatest: float) -> bool:

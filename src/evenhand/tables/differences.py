@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
 from evenhand.results.render import TextTable
@@ -63,8 +64,10 @@ def system_differences(
             np.array([[_number(limits and limits[side]) for _, limits in rows] for rows in systems.values()]).T
             for side in (0, 1)
         )
-        found = paired_differences(values, low=low, high=high, level=level)
-        pairs += found
+        least, width = _range(values, low, high)
+        scaled, lows, highs = ((table - least) / width for table in (values, low, high))
+        found = paired_differences(scaled, low=lows, high=highs, level=level)
+        pairs += found if width == 1 else [_widened(pair, width) for pair in found]
         named += [(score, list(systems))] * len(found)
     return tuple(
         SystemDifference(
@@ -79,6 +82,30 @@ def system_differences(
             if_unscored_high=pair.if_unscored_high,
         )
         for (score, systems), pair in zip(named, over_one_family(pairs), strict=True)
+    )
+
+
+def _range(*tables: NDArray[np.float64]) -> tuple[float, float]:
+    """The least score and the width of all: 0 and 1, but for a rubric that is clipped at the mean only."""
+    numbers = np.concatenate([table[np.isfinite(table)] for table in tables])
+    least = float(numbers.min(initial=0.0))
+    return least, float(numbers.max(initial=1.0)) - least
+
+
+def _widened(pair: PairedDifference, width: float) -> PairedDifference:
+    """A difference of scores that were divided by the width, in their own units."""
+
+    def wide(number: float | None) -> float | None:
+        return None if number is None else number * width
+
+    own = pair.difference
+    if own is not None:
+        own = replace(own, estimate=own.estimate * width, low=own.low * width, high=own.high * width)
+    return replace(
+        pair,
+        difference=own,
+        if_unscored_low=wide(pair.if_unscored_low),
+        if_unscored_high=wide(pair.if_unscored_high),
     )
 
 
