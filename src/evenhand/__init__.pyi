@@ -20,9 +20,12 @@ from evenhand.metrics.checklist_judge import ChecklistJudge as ChecklistJudge
 from evenhand.metrics.choice_judges import BestOfJudge as BestOfJudge
 from evenhand.metrics.choice_judges import GradeScore as GradeScore
 from evenhand.metrics.direct import DirectJudge as DirectJudge
+from evenhand.metrics.mode_judge import ModeJudge as ModeJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge as PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation as VoteAggregation
 from evenhand.metrics.rubric_judge import RubricJudge as RubricJudge
+from evenhand.modes.base import Mode as Mode
+from evenhand.modes.base import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.results import Results as Results
@@ -31,6 +34,7 @@ from evenhand.tables import AgreementTable as AgreementTable
 from evenhand.tables import ChecklistTable as ChecklistTable
 from evenhand.tables import GradeTable as GradeTable
 from evenhand.tables import JudgementTable as JudgementTable
+from evenhand.tables import ModeResults as ModeResults
 from evenhand.tables import ReliabilityReport as ReliabilityReport
 from evenhand.tables import VoteTable as VoteTable
 from evenhand.tables import WinrateTable as WinrateTable
@@ -41,6 +45,7 @@ from evenhand.tables import grade_scores as grade_scores
 from evenhand.tables import judge as judge
 from evenhand.tables import read_replies as read_replies
 from evenhand.tables import reliability as reliability
+from evenhand.tables import run_mode as run_mode
 from evenhand.tables import winrates as winrates
 from evenhand.unitxt.catalogs import catalog_path as catalog_path
 from evenhand.unitxt.catalogs import register as register

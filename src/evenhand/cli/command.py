@@ -20,6 +20,7 @@ LISTED = {
     "compare": "Which of these systems is better, by how much, and how sure is that.",
     "demo": "Judge the data that ships with evenhand, offline unless an engine is given.",
     "judge": "Assess every response of a data set against one or more criteria, or against a rubric.",
+    "run-mode": "Judge a data set in any way: by a mode of evenhand, of another package, or of your own.",
     "judge-report": "How far a judge can be trusted: what it does when the order changes, and when it is asked again.",
     "read": "Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.",
 }

@@ -30,6 +30,7 @@ KINDS: Mapping[str, Any] = {
     "int": int,
     "str": str,
     "Mapping[str, str]": Mapping[str, str],
+    "Mapping[str, Any]": Mapping[str, str],
     "Sequence[float]": tuple[float, ...],
     "Sequence[str]": Words,
 }
@@ -46,6 +47,7 @@ SPELLED: Mapping[str, tuple[object, str]] = {
     "criteria": (str, "A catalog id, or the JSON or YAML file of a criterion."),
     "dry_run": (bool, "Print calls, tokens and cost without a call."),
     "engine": (Words, "The catalog id of the judge, or of several."),
+    "mode": (str, "The kind of a mode, or MODULE:CLASS of one of your own."),
     "length_penalty": (
         Mapping[str, float],
         "What a response that is too long loses, as free_budget=300 max_cap=600 penalty_at_cap=0.5.",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -144,6 +146,8 @@ class Verb:
             from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 
             given["criteria"] = load_rubric(given.pop("rubric"))
+        if ":" in given.get("mode", ""):
+            given["mode"] = _imported(given["mode"])
         if isinstance(given.get("gold_fields"), str) and "gold_field" in function.own:
             given["gold_field"] = given.pop("gold_fields")
         for name in self.columns:
@@ -198,6 +202,14 @@ VERBS = (
             "out": declared(str, None, "Write the result there: as .json (which can be read again), .md or .html."),
         },
     ),
+    Verb(
+        "run-mode",
+        "run_mode",
+        kind="mode_results",
+        written=("subjects", "judged subject"),
+        required=("response_field",),
+        columns=("response_field",),
+    ),
     Verb("aggregate", "aggregate_votes", kind="aggregated_votes", written=("verdicts", "verdict")),
     Verb(
         "read",
@@ -208,6 +220,20 @@ VERBS = (
     ),
     Verb("agree", "agreement", kind="agreement", written=("pairs", "pair")),
 )
+
+
+def _imported(named: str) -> object:
+    """What ``MODULE:CLASS`` names; the module may lie in the folder where the command runs."""
+    module, _, name = named.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInputError(
+            f"--mode is {named!r}, which cannot be imported ({error}); give MODULE:CLASS, or the kind of a mode"
+        ) from error
+    finally:
+        sys.path.pop(0)
 
 
 def _named(given: str | Sequence[str] | None) -> list[str]:

@@ -304,6 +304,7 @@ KINDS = {
     "winrates": SavedKind("contests", "WinrateTable"),
     "checklist": SavedKind("checked responses", "ChecklistTable"),
     "grade_scores": SavedKind("graded instances", "GradeTable"),
+    "mode_results": SavedKind("results of a mode", "ModeResults"),
     "aggregated_votes": SavedKind("aggregated votes", "VoteTable"),
     "agreement": SavedKind("the agreement of raters", "AgreementTable"),
 }

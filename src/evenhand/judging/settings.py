@@ -71,6 +71,12 @@ class RunSettings:
             journal=given.journal,
         )
 
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
+        """The settings that :meth:`parameters` wrote; what is not there, such as limits, has its default."""
+        held = {**parameters, **parameters["grid"], **parameters["flow"]}
+        return cls.from_options({name: held[name] for name in RunOptions.model_fields if name in held})
+
     @property
     def grid(self) -> Grid:
         """Orders and samples."""

@@ -17,7 +17,7 @@ from evenhand.modes.best_of import (
     Selection,
     SelectionSummary,
     check_choice_rules,
-    choice_prompt,
+    choice_settings,
     select,
     warn_of_equal_candidates,
 )
@@ -69,12 +69,7 @@ class ChoiceMetric(JudgeMetric):
 
     def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
         """The run's settings, checked, with the prompt under its full name."""
-        settings = super().settings(scales, has_values=has_values)
-        if self.scoring != "selected":
-            raise InvalidInputError(
-                f"scoring is {self.scoring!r}, but a choice among candidates has no values to average: leave it out"
-            )
-        return settings.asking(prompt=choice_prompt(self.prompt, settings.flow.flow))
+        return choice_settings(super().settings(scales, has_values=has_values))
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[Sequence[Subject], List[str]]:
         """The candidates of each instance, its criterion, and its criteria artifact as JSON."""

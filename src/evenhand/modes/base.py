@@ -7,22 +7,29 @@ the saved form) is generic over modes: see :mod:`evenhand.tables.mode_results`.
 
 from __future__ import annotations
 
+import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
-from evenhand.criteria import Checklist, Criterion, Rubric
+from evenhand.checked_options import check_names
+from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import context_of, references_of
 from evenhand.engines.base import JudgeEngine
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.votes import Vote
 
-Judged = Criterion | Rubric | Checklist
-"""What a subject is judged by."""
+NO_CRITERION: Final = Criterion(
+    name="", description="", options=(Option(label="yes", value=1.0), Option(label="no", value=0.0))
+)
+"""What stands where a mode needs no criterion beside its own."""
 
 Result = TypeVar("Result")
 
@@ -72,6 +79,11 @@ class Subject:
     def responses(self) -> tuple[str, ...]:
         """The texts that there are."""
         return tuple(text for text in self.texts.values() if text is not None)
+
+    def without_texts(self) -> Subject:
+        """What is left of it in a saved result: who has a response, and not what it says."""
+        texts = {name: None if text is None else "" for name, text in self.texts.items()}
+        return replace(self, texts=texts, context={}, references=(), parts={})
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """A question about it.
@@ -136,7 +148,33 @@ class Mode(ABC, Generic[Result]):
     settings: RunSettings
 
     kind: ClassVar[str]
-    """What it is called in saved files and in the names of scores."""
+    """What it is called in recipes, in the shell and in saved files."""
+
+    function: ClassVar[str] = "run_mode"
+    """The function of evenhand that runs it."""
+
+    compares: ClassVar[bool] = False
+    """Whether a subject holds the responses of all systems, and not that of one."""
+
+    run_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """The options of a run that have another default here."""
+
+    @classmethod
+    def from_options(cls, own: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
+        """The mode with its own options, which are its fields beside the settings, and those of a run.
+
+        Args:
+            own: Plain values; a list is a tuple.
+            run: See :class:`~evenhand.run_options.RunOptions`.
+
+        Raises:
+            InvalidInputError: An option that does not exist, or a value that is not accepted.
+        """
+        check_names(own, [each.name for each in fields(cls) if each.name != "settings"])
+        settings = RunSettings.from_options({**cls.run_defaults, **run})
+        return cls(
+            settings, **{name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        )
 
     @abstractmethod
     def questions(self, about: Subject) -> Sequence[Question]:
@@ -164,15 +202,46 @@ class Mode(ABC, Generic[Result]):
             level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         """
 
-    def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
-        """The result for each subject; all questions are in one queue."""
+    def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
+        """The votes on each question about each subject; all questions are in one queue."""
         asked = [self.questions(about) for about in subjects]
         votes = iter(self.settings.run([question for questions in asked for question in questions], judges))
-        return [
-            self.result(about, [next(votes) for _ in questions])
-            for about, questions in zip(subjects, asked, strict=True)
-        ]
+        return [tuple(next(votes) for _ in questions) for questions in asked]
+
+    def judge(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[Result]:
+        """The result for each subject."""
+        return [self.result(*cast) for cast in zip(subjects, self.ask(subjects, judges), strict=True)]
 
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`judge` would take, without a call."""
         return self.settings.estimate([each for about in subjects for each in self.questions(about)], judges)
+
+
+def find_mode(given: object) -> type[Mode[Any]]:
+    """The class of a mode, by itself or by its ``kind``.
+
+    The modes of evenhand are known, those of installed packages that name them as entry points of the group
+    ``evenhand.modes``, and all whose classes have been imported.
+
+    Raises:
+        InvalidInputError: If there is no such mode.
+    """
+    if isinstance(given, type) and issubclass(given, Mode):
+        return given
+    for module in pkgutil.iter_modules(import_module("evenhand.modes").__path__, "evenhand.modes."):
+        import_module(module.name)
+    for entry in entry_points(group="evenhand.modes"):
+        entry.load()
+    known = {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
+    if given not in known:
+        raise InvalidInputError(
+            f"the mode is {given!r}. {did_you_mean(given, sorted(known))} A mode of your own is known when the module "
+            "that defines its class has been imported"
+        )
+    return known[str(given)]
+
+
+def _below(mode: type[Mode[Any]]) -> Iterator[type[Mode[Any]]]:
+    for each in mode.__subclasses__():
+        yield from ([each] if hasattr(each, "kind") else [])
+        yield from _below(each)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
+from evenhand.judging.settings import RunSettings
 from evenhand.modes.base import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import PromptName
@@ -78,6 +79,21 @@ def choice_prompt(prompt: str | None, flow: FlowName) -> str | None:
             "flow='one_step', or leave the prompt out"
         )
     return known[prompt]
+
+
+def choice_settings(settings: RunSettings) -> RunSettings:
+    """The settings with the prompt under its full name.
+
+    Raises:
+        InvalidInputError: If votes should count what their probabilities say, since candidates have no values.
+        InvalidPromptError: If the prompt cannot ask for the best of several.
+    """
+    if settings.rules.scoring != "selected":
+        raise InvalidInputError(
+            f"scoring is {settings.rules.scoring!r}, but a choice among candidates has no values to average: leave it "
+            "out"
+        )
+    return settings.asking(prompt=choice_prompt(settings.flow.prompt, settings.flow.flow))
 
 
 def choice_question(about: Subject, unrelated: str | None = None) -> Question | None:
@@ -194,6 +210,20 @@ class BestOfMode(Mode[Selection]):
     """A judge chooses the best of several candidates. The options of the criterion that judges them play no part."""
 
     kind: ClassVar = "best_of"
+    compares: ClassVar = True
+    run_defaults: ClassVar = MappingProxyType({"flow": "one_step"})
+
+    @classmethod
+    def from_options(cls, own: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
+        """As any mode, with the prompt under its full name.
+
+        Raises:
+            InvalidInputError: Options that do not fit a choice among candidates.
+        """
+        mode = super().from_options(own, run)
+        rules = mode.settings.rules
+        check_choice_rules(rules.aggregation, rules.on_position_bias, mode.settings.judge_weights)
+        return replace(mode, settings=choice_settings(mode.settings))
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """The one question; none where fewer than two candidates have a text."""

@@ -178,6 +178,7 @@ class ChecklistMode(Mode[ChecklistResult]):
     options: ChecklistOptions
 
     kind: ClassVar = "checklist"
+    function: ClassVar = "checklist"
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], run_options: Mapping[str, Any]) -> Self:

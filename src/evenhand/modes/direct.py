@@ -27,6 +27,7 @@ class DirectMode(Mode[Verdict]):
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
 
     kind: ClassVar = "direct"
+    function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """The one question; none about a response that is missing."""

@@ -246,6 +246,7 @@ class GradeMode(Mode[Rotations]):
     judges: tuple[str, ...] = ()
 
     kind: ClassVar = "grade_scores"
+    function: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Which candidate is the best, and where the facts hold an unrelated option, the same with it among them."""

@@ -97,6 +97,7 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
     reduction: Reduction = "win_rate"
 
     kind: ClassVar = "winrates"
+    function: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """Every pair of which both responses are there."""

@@ -120,6 +120,7 @@ class RubricMode(Mode[RubricResult]):
     together: bool = False
 
     kind: ClassVar = "rubric"
+    function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> Sequence[Question]:
         """One question for each criterion for which there is a response."""

@@ -8,6 +8,7 @@ from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.mode_results import ModeResults, run_mode
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from evenhand.tables.reliability_of_judges import reliability
 from evenhand.tables.reliability_report import ReliabilityReport
@@ -19,6 +20,7 @@ __all__ = [
     "ChecklistTable",
     "GradeTable",
     "JudgementTable",
+    "ModeResults",
     "ReliabilityReport",
     "VoteTable",
     "WinrateTable",
@@ -30,5 +32,6 @@ __all__ = [
     "read_file",
     "read_replies",
     "reliability",
+    "run_mode",
     "winrates",
 ]

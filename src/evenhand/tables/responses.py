@@ -65,23 +65,27 @@ class ResponseRows:
         response = field_of(self.rows[instance], system, instance, "response_field")
         return None if is_missing(response) else text_of(response)
 
-    def subject(self, instance: int, system: str, judged: Criterion | Checklist) -> Subject:
-        """A response and what is shown beside it, which is read only where there is a response.
+    def subject(
+        self, instance: int, systems: str | Sequence[str], judged: Criterion | Checklist, **beside: Any
+    ) -> Subject:
+        """The responses of a system, or of several, and what is shown beside them, which is read where there is one.
 
         Raises:
             InvalidInputError: If the row lacks a column.
         """
-        text = self.text(instance, system)
-        if text is None:
-            return Subject(instance, {system: None}, judged=judged)
+        named = [systems] if isinstance(systems, str) else systems
+        texts = {system: self.text(instance, system) for system in named}
+        if all(text is None for text in texts.values()):
+            return Subject(instance, texts, judged=judged, **beside)
         return subject_of_row(
             self.rows[instance],
             instance,
-            {system: text},
+            texts,
             judged,
             context_fields=self.context_fields,
             reference_field=self.reference_field,
             guidelines=self.guidelines,
+            **beside,
         )
 
     def clusters(

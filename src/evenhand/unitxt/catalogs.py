@@ -48,6 +48,7 @@ ARTIFACT_MODULES = (
     "evenhand.metrics.choice_judges",
     "evenhand.metrics.checklist_judge",
     "evenhand.metrics.direct",
+    "evenhand.metrics.mode_judge",
     "evenhand.metrics.pairwise_judge",
     "evenhand.metrics.recorded_votes_metric",
     "evenhand.metrics.rubric_judge",

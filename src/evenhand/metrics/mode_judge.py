@@ -1,0 +1,95 @@
+"""Any way of judging in a recipe: a mode of evenhand, of another package, or of your own."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Dict, List, Union
+
+from evenhand.criteria import Criterion, Scale
+from evenhand.data.systems import read_responses
+from evenhand.errors import InvalidInputError
+from evenhand.judging.settings import RunSettings
+from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
+from evenhand.metrics.scores import number_or_nan
+from evenhand.modes.base import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.results.measures import scores_of
+from evenhand.run_options import RunOptions
+from evenhand.unitxt.bases import Criteria, EvaluationInput, Maybe
+from evenhand.unitxt.loading import comparison_from_artifact, load_criterion
+
+
+class ModeJudge(JudgeMetric):
+    """A judge judges by a mode: any class derived from :class:`evenhand.modes.base.Mode`.
+
+    An instance's scores are the mode's record, the global ones its measures, under the name of the criterion, or of the
+    mode where there is none. :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists the other settings; an option of
+    the run that is left at its default has the mode's own default.
+
+    Attributes:
+        mode: The ``kind`` of the mode; one of your own is known when the module that defines it has been imported.
+        mode_options: The mode's own options.
+    """
+
+    mode: str = ""
+    mode_options: Maybe[Dict[str, Any]] = None
+
+    def scales(self) -> Sequence[Scale]:
+        """None that is known here: the mode knows what it asks."""
+        return ()
+
+    def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
+        """The settings of the run, as the mode has them."""
+        del scales, has_values
+        return self.mode_of(()).settings
+
+    def check_prompt(self, settings: RunSettings) -> None:
+        """Nothing: it is checked with the questions, which the mode knows."""
+
+    def mode_of(self, subjects: Sequence[Subject]) -> Mode[Any]:  # noqa: ARG002 - other modes need to know
+        """The mode with its options.
+
+        Raises:
+            InvalidInputError: If there is no such mode, or it has a metric of its own.
+        """
+        kind = find_mode(self.mode)
+        if kind.function != "run_mode":
+            raise InvalidInputError(f"the mode {kind.kind!r} has a metric of its own: see metrics.evenhand")
+        defaults = RunOptions.defaults()
+        run = {name: value for name, value in self.run_options().items() if value != defaults[name]}
+        return kind.from_options(self.mode_options or {}, run)
+
+    def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], Sequence[Union[str, None]]]:
+        """The response, or the responses, of each instance."""
+        criteria: Sequence[Criterion] = [NO_CRITERION] * len(inputs)
+        artifacts: Sequence[Union[str, None]] = [None] * len(inputs)
+        if self.criteria is not None or self.criteria_field is not None:
+            criteria, artifacts = self.frozen_criteria(inputs, self._criterion)
+        rows = enumerate(zip(inputs, criteria, strict=True))
+        found = [self._subject(row, *about) for row, about in rows]
+        self.warn_of_context(criteria)
+        return found, artifacts
+
+    def _criterion(self, artifact: Criteria) -> Criterion:
+        return comparison_from_artifact(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
+
+    def _subject(self, row: int, given: EvaluationInput, criterion: Criterion) -> Subject:
+        if not find_mode(self.mode).compares:
+            return self.response_subject(row, given, criterion)
+        responses = read_responses(self.response_of(given, criterion.prediction_field, row), row)
+        return self.subject(given, criterion, row, responses)
+
+    def score_name(self, subjects: Sequence[Subject]) -> str:
+        """The name of the criterion, where all instances share one, or of the mode."""
+        named = super().score_name(subjects)
+        return self.mode if named == self.main_score else named
+
+    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
+        """What the mode records of one instance."""
+        record = judged.mode.record(judged.about, judged.result)
+        score = number_or_nan(record.pop("score", math.nan))
+        named = {f"{judged.score_name}_{name}": value for name, value in record.items()}
+        return {judged.score_name: score, f"{judged.score_name}_using_{judged.evaluator}": score, **named}
+
+    def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """The measures of the mode."""
+        main = judged[0].score_name
+        return {main: math.nan, **scores_of(measures, main, with_intervals=self.return_confidence_interval)}

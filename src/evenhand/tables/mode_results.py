@@ -1,0 +1,281 @@
+"""What surrounds any way of judging: the function that runs a mode on a data set, and its table of results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import groupby
+from typing import Any, ClassVar, Literal, Self, Unpack, overload
+
+import evenhand
+from evenhand.checked_options import takes
+from evenhand.criteria import Criterion
+from evenhand.data.rows import read_rows
+from evenhand.engines.unitxt import judges_of
+from evenhand.errors import InvalidInputError
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.settings import RunSettings
+from evenhand.modes.base import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.numbers import format_level
+from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
+from evenhand.results.notes import baseline_note, early_stop_note
+from evenhand.results.render import TextTable
+from evenhand.results.results import Results, Rules, changed_rules
+from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.run_options import RunOptions
+from evenhand.tables.responses import ResponseRows
+from evenhand.unitxt.loading import load_comparison, load_criterion
+from evenhand.votes import Vote
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSubject:
+    """A subject with the votes on each question about it, and what these come to.
+
+    Attributes:
+        about: The subject, without its texts.
+        system: Whose response it is; empty where a subject holds those of several.
+        votes: On each question.
+        result: As the mode has it.
+    """
+
+    about: Subject
+    system: str
+    votes: tuple[tuple[Vote, ...], ...]
+    result: Any
+
+    @property
+    def instance(self) -> int:
+        """The row's index."""
+        return self.about.instance
+
+
+@dataclass(frozen=True)
+class ModeResults(Results[JudgedSubject]):
+    """The result of :func:`run_mode`: every subject with its votes, and the measures of each system.
+
+    Attributes:
+        mode: The way of judging.
+        subjects: Ordered by system and instance.
+    """
+
+    mode: Mode[Any]
+    subjects: tuple[JudgedSubject, ...]
+
+    kind: ClassVar = "mode_results"
+    names: ClassVar = ("instance", "system")
+    compared: ClassVar = ("score", "score")
+
+    @property
+    def entries(self) -> tuple[JudgedSubject, ...]:
+        """The subjects."""
+        return self.subjects
+
+    @cached_property
+    def measures(self) -> Mapping[str, Any]:
+        """System -> what the results on it come to, as the mode has it."""
+        found = {}
+        for system in dict.fromkeys(each.system for each in self.subjects):
+            own = [each for each in self.subjects if each.system == system]
+            level = self.level_over([each.about.cluster for each in own])
+            found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
+        return found
+
+    def text_tables(self) -> tuple[TextTable, ...]:
+        """The measures, one row a system."""
+        reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
+        names = dict.fromkeys(name for own in reported.values() for name in own)
+        columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
+        title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
+        notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
+        return (measures_table(title, ("system",), reported, columns, notes),)
+
+    def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        """A row for each subject."""
+        for each in self.subjects:
+            record = {
+                "instance": each.instance,
+                "system": each.system,
+                **self.mode.record(each.about, each.result),
+                "cluster": each.about.cluster,
+            }
+            own = (vote for cast in each.votes for vote in cast)
+            yield {**record, "votes": list(map(vote_row, own))} if votes else record
+
+    def rescore(self, **rules: Unpack[Rules]) -> Self:
+        """The same votes under other rules, without a call.
+
+        Args:
+            **rules: ``aggregation``, ``on_position_bias``, ``scoring`` or ``min_mass``; what is not given stays.
+
+        Raises:
+            UnknownRuleError: A rule that does not exist.
+        """
+        return self.rescored(changed_rules(self.parameters, rules))
+
+    def judged(self) -> dict[str, Any]:
+        """The mode with its own options, and the criteria."""
+        own = {each.name: getattr(self.mode, each.name) for each in fields(self.mode) if each.name != "settings"}
+        return {
+            "mode": self.mode.kind,
+            "options": plain(own),
+            "criteria": [each.model_dump(mode="json") for each in self._criteria],
+        }
+
+    @cached_property
+    def _criteria(self) -> list[Criterion]:
+        return list({id(each.about.judged): each.about.judged for each in self.subjects}.values())
+
+    def overview(self) -> dict[str, Any]:
+        """The measures of each system."""
+        return {"measures": {system: plain(own) for system, own in self.measures.items()}}
+
+    def cells(self) -> Iterator[Cell]:
+        """The votes on each question; a subject about which nothing was asked has one cell without votes."""
+        places = {id(criterion): place for place, criterion in enumerate(self._criteria)}
+        for each in self.subjects:
+            about = {
+                "instance": each.instance,
+                "system": each.system,
+                "criterion": places[id(each.about.judged)],
+                "names": list(each.about.texts),
+                "given": [text is not None for text in each.about.texts.values()],
+                "facts": json.dumps(dict(each.about.facts)),
+                "cluster": each.about.cluster,
+            }
+            for number, cast in enumerate(each.votes or ((),)):
+                yield Cell({**about, "question": number if each.votes else None}, cast)
+
+    @classmethod
+    def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
+        """The results that these votes come to.
+
+        Raises:
+            InvalidInputError: If the mode is not known, or some questions about a subject are left out.
+        """
+        settings = RunSettings.from_parameters(header["parameters"])
+        mode = find_mode(header["mode"]).from_options(header["options"], settings.options.given())
+        criteria = [Criterion.model_validate(each) for each in header["criteria"]]
+        grouped = groupby(cells, key=lambda cell: (cell.about["system"], cell.about["instance"]))
+        subjects = tuple(_judged(mode, criteria, list(own)) for _, own in grouped)
+        return cls(mode=mode, subjects=subjects, parameters=header["parameters"])
+
+    def __repr__(self) -> str:
+        return f"<ModeResults of {len(self.subjects)} subjects, judged by {self.mode.kind!r}>\n{self}"
+
+
+def _header(name: str, level: float) -> str:
+    return name.replace("_", " ") if name else f"score [{format_level(level)}]"
+
+
+def _shown(name: str) -> Any:
+    def shown(measures: Mapping[str, Measure]) -> str:
+        return str(measures[name]) if name in measures else ""
+
+    return shown
+
+
+def _judged(mode: Mode[Any], criteria: Sequence[Criterion], cells: Sequence[Cell]) -> JudgedSubject:
+    """A subject and its result, of the cells about it."""
+    about = cells[0].about
+    asked = [cell.about["question"] for cell in cells]
+    votes = () if asked == [None] else tuple(tuple(cell.votes) for cell in cells)
+    if votes and asked != list(range(len(cells))):
+        raise InvalidInputError(
+            f"of the questions about instance {about['instance']} some are left out; keep all questions about a row, "
+            "or none"
+        )
+    subject = Subject(
+        about["instance"],
+        {name: "" if given else None for name, given in zip(about["names"], about["given"], strict=True)},
+        judged=criteria[about["criterion"]],
+        cluster=about["cluster"],
+        facts=json.loads(about["facts"]),
+    )
+    return JudgedSubject(subject, about["system"], votes, mode.result(subject, votes))
+
+
+@overload
+def run_mode(
+    dataset: object, mode: object, engine: object, *, dry_run: Literal[True], **options: Any
+) -> RunEstimate: ...
+
+
+@overload
+def run_mode(
+    dataset: object, mode: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+) -> ModeResults: ...
+
+
+@takes(RunOptions)
+def run_mode(
+    dataset: object,
+    mode: object,
+    engine: object,
+    *,
+    mode_options: Mapping[str, Any] | None = None,
+    response_field: str | Sequence[str] = "response",
+    criteria: object = None,
+    context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
+    reference_field: str | None = None,
+    split: str | None = None,
+    guidelines: str = "",
+    dry_run: bool = False,
+    **options: Any,
+) -> ModeResults | RunEstimate:
+    """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
+
+    Args:
+        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        mode: A class derived from :class:`evenhand.Mode`, or the ``kind`` of one.
+        engine: The judge, or several that form a panel: catalog ids or engines.
+        mode_options: The mode's own options.
+        response_field: The column with what is judged; several columns are several systems.
+        criteria: The criterion, where the mode takes one.
+        context_fields: What the judge is shown beside it: a column, several, or name shown -> column.
+        reference_field: The column with a known good answer; ``reference`` when there is one.
+        split: Which split of a ``DatasetDict``.
+        guidelines: What the judge is told about judging.
+        dry_run: Return what the run would take, without a call.
+        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`.
+
+    Returns:
+        The results; with ``dry_run`` the estimated calls, tokens and cost.
+
+    Raises:
+        InvalidInputError: Data, fields, a mode or options that cannot be used; nothing has been called then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    rows, kind = read_rows(dataset, split), find_mode(mode)
+    if kind.function != "run_mode":
+        raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
+    way = kind.from_options(mode_options or {}, options)
+    criterion = (
+        NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
+    )
+    data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines)
+    clusters = data.clusters(way.settings.cluster_field)
+    systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
+    places = [(system, row) for system in systems for row in range(len(rows))]
+    subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for (_, named), row in places]
+    judges = judges_of(engine)
+    if dry_run:
+        return way.estimate(subjects, judges)
+    votes = way.ask(subjects, judges)
+    left = [about.without_texts() for about in subjects]
+    return ModeResults(
+        mode=way,
+        subjects=tuple(
+            JudgedSubject(about, system, cast, way.result(about, cast))
+            for ((system, _), _), about, cast in zip(places, left, votes, strict=True)
+        ),
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in judges],
+            **data.parameters(),
+            "guidelines": guidelines,
+            **way.settings.parameters(),
+        },
+    )
