@@ -24,8 +24,8 @@ from evenhand.metrics.mode_judge import ModeJudge as ModeJudge
 from evenhand.metrics.pairwise_judge import PairwiseJudge as PairwiseJudge
 from evenhand.metrics.recorded_votes_metric import VoteAggregation as VoteAggregation
 from evenhand.metrics.rubric_judge import RubricJudge as RubricJudge
-from evenhand.modes.base import Mode as Mode
-from evenhand.modes.base import Subject as Subject
+from evenhand.modes.mode import Mode as Mode
+from evenhand.modes.mode import Subject as Subject
 from evenhand.parsing import match_closest_option as match_closest_option
 from evenhand.question import Question as Question
 from evenhand.results import Results as Results

@@ -10,7 +10,6 @@ from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleEr
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, run_votes
-from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     EqualCandidatesWarning,
@@ -20,6 +19,7 @@ from evenhand.modes.best_of import (
     warn_of_equal_candidates,
 )
 from evenhand.modes.grade_scores import unrelated_candidates
+from evenhand.modes.mode import Subject
 from evenhand.question import comparison_criterion
 from tests.support.choosing import choosing_judge, shown_candidates
 

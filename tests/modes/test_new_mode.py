@@ -17,7 +17,7 @@ from evenhand.cli.command import main
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
-from evenhand.modes.base import Mode, Subject, find_mode
+from evenhand.modes.mode import Mode, Subject, find_mode
 from evenhand.numbers import Missing, format_level
 from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, mean_intervals
@@ -102,7 +102,7 @@ def test_it_is_saved_opened_filtered_compared_and_read_again(tmp_path):
     for name in ("tones.parquet", "tones.jsonl"):
         found.save(tmp_path / name)
         again = evenhand.open(tmp_path / name)
-        assert (again.subjects, again.parameters) == (found.subjects, found.parameters)
+        assert again == found
         assert str(again) == str(found)
         assert again.mode.wanted == "harsh"
     assert len(pd.read_parquet(tmp_path / "tones.parquet")) == 11 * 2 * 3 + 1  # 11 responses, 2 orders, 3 draws

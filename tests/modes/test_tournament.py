@@ -16,8 +16,8 @@ from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, parse_design
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject
 from evenhand.modes.contest import presented_contests, resolve, winrates
+from evenhand.modes.mode import Subject
 from evenhand.modes.pairwise import PairwiseMode, summarize_contests
 from evenhand.statistics.paired_comparisons import fit_davidson
 from evenhand.votes import Completion

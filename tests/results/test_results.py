@@ -212,6 +212,7 @@ RESULTS = {
     "winrates": lambda: evenhand.winrates(FEW, ["a", "b"], BETTER, **ASKED),
     "checklist": lambda: evenhand.checklist(FEW, ["Is it?"], **ASKED, response_field="a", mode="item"),
     "grade_scores": lambda: evenhand.grade_scores(FEW, ["a", "b", "c"], BETTER, **ASKED),
+    "mode_results": lambda: evenhand.run_mode(FEW, "best_of", **ASKED, response_field=["a", "b", "c"], criteria=BETTER),
     "aggregated_votes": lambda: evenhand.aggregate_votes(FEW, ["one", "two"]),
     "agreement": lambda: evenhand.agreement(FEW, ["one", "two"], criteria=yes_no_criterion("met", "Is it?")),
 }

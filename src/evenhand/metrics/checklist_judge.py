@@ -10,7 +10,6 @@ from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
-from evenhand.modes.base import Subject
 from evenhand.modes.checklist import (
     OF_RESPONSE,
     RATES,
@@ -19,6 +18,7 @@ from evenhand.modes.checklist import (
     ChecklistResult,
     item_record,
 )
+from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import ChecklistOptions
 from evenhand.unitxt.bases import EvaluationInput, Maybe, fields_class

@@ -11,7 +11,6 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
-from evenhand.modes.base import Subject
 from evenhand.modes.best_of import (
     BestOfMode,
     Selection,
@@ -30,6 +29,7 @@ from evenhand.modes.grade_scores import (
     check_grade_settings,
     with_unrelated,
 )
+from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.scoring import unread_choices_note

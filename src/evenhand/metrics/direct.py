@@ -9,8 +9,8 @@ from evenhand.judge_reliability.panel_report import report_of_run
 from evenhand.metrics.assessing_judge import AssessingJudge
 from evenhand.metrics.judge_metric import JudgedInstance, distinct, using_scores
 from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
-from evenhand.modes.base import Subject
-from evenhand.modes.direct import DirectMode, covered_mass
+from evenhand.modes.direct_assessment import DirectMode, covered_mass
+from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import Criteria, CriteriaWithOptions, EvaluationInput

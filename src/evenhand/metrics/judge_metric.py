@@ -25,7 +25,7 @@ from evenhand.engines.unitxt import as_judge
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.scores import score_name_of
-from evenhand.modes.base import Mode, Subject
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries
 from evenhand.run_options import IntervalOptions, RunOptions

@@ -10,7 +10,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.metrics.scores import number_or_nan
-from evenhand.modes.base import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.results.measures import scores_of
 from evenhand.run_options import RunOptions
 from evenhand.unitxt.bases import Criteria, EvaluationInput, Maybe
@@ -18,7 +18,7 @@ from evenhand.unitxt.loading import comparison_from_artifact, load_criterion
 
 
 class ModeJudge(JudgeMetric):
-    """A judge judges by a mode: any class derived from :class:`evenhand.modes.base.Mode`.
+    """A judge judges by a mode: any class derived from :class:`evenhand.modes.mode.Mode`.
 
     An instance's scores are the mode's record, the global ones its measures, under the name of the criterion, or of the
     mode where there is none. :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists the other settings; an option of
@@ -38,8 +38,7 @@ class ModeJudge(JudgeMetric):
 
     def settings(self, scales: Sequence[Scale] = (), *, has_values: bool = True) -> RunSettings:
         """The settings of the run, as the mode has them."""
-        del scales, has_values
-        return self.mode_of(()).settings
+        return self.mode_of(()).settings if self.mode else super().settings(scales, has_values=has_values)
 
     def check_prompt(self, settings: RunSettings) -> None:
         """Nothing: it is checked with the questions, which the mode knows."""

@@ -18,7 +18,7 @@ from evenhand.metrics.scores import (
     warn_of_mentions,
     warn_of_unread,
 )
-from evenhand.modes.base import Subject
+from evenhand.modes.mode import Subject
 from evenhand.modes.rubric import (
     RubricMode,
     RubricResult,

@@ -21,7 +21,7 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Mode, Subject
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion

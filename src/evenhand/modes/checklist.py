@@ -30,7 +30,7 @@ from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.judging.flow import TOP_LOGPROBS
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Mode, Subject
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question

@@ -22,8 +22,8 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Mode, Subject
 from evenhand.modes.best_of import choice_question
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure

@@ -23,7 +23,6 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.judging.estimate import RunEstimate
-from evenhand.modes.base import Mode, Subject
 from evenhand.modes.contest import (
     Contest,
     Reduction,
@@ -37,6 +36,7 @@ from evenhand.modes.contest import (
     tally_table,
     winrates,
 )
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure

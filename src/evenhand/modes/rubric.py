@@ -20,8 +20,8 @@ from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
-from evenhand.modes.base import Mode, Subject
-from evenhand.modes.direct import assessment_question
+from evenhand.modes.direct_assessment import assessment_question
+from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing, format_level, format_range
 from evenhand.question import Question
 from evenhand.results.measures import Column, known, measure, measures_table, score_cell

@@ -27,8 +27,8 @@ from evenhand.judging.examples import (
 )
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.sheet import check_calls
-from evenhand.modes.base import Mode, Subject
-from evenhand.modes.direct import DirectMode
+from evenhand.modes.direct_assessment import DirectMode
+from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.run_options import AssessmentOptions, RunOptions
 from evenhand.tables.judgements import Judgement, JudgementTable
@@ -115,7 +115,6 @@ def judge(
     cells = [(system, criterion) for criterion in loaded for system in data.systems]
     gold = [_gold(data, *cell, golden.get(cell[1].name), assessing) for cell in cells]
     clusters = data.clusters(settings.cluster_field, labels=golden.values())
-    data.warn_of_left_out_context(loaded)
     penalties = _penalties(data, assessing.length_penalty)
     places, mode = range(len(rows)), _mode(rubric, settings, pools, assessing)
     if rubric is None:
@@ -123,6 +122,7 @@ def judge(
     else:  # response by response, so that a budget that runs out leaves whole responses
         responses = [(row, system) for row in places for system in data.systems]
         subjects = [_of_rubric(data, *response, rubric, penalties.get(response)) for response in responses]
+    data.warn_of_left_out_context(loaded)
     if dry_run:
         return mode.estimate(subjects, judges)
     verdicts = mode.judge(subjects, judges)

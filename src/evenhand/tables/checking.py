@@ -111,8 +111,8 @@ def checklist(
     clusters = data.clusters(
         mode.settings.cluster_field, labels=named, others=[checklist_field] if checklist_field else []
     )
-    data.warn_of_left_out_context(checklists)
     subjects = [data.subject(*cell, checklists[checklist_of[cell[0]]]) for cell in cells]
+    data.warn_of_left_out_context(checklists)
     if dry_run:
         return mode.estimate(subjects, judges)
     results = mode.judge(subjects, judges)

@@ -24,8 +24,8 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import subject_of_row
 from evenhand.modes.contest import Contest, check_reduction, check_scale
+from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
 from evenhand.run_options import RunOptions, check_resamples
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable

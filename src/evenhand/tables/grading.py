@@ -23,13 +23,13 @@ from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import Subject, subject_of_row
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     choice_prompt,
     warn_of_equal_candidates,
 )
 from evenhand.modes.grade_scores import UNRELATED, GradeMode, check_grade_settings, with_unrelated
+from evenhand.modes.mode import Subject, subject_of_row
 from evenhand.run_options import RunOptions
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.unitxt.loading import load_comparison

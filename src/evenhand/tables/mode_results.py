@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self, Unpack, overload
@@ -17,7 +17,7 @@ from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.base import NO_CRITERION, Mode, Subject, find_mode
+from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.numbers import format_level
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note
@@ -61,7 +61,7 @@ class ModeResults(Results[JudgedSubject]):
         subjects: Ordered by system and instance.
     """
 
-    mode: Mode[Any]
+    mode: Mode[Any] = field(compare=False)  # the parameters say which it is, with its options
     subjects: tuple[JudgedSubject, ...]
 
     kind: ClassVar = "mode_results"
@@ -116,13 +116,8 @@ class ModeResults(Results[JudgedSubject]):
         return self.rescored(changed_rules(self.parameters, rules))
 
     def judged(self) -> dict[str, Any]:
-        """The mode with its own options, and the criteria."""
-        own = {each.name: getattr(self.mode, each.name) for each in fields(self.mode) if each.name != "settings"}
-        return {
-            "mode": self.mode.kind,
-            "options": plain(own),
-            "criteria": [each.model_dump(mode="json") for each in self._criteria],
-        }
+        """The criteria."""
+        return {"criteria": [each.model_dump(mode="json") for each in self._criteria]}
 
     @cached_property
     def _criteria(self) -> list[Criterion]:
@@ -155,8 +150,9 @@ class ModeResults(Results[JudgedSubject]):
         Raises:
             InvalidInputError: If the mode is not known, or some questions about a subject are left out.
         """
-        settings = RunSettings.from_parameters(header["parameters"])
-        mode = find_mode(header["mode"]).from_options(header["options"], settings.options.given())
+        parameters = header["parameters"]
+        settings = RunSettings.from_parameters(parameters)
+        mode = find_mode(parameters["mode"]).from_options(parameters["mode_options"], settings.options.given())
         criteria = [Criterion.model_validate(each) for each in header["criteria"]]
         grouped = groupby(cells, key=lambda cell: (cell.about["system"], cell.about["instance"]))
         subjects = tuple(_judged(mode, criteria, list(own)) for _, own in grouped)
@@ -276,6 +272,8 @@ def run_mode(
             "judges": [judge.judge_id for judge in judges],
             **data.parameters(),
             "guidelines": guidelines,
+            "mode": way.kind,
+            "mode_options": plain({name: getattr(way, name) for name in way.own_options()}),
             **way.settings.parameters(),
         },
     )

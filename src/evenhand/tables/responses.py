@@ -17,7 +17,7 @@ from evenhand.data.fields import (
     warn_of_left_out_context,
 )
 from evenhand.data.rows import Row
-from evenhand.modes.base import Subject, subject_of_row
+from evenhand.modes.mode import Subject, subject_of_row
 from evenhand.votes import is_missing
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from evenhand.aggregation import VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.base import Mode, Subject
+from evenhand.modes.mode import Mode, Subject
 from evenhand.question import Question
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote

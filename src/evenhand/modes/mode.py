@@ -160,6 +160,11 @@ class Mode(ABC, Generic[Result]):
     """The options of a run that have another default here."""
 
     @classmethod
+    def own_options(cls) -> list[str]:
+        """The names of its own options."""
+        return [each.name for each in fields(cls) if each.name != "settings"]
+
+    @classmethod
     def from_options(cls, own: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
         """The mode with its own options, which are its fields beside the settings, and those of a run.
 
@@ -170,7 +175,7 @@ class Mode(ABC, Generic[Result]):
         Raises:
             InvalidInputError: An option that does not exist, or a value that is not accepted.
         """
-        check_names(own, [each.name for each in fields(cls) if each.name != "settings"])
+        check_names(own, cls.own_options())
         settings = RunSettings.from_options({**cls.run_defaults, **run})
         return cls(
             settings, **{name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
