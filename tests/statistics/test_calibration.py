@@ -8,6 +8,7 @@ from sklearn.metrics import brier_score_loss
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import brier_score, calibration
+from evenhand.statistics.intervals import IntervalLevel
 
 
 @given(
@@ -92,7 +93,7 @@ def test_rows_of_a_cluster_count_together():
     outcomes = np.repeat(generator.random(15) < confidences[::8], 8)
     clusters = np.repeat(np.arange(15), 8)
     alone = calibration(confidences, outcomes, bins=4)
-    together = calibration(confidences, outcomes, bins=4, clusters=clusters)
+    together = calibration(confidences, outcomes, bins=4, level=IntervalLevel(0.95, clusters))
     assert together.n_clusters == 15
     assert together.expected_calibration_error == pytest.approx(alone.expected_calibration_error)
     assert together.error_if_calibrated > 2 * alone.error_if_calibrated
@@ -141,7 +142,7 @@ def test_the_interval_covers_the_true_error(gap):
         (lambda: calibration([0.2], [1], bins=0), "bins is 0"),
         (lambda: calibration([0.2], [1], binning="mass"), "binning is 'mass'"),
         (lambda: calibration([0.2], [1], draws=10), "draws is 10"),
-        (lambda: calibration([0.2], [1], clusters=[1, 2]), "one label per row"),
+        (lambda: calibration([0.2], [1], level=IntervalLevel(0.95, [1, 2])), "one label per row"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):
@@ -194,7 +195,7 @@ def test_brier_rows_of_a_cluster_count_together():
     generator = np.random.default_rng(0)
     confidences, outcomes = np.repeat(generator.random(15), 8), np.repeat(generator.integers(0, 2, 15), 8)
     alone = brier_score(confidences, outcomes).score
-    together = brier_score(confidences, outcomes, clusters=np.repeat(np.arange(15), 8)).score
+    together = brier_score(confidences, outcomes, level=IntervalLevel(0.95, np.repeat(np.arange(15), 8))).score
     assert (together.n, together.estimate) == (15, pytest.approx(alone.estimate))
     assert together.high - together.low > 2 * (alone.high - alone.low)
 

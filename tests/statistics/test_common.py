@@ -26,8 +26,8 @@ from evenhand.statistics import (
     repetition_stability,
     value_errors,
 )
+from evenhand.statistics.consistency import position_bias
 from evenhand.statistics.intervals import proportion_interval
-from evenhand.statistics.position import position_bias
 from evenhand.statistics.resampling import cluster_resamples
 
 NAN = math.nan

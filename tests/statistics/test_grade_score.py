@@ -11,7 +11,7 @@ from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import grade_score, grade_score_chance, uniformity
-from evenhand.statistics.position import NOT_ASKED, UNSCORED
+from evenhand.statistics.consistency import NOT_ASKED, UNSCORED
 from tests.statistics.unrelated_option import unrelated_option
 
 FOUR = np.array([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])

@@ -9,6 +9,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.question import Question, comparison_criterion
 from evenhand.statistics import verbosity_slope
 from evenhand.statistics.contests import Contests
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.length import length_controlled_win_rates
 
 
@@ -225,9 +226,8 @@ def test_the_simulated_judges_preference_is_recovered(position, tie):
         np.array([[len(text) for text in responses[number]] for number in prompts]),
         quality_difference=(quality[:, 0] - quality[:, 1])[prompts],
         shown_first=shown,
-        clusters=prompts,
+        level=IntervalLevel(0.99, prompts),
         ties="davidson",
-        level=0.99,
     )
     assert found.slope.interval.low < 0.7 < found.slope.interval.high
     assert found.slope.interval.high - found.slope.interval.low < 0.8
@@ -244,7 +244,11 @@ def test_the_intervals_cover_the_truth(prompts, slope, spread):
     for _ in range(repeats):
         score, lengths, quality, _ = draw(generator, len(clusters), slope, spread=spread, tie=0.5)
         found = verbosity_slope(
-            score, lengths, quality_difference=quality if spread else None, clusters=clusters, ties="davidson"
+            score,
+            lengths,
+            quality_difference=quality if spread else None,
+            level=IntervalLevel(0.95, clusters),
+            ties="davidson",
         ).slope.interval
         held += found.low <= slope <= found.high
     # The standard error of a rate of 0.95 over 250 is 0.014.

@@ -21,6 +21,7 @@ from evenhand.statistics import (
     percent_agreement,
     repetition_stability,
 )
+from evenhand.statistics.intervals import IntervalLevel
 from tests.support.shared import shared_path
 
 
@@ -66,7 +67,7 @@ def test_the_mode_share_falls_with_the_draws_and_the_pair_agreement_does_not():
 
 def test_the_orders_of_an_instance_count_together():
     rows, instances = [[0, 0], [0, 1]] * 10, np.repeat(np.arange(10), 2)
-    alone, together = repetition_stability(rows), repetition_stability(rows, clusters=instances)
+    alone, together = repetition_stability(rows), repetition_stability(rows, level=IntervalLevel(0.95, instances))
     assert (alone.n_clusters, together.n_clusters) == (20, 10)
     assert alone.unanimous.estimate == together.unanimous.estimate == pytest.approx(0.5)
     assert together.unanimous.n == 10
@@ -89,7 +90,7 @@ def test_real_judges_by_the_published_rule_and_ours():
         codes = {"A": 0, "B": 1, "C": 2, None: UNSCORED}
         table = np.array([[codes[verdict] for verdict in draws] for draws in prompts.values()])
         pairs = [(key[0], key[1], *sorted(key[2:])) for key in prompts]
-        found = repetition_stability(table, clusters=[str(pair) for pair in pairs])
+        found = repetition_stability(table, level=IntervalLevel(0.95, [str(pair) for pair in pairs]))
         rates = [rate for draws in prompts.values() if (rate := published_rate(draws)) is not None]
         assert found.published_stability == pytest.approx(np.mean(rates), abs=1e-12)
         assert found.n_clusters == len(set(pairs)) == len(table) / 2
@@ -108,7 +109,7 @@ def test_the_intervals_cover_the_truth():
     for _ in range(repeats):
         certainty = np.repeat(generator.random(50), 2)
         rows = (generator.random((100, 3)) < certainty[:, None]).astype(int)
-        found = repetition_stability(rows, clusters=np.repeat(np.arange(50), 2)).pair_agreement
+        found = repetition_stability(rows, level=IntervalLevel(0.95, np.repeat(np.arange(50), 2))).pair_agreement
         held += found.low <= 2 / 3 <= found.high
     assert 0.92 * repeats <= held <= 0.985 * repeats
 
@@ -118,7 +119,7 @@ def test_the_intervals_cover_the_truth():
     [
         (lambda: repetition_stability([[0.5, 1.0]]), "integers"),
         (lambda: repetition_stability([0, 1]), "shape"),
-        (lambda: repetition_stability([[0, 1]], clusters=[[1]]), "one label per row"),
+        (lambda: repetition_stability([[0, 1]], level=IntervalLevel(0.95, [1, 2])), "one label per row"),
     ],
 )
 def test_what_cannot_be_used_is_named(call, message):

@@ -178,31 +178,16 @@ class Categories:
         return self.of_option(index)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Rows:
-    """A table of selections, and what each row belongs to.
+Rows = tuple[IntArray, IntervalLevel]
+"""A table of selections, (n_rows, n_columns) with -1 for unscored and -2 for not asked, and the level over its rows."""
 
-    Attributes:
-        selections: (n_rows, n_columns), -1 unscored, -2 not asked.
-        instances: (n_rows,).
-    """
 
-    selections: IntArray
-    instances: IntArray
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[int]], instances: Sequence[int]) -> Rows:
-        """Pad the rows to the longest with what was not asked."""
-        width = max(map(len, rows), default=0)
-        table = np.full((len(rows), width), NOT_ASKED, dtype=np.int64)
-        for place, row in enumerate(rows):
-            table[place, : len(row)] = row
-        return cls(table, np.asarray(instances, dtype=np.int64))
-
-    @property
-    def clusters(self) -> IntArray | None:
-        """The instances; None where every row is one of its own."""
-        return None if len(np.unique(self.instances)) == len(self.instances) else self.instances
+def _rows(rows: Sequence[Sequence[int]], instances: Sequence[int], level: float) -> Rows:
+    """Pad the rows to the longest with what was not asked; those of an instance belong together."""
+    table = np.full((len(rows), max(map(len, rows), default=0)), NOT_ASKED, dtype=np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return table, IntervalLevel.of(level).over(instances)
 
 
 def level_over(asked: Sequence[Asked], level: float) -> IntervalLevel:
@@ -212,7 +197,7 @@ def level_over(asked: Sequence[Asked], level: float) -> IntervalLevel:
     return IntervalLevel(level, together if repeated else None, IntervalLevel.of(level).method)
 
 
-def reversed_pairs(asked: Sequence[Asked], categories: Categories) -> Rows:
+def reversed_pairs(asked: Sequence[Asked], categories: Categories, level: float) -> Rows:
     """Every draw that was asked for in an order and in its reverse, as pairs of sides.
 
     A comparison has the sides themselves, in the order (0, 1) and then (1, 0). A pair of assessments has 0 and 0 if it
@@ -228,7 +213,7 @@ def reversed_pairs(asked: Sequence[Asked], categories: Categories) -> Rows:
                 pair = votes[order], votes[order[::-1]]
                 rows.append([categories.of_vote(vote) for vote in pair] if categories.compares else _moved(pair))
                 instances.append(question.together)
-    return Rows.of(rows, instances)
+    return _rows(rows, instances, level)
 
 
 def _moved(pair: tuple[Vote, Vote]) -> list[int]:
@@ -239,22 +224,18 @@ def _moved(pair: tuple[Vote, Vote]) -> list[int]:
     return [0, 0] if place == other else [0, 1] if place < other else [1, 0]
 
 
-def draws_of_prompts(asked: Sequence[Asked], categories: Categories) -> Rows:
+def draws_of_prompts(asked: Sequence[Asked], categories: Categories, level: float) -> Rows:
     """One row per question and order, one column per draw."""
     prompts = [(question.together, votes) for question in asked for votes in question.prompts.values()]
-    return Rows.of(
-        [[categories.of_vote(vote) for vote in votes] for _, votes in prompts],
-        [instance for instance, _ in prompts],
-    )
+    rows = [[categories.of_vote(vote) for vote in votes] for _, votes in prompts]
+    return _rows(rows, [instance for instance, _ in prompts], level)
 
 
-def orders_of_draws(asked: Sequence[Asked]) -> Rows:
+def orders_of_draws(asked: Sequence[Asked], level: float) -> Rows:
     """One row per question and draw, one column per order: the option selected, in the criterion's own order."""
     draws = [(question.together, votes) for question in asked for votes in question.draws.values()]
-    return Rows.of(
-        [
-            [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())]
-            for _, votes in draws
-        ],
-        [instance for instance, _ in draws],
-    )
+    rows = [
+        [UNSCORED if vote.selected_index is None else vote.selected_index for _, vote in sorted(votes.items())]
+        for _, votes in draws
+    ]
+    return _rows(rows, [instance for instance, _ in draws], level)

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, Asked, Categories
 from evenhand.numbers import Missing, format_count
 from evenhand.statistics import VerbositySlope, verbosity_slope
+from evenhand.statistics.intervals import IntervalLevel
 
 SIDE_SCORES = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 PREFERENCES = {FIRST: 1.0, SECOND: -1.0, NEITHER: 0.0}
@@ -67,9 +68,8 @@ def verbosity(
         systems=np.array(named) if named and len(named) == len(meetings) else None,
         quality_difference=_numbers([meeting.preference for meeting in meetings]) if given_people else None,
         shown_first=places if any(places) else None,
-        clusters=[meeting.instance for meeting in meetings],
         ties="davidson" if any(meeting.score == 0.5 for meeting in meetings) else "half",
-        level=level,
+        level=IntervalLevel.of(level).over([meeting.instance for meeting in meetings]),
     )
     if found.reason is None:
         return found

@@ -380,18 +380,18 @@ def _share_of_reason(asked: Sequence[Asked], reason: str, level: float) -> Inter
 
 
 def _position(asked: Sequence[Asked], categories: Categories, level: float) -> PreferenceFairness | Missing:
-    pairs = reversed_pairs(asked, categories)
-    if not len(pairs.selections):
+    selections, over = reversed_pairs(asked, categories, level)
+    if not len(selections):
         return Missing("no question was shown in an order and in its reverse: leave check_positional_bias on")
-    found = preference_fairness(pairs.selections, clusters=pairs.clusters, level=level)
+    found = preference_fairness(selections, level=over)
     return found if found.n_checked else Missing("no question has a selection in both orders")
 
 
 def _repetition(asked: Sequence[Asked], categories: Categories, level: float) -> RepetitionStability | Missing:
-    rows = draws_of_prompts(asked, categories)
-    if rows.selections.shape[1] < 2:
+    selections, over = draws_of_prompts(asked, categories, level)
+    if selections.shape[1] < 2:
         return Missing("no prompt was drawn twice: set samples to 3 or more")
-    found = repetition_stability(rows.selections, clusters=rows.clusters, level=level)
+    found = repetition_stability(selections, level=over)
     return found if found.n_repeated else Missing("no prompt has a selection in two draws")
 
 
@@ -413,11 +413,11 @@ def _spread(asked: Sequence[Asked], level: float) -> Interval | Missing:
 
 
 def _flips(asked: Sequence[Asked], categories: Categories, level: float) -> tuple[OptionFlipRate, ...] | Missing:
-    rows = orders_of_draws(asked)
-    if ((rows.selections >= 0).sum(axis=1) < 2).all():
+    selections, over = orders_of_draws(asked, level)
+    if ((selections >= 0).sum(axis=1) < 2).all():
         return Missing("no question has a selection in two orders")
     labels = categories.option_labels
-    found = option_flips(rows.selections, len(labels), clusters=rows.clusters, level=level)
+    found = option_flips(selections, len(labels), level=over)
     return tuple(OptionFlipRate(label, flips) for label, flips in zip(labels, found, strict=True))
 
 

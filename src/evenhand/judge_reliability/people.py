@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-import numpy as np
-
 from evenhand.judge_reliability.asked import Asked, Categories, level_over
 from evenhand.judge_reliability.raters import Drawing, PanelAgreement, Rater, RaterPair, Scale, all_pairs, panels
 from evenhand.numbers import Missing
@@ -21,7 +19,7 @@ from evenhand.statistics import (
     confusion_matrix,
     ratio_intervals,
 )
-from evenhand.statistics.intervals import IntervalLevel, cluster_labels, cluster_sums
+from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict, Vote
 
 
@@ -33,9 +31,8 @@ def share_of(
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Interval | None:
     """The ratio of two sums over rows, with an interval over the instances of the rows; None without a denominator."""
-    labels = cluster_labels(instances, len(instances))
-    sums = cluster_sums(np.column_stack([numerators, denominators]), labels) if len(labels) else np.zeros((0, 2))
-    (interval,) = ratio_intervals(sums[:, 0], sums[:, 1], level=level, bounds=bounds)
+    over = IntervalLevel.of(level).over(instances)
+    (interval,) = ratio_intervals(numerators, denominators, level=over, bounds=bounds)
     return interval
 
 
@@ -183,11 +180,11 @@ def confidences_of(asked: Sequence[Asked], categories: Categories, *, level: flo
         return NO_LABELS
     stated = [_confidence(vote, categories) for _, vote in known]
     right = [float(categories.of_vote(vote) == question.label) for question, vote in known]
-    clusters = [question.together for question, _ in known]
+    over = IntervalLevel.of(level).over([question.together for question, _ in known])
     return Confidences(
         num_votes=len(known),
-        brier=brier_score(stated, right, bins=BINS, clusters=clusters, level=level),
-        calibration=calibration(stated, right, bins=BINS, clusters=clusters, level=level, seed=seed),
+        brier=brier_score(stated, right, bins=BINS, level=over),
+        calibration=calibration(stated, right, bins=BINS, level=over, seed=seed),
     )
 
 

@@ -42,10 +42,10 @@ from evenhand.question import Question
 from evenhand.results.measures import known, measure
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
+from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.pair_comparisons import PairComparison
-from evenhand.statistics.position import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 from evenhand.votes import Vote
@@ -413,7 +413,7 @@ def unread_pairs(
 def order_selections(contests: Iterable[Contest]) -> list[tuple[int, int]]:
     """What every judge of every contest selects in the given and in the swapped order, repeated draws collapsed.
 
-    Numbers as :func:`evenhand.statistics.position.position_bias` takes them: 0 the contest's first system, 1 the
+    Numbers as :func:`evenhand.statistics.consistency.position_bias` takes them: 0 the contest's first system, 1 the
     second, 2 a tie (of a graded contest the side counts, not the grade), -1 not scored, -2 not asked.
     """
     rows: list[tuple[int, int]] = []

@@ -14,6 +14,18 @@ from evenhand.statistics.agreement import (
     value_errors,
 )
 from evenhand.statistics.calibration import BrierScore, Calibration, brier_score, calibration
+from evenhand.statistics.consistency import (
+    NOT_ASKED,
+    UNSCORED,
+    OptionFlips,
+    PreferenceFairness,
+    RepetitionStability,
+    draw_stability,
+    greatest_unseen_share,
+    option_flips,
+    preference_fairness,
+    repetition_stability,
+)
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
 from evenhand.statistics.grade_score import (
@@ -26,21 +38,7 @@ from evenhand.statistics.grade_score import (
 )
 from evenhand.statistics.intervals import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.length import VerbositySlope, verbosity_slope
-from evenhand.statistics.position import (
-    NOT_ASKED,
-    UNSCORED,
-    OptionFlips,
-    PreferenceFairness,
-    option_flips,
-    preference_fairness,
-)
 from evenhand.statistics.ranking import mean_ranks
-from evenhand.statistics.repetition import (
-    RepetitionStability,
-    draw_stability,
-    greatest_unseen_share,
-    repetition_stability,
-)
 
 __all__ = [
     "ALPHA_METRICS",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.statistics.intervals import Interval, cluster_labels, cluster_sums, ratio_intervals
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, ratio_intervals
 from evenhand.statistics.resampling import CELLS_AT_ONCE, FloatArray, IntArray, check_level
 
 Binning = Literal["equal_width", "equal_mass"]
@@ -21,22 +21,22 @@ EDGE_ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Forecasts:
-    """Confidences, outcomes and clusters of the same length, without a gap.
+    """Confidences and outcomes of the same length, without a gap.
 
     Attributes:
         confidences: (n,) in [0, 1].
         outcomes: (n,) 0 or 1.
-        clusters: (n,) numbered from 0.
+        level: Of intervals over the rows.
         n_set_aside: Rows left out because the confidence or the outcome is missing.
     """
 
     confidences: FloatArray
     outcomes: FloatArray
-    clusters: IntArray
+    level: IntervalLevel
     n_set_aside: int
 
     @classmethod
-    def of(cls, confidences: ArrayLike, outcomes: ArrayLike, clusters: ArrayLike | None) -> Forecasts:
+    def of(cls, confidences: ArrayLike, outcomes: ArrayLike, level: float) -> Forecasts:
         """Check the input and set the incomplete rows aside.
 
         Raises:
@@ -57,13 +57,14 @@ class Forecasts:
             raise InvalidInputError(f"an outcome is {float(outcome[odd][0])!r}; it is 0 or 1, NaN if unknown")
         if not known.any():
             raise EstimationError("calibration is undefined: no row has a confidence and an outcome")
-        labels = cluster_labels(None if clusters is None else np.asarray(clusters), len(known))[known]
-        return cls(
-            confidence[known],
-            outcome[known],
-            np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64),
-            int((~known).sum()),
-        )
+        asked = IntervalLevel.of(level)
+        asked.labels(len(known))
+        return cls(confidence[known], outcome[known], asked.only(known), int((~known).sum()))
+
+    @property
+    def clusters(self) -> IntArray:
+        """(n,), numbered from 0."""
+        return self.level.labels(len(self.outcomes))
 
 
 def bin_edges(confidences: FloatArray, bins: int, binning: Binning) -> FloatArray:
@@ -154,7 +155,6 @@ def calibration(
     *,
     bins: int = 10,
     binning: Binning = "equal_width",
-    clusters: ArrayLike | None = None,
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
@@ -189,8 +189,7 @@ def calibration(
         bins: How many, at least 1.
         binning: ``equal_width``: on [0, 1], a confidence on an edge belongs below. ``equal_mass``: between quantiles of
             the confidences; equal confidences are never parted, so that there may be fewer.
-        clusters: (n,) labels of rows that depend on each other; None if none do.
-        level: Of the intervals.
+        level: Of the intervals; an `IntervalLevel` brings the clusters of rows that depend on each other.
         draws: Of the noise, at least 100.
         seed: Of the noise.
 
@@ -211,7 +210,7 @@ def calibration(
     check_level(level)
     if draws < 100:
         raise InvalidInputError(f"draws is {draws!r}; give at least 100")
-    data = Forecasts.of(confidences, outcomes, clusters)
+    data = Forecasts.of(confidences, outcomes, level)
     edges = bin_edges(data.confidences, bins, binning)
     number = bin_numbers(data.confidences, edges)
     filled = np.unique(number)
@@ -230,13 +229,13 @@ def calibration(
         debiased_error=Interval(*_debiased(gap, noise, level), level, "inverted_test", len(gaps), draws, seed),
         error_if_calibrated=max(float(errors.mean()) for errors in chances),
         p_value=max((1 + int(np.count_nonzero(errors >= error - 1e-12))) / (1 + draws) for errors in chances),
-        overconfidence=_overconfidence(data, level),
-        bins=_reliability_bins(data, member, edges, filled, level),
+        overconfidence=_overconfidence(data),
+        bins=_reliability_bins(data, member, edges, filled),
         binning=binning,
         n=len(number),
         n_set_aside=data.n_set_aside,
         n_clusters=len(gaps),
-        level=level,
+        level=float(level),
         draws=draws,
         seed=seed,
     )
@@ -298,22 +297,17 @@ def _solve(quantile: Callable[[float], float], error: float) -> float:
     return (low + high) / 2
 
 
-def _overconfidence(data: Forecasts, level: float) -> Interval:
-    gaps = cluster_sums(np.column_stack([data.confidences - data.outcomes, np.ones(len(data.outcomes))]), data.clusters)
-    found = ratio_intervals(gaps[:, 0], gaps[:, 1], level=level, bounds=(-1.0, 1.0))
+def _overconfidence(data: Forecasts) -> Interval:
+    found = mean_intervals(data.confidences - data.outcomes, level=data.level, bounds=(-1.0, 1.0))
     return next(interval for interval in found if interval)
 
 
 def _reliability_bins(
-    data: Forecasts, member: FloatArray, edges: FloatArray, filled: IntArray, level: float
+    data: Forecasts, member: FloatArray, edges: FloatArray, filled: IntArray
 ) -> tuple[ReliabilityBin, ...]:
     size = member.sum(axis=0)
     means = data.confidences @ member / size
-    accuracies = ratio_intervals(
-        cluster_sums(data.outcomes[:, None] * member, data.clusters),
-        cluster_sums(member, data.clusters),
-        level=level,
-    )
+    accuracies = ratio_intervals(data.outcomes[:, None] * member, member, level=data.level)
     found = zip(filled.tolist(), size.tolist(), means.tolist(), accuracies, strict=True)
     return tuple(
         ReliabilityBin(float(edges[place]), float(edges[place + 1]), int(count), mean, accuracy)
@@ -359,7 +353,6 @@ def brier_score(
     *,
     bins: int | None = None,
     binning: Binning = "equal_width",
-    clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> BrierScore:
     r"""The Brier score with Murphy's decomposition, which holds exactly.
@@ -378,8 +371,8 @@ def brier_score(
         outcomes: (n,) 0 or 1; NaN is missing.
         bins: Groups for the decomposition; None for one a distinct confidence.
         binning: ``equal_width`` or ``equal_mass``.
-        clusters: (n,) labels of rows that depend on each other, such as the items of one response; None if none do.
-        level: Of the interval, which is that of `ratio_intervals` over clusters.
+        level: Of the interval, which is that of `ratio_intervals`; an `IntervalLevel` brings the clusters of rows that
+            depend on each other, such as the items of one response.
 
     Raises:
         EstimationError: No row with both.
@@ -395,7 +388,7 @@ def brier_score(
     >>> [round(part, 4) for part in (brier.score.estimate, brier.reliability, brier.resolution, brier.uncertainty)]
     [0.19, 0.065, 0.0625, 0.1875]
     """
-    data = Forecasts.of(confidences, outcomes, clusters)
+    data = Forecasts.of(confidences, outcomes, level)
     forecast, outcome = data.confidences, data.outcomes
     if bins is None:
         group = np.unique(forecast, return_inverse=True)[1]
@@ -407,8 +400,7 @@ def brier_score(
     around = forecast - mean_forecast[group]
     uncertainty = base * (1 - base)
     error = (forecast - outcome) ** 2
-    sums = cluster_sums(np.column_stack([error, np.ones(n)]), data.clusters)
-    score = next(found for found in ratio_intervals(sums[:, 0], sums[:, 1], level=level) if found)
+    score = next(found for found in mean_intervals(error, level=data.level) if found)
     return BrierScore(
         score=score,
         reliability=float(size @ (mean_forecast - mean_outcome) ** 2 / n),
@@ -420,5 +412,5 @@ def brier_score(
         n=n,
         n_set_aside=data.n_set_aside,
         groups=int(np.count_nonzero(size)),
-        level=level,
+        level=float(level),
     )

@@ -18,9 +18,9 @@ from scipy import stats
 from scipy.special import xlogy
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.statistics.consistency import NOT_ASKED, as_orders, as_selections, shown_positions
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import Interval, IntervalLevel, ratio_intervals
-from evenhand.statistics.position import NOT_ASKED, as_orders, as_selections, shown_positions
 from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 

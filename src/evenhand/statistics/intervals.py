@@ -86,8 +86,21 @@ class IntervalLevel(float):
         """
         if self.clusters is None:
             return np.arange(n_rows)
+        if len(self.clusters) != n_rows:
+            raise InvalidInputError(
+                f"clusters has the shape {(len(self.clusters),)!r} for {n_rows} rows; give one label per row"
+            )
         numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(self.clusters))}
-        return cluster_labels([numbers[cluster] for cluster in self.clusters], n_rows)
+        return np.array([numbers[cluster] for cluster in self.clusters], dtype=np.int64)
+
+    def over(self, clusters: Sequence[Hashable] | None) -> Self:
+        """The same level and method for other rows, which are of these clusters; none where every label is another.
+
+        Here clusters stand for what is always together, as the votes on one instance, and go with every method.
+        """
+        made = type(self)(float(self), None if clusters is None or len(set(clusters)) == len(clusters) else clusters)
+        made.method = self.method
+        return made
 
     def only(self, rows: ArrayLike) -> Self:
         """The level for some of the rows.
@@ -103,24 +116,6 @@ class IntervalLevel(float):
     def of_clusters(self) -> Self:
         """The level for rows that are clusters: what is summed already is not summed again."""
         return type(self)(float(self), None, self.method)
-
-
-def cluster_labels(clusters: ArrayLike | None, n_rows: int) -> IntArray:
-    """The clusters of the rows, numbered from 0; every row is a cluster of its own if none are given.
-
-    Args:
-        clusters: (n_rows,), any labels that can be sorted, such as prompt numbers or names; or None.
-        n_rows: How many there must be.
-
-    >>> cluster_labels(["b", "a", "b"], 3).tolist()
-    [1, 0, 1]
-    """
-    if clusters is None:
-        return np.arange(n_rows)
-    labels = np.asarray(clusters)
-    if labels.shape != (n_rows,):
-        raise InvalidInputError(f"clusters has the shape {labels.shape!r} for {n_rows} rows; give one label per row")
-    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
 def size_of_unseen(labels: IntArray) -> float:

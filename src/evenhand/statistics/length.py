@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.intervals import Interval, cluster_labels
+from evenhand.statistics.intervals import Interval, IntervalLevel
 from evenhand.statistics.paired_comparisons import Parameter, expected_win_rates
 from evenhand.statistics.paired_logit import (
     LogitFit,
@@ -194,7 +194,6 @@ def verbosity_slope(
     systems: ArrayLike | None = None,
     quality_difference: ArrayLike | None = None,
     shown_first: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
     ties: Literal["half", "davidson"] = "half",
     level: float = 0.95,
 ) -> VerbositySlope:
@@ -240,9 +239,8 @@ def verbosity_slope(
             and are left out.
         quality_difference: (m,) the quality of a less that of b; NaN if unknown.
         shown_first: (m,) 1 if a was shown first in the votes behind the score, -1 if b was, 0 if both orders are in it.
-        clusters: (m,) labels, such as prompts; None if every contest stands for itself.
         ties: ``half`` or ``davidson``; the same where there are none.
-        level: Of the intervals.
+        level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters, such as prompts.
 
     Not identified, and said so: no contest, lengths that never differ, covariates that cannot be told from the
     lengths, outcomes that follow from them without an error (complete separation). With one cluster, or without any
@@ -266,7 +264,7 @@ def verbosity_slope(
     if ((won < 0) | (won > 1)).any():
         raise InvalidInputError("a score lies outside [0, 1]; give 1 for a win of the first response, 0.5 for a tie")
     columns = {"length": _log_ratio(lengths, len(won))}
-    labels = cluster_labels(clusters, len(won))
+    labels = IntervalLevel.of(level).labels(len(won))
     for name, values in (("quality", quality_difference), ("position", shown_first)):
         if values is not None:
             columns[name] = _column(name, values, len(won))
@@ -293,7 +291,7 @@ def verbosity_slope(
         unused=int((~usable).sum()),
         clusters=outcomes.clusters,
         ties=ties,
-        level=level,
+        level=float(level),
     )
 
 

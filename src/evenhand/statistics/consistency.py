@@ -1,4 +1,4 @@
-"""Position bias: does the judge choose what is shown, or where it is shown; flips of each option; fairness of pairs."""
+"""Does a judge say the same again: in another order (position bias, flips, fairness of pairs), and when asked anew."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics.intervals import (
     Interval,
     IntervalLevel,
-    cluster_labels,
     cluster_sums,
     proportion_interval,
     ratio_intervals,
 )
 from evenhand.statistics.paired_differences import SignFlipMethod, sign_flip_p_value
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
+from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
 
 UNSCORED = -1
 NOT_ASKED = -2
@@ -228,9 +227,7 @@ class OptionFlips:
     moved_to: tuple[int, ...]
 
 
-def option_flips(
-    selections: ArrayLike, n_options: int, *, clusters: ArrayLike | None = None, level: float = 0.95
-) -> tuple[OptionFlips, ...]:
+def option_flips(selections: ArrayLike, n_options: int, *, level: float = 0.95) -> tuple[OptionFlips, ...]:
     r"""The flip rate of every option of a criterion.
 
     With :math:`c_{ik}` of the :math:`m_i` scored orders of instance i selecting option k: the flip rate is
@@ -245,8 +242,7 @@ def option_flips(
         selections: (n_instances, n_orders) integers in 0 … n_options - 1, in the criterion's own numbering; -1 for
             unscored, -2 for not asked: both are left out, and instances with one scored order too.
         n_options: Options of the criterion.
-        clusters: (n_instances,) labels of instances that depend on each other; None if none do.
-        level: Of the intervals, which are those of `ratio_intervals` over clusters.
+        level: Of the intervals, which are those of `ratio_intervals`; an `IntervalLevel` brings clusters.
 
     Returns:
         One an option, in order.
@@ -271,15 +267,12 @@ def option_flips(
             f"n_options is {n_options!r} and the greatest selection {int(table.max())!r}; options are numbered from 0, "
             "and a criterion has at least two"
         )
-    labels = cluster_labels(clusters, len(table))
     counts = (table[:, :, None] == np.arange(n_options)).sum(axis=1)
     scored = counts.sum(axis=1, keepdims=True)
     counts = np.where(scored >= 2, counts, 0)
     selected, flipped = counts > 0, (counts > 0) & (counts < scored)
-    rates = ratio_intervals(cluster_sums(flipped, labels), cluster_sums(selected, labels), level=level)
-    agreements = ratio_intervals(
-        cluster_sums(counts * (counts - 1), labels), cluster_sums(counts * (scored - 1), labels), level=level
-    )
+    rates = ratio_intervals(flipped, selected, level=level)
+    agreements = ratio_intervals(counts * (counts - 1), counts * (scored - 1), level=level)
     moved = counts.T @ counts
     np.fill_diagonal(moved, 0)
     return tuple(
@@ -340,11 +333,7 @@ class PreferenceFairness:
 
 
 def preference_fairness(
-    selections: ArrayLike,
-    orders: ArrayLike = ((0, 1), (1, 0)),
-    *,
-    clusters: ArrayLike | None = None,
-    level: float = 0.95,
+    selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *, level: float = 0.95
 ) -> PreferenceFairness:
     r"""Position consistency and preference fairness of a judge that saw every pair in both orders.
 
@@ -366,8 +355,7 @@ def preference_fairness(
         selections: (n_pairs, 2) integers: the response selected, 0 or 1, in a numbering that does not depend on the
             order; 2 or more is a tie; ``UNSCORED`` (-1), ``NOT_ASKED`` (-2). A pair not asked in both is left out.
         orders: (2, 2), or (n_pairs, 2, 2): the responses in the order shown; the two orders must differ.
-        clusters: (n_pairs,) labels, such as prompts, whose pairs depend on each other; None if none do.
-        level: Of the intervals.
+        level: Of the intervals; an `IntervalLevel` brings the clusters of the pairs, such as prompts.
 
     Raises:
         EstimationError: No pair in the input.
@@ -390,7 +378,7 @@ def preference_fairness(
         raise InvalidInputError(
             f"orders has the shape {np.shape(orders)!r}; give two responses in both orders, (2, 2) or (n_pairs, 2, 2)"
         )
-    labels = cluster_labels(clusters, len(table))
+    confidence = IntervalLevel.of(level)
     positions = shown_positions(table, shown)
     asked, scored = (table != NOT_ASKED).all(axis=1), (table >= 0).sum(axis=1)
     checked = asked & (scored == 2)
@@ -401,9 +389,10 @@ def preference_fairness(
         int(rows.sum()) for rows in (asked, checked, consistent, primacy, recency)
     )
     n_lone, n_inconsistent = int((asked & (scored == 1)).sum()), n_primacy + n_recency
-    sums = cluster_sums(np.column_stack([checked, consistent, primacy, recency]), labels)
-    rate, share = ratio_intervals(sums[:, [1, 2]], np.column_stack([sums[:, 0], sums[:, 2] + sums[:, 3]]), level=level)
-    if clusters is None and n_inconsistent:
+    sums = cluster_sums(np.column_stack([checked, consistent, primacy, recency]), confidence.labels(len(table)))
+    over = confidence.of_clusters()
+    rate, share = ratio_intervals(sums[:, [1, 2]], np.column_stack([sums[:, 0], sums[:, 2] + sums[:, 3]]), level=over)
+    if confidence.clusters is None and n_inconsistent:
         share = proportion_interval(n_primacy, n_inconsistent, level=level, method="exact")
     flips = sign_flip_p_value(sums[:, 3] - sums[:, 2]) if n_inconsistent else None
     return PreferenceFairness(
@@ -422,8 +411,167 @@ def preference_fairness(
         binomial_p_value=float(stats.binomtest(n_primacy, n_inconsistent).pvalue) if n_inconsistent else None,
         p_value=flips[0] if flips else None,
         p_value_method=flips[1] if flips else None,
-        preference_fairness=ratio_intervals(sums[:, 3] - sums[:, 2], sums[:, 0], level=level, bounds=(-1.0, 1.0))[0],
+        preference_fairness=ratio_intervals(sums[:, 3] - sums[:, 2], sums[:, 0], level=over, bounds=(-1.0, 1.0))[0],
         published_preference_fairness=(n_recency - n_primacy) / n if n else None,
         n_clusters=int(np.count_nonzero(sums[:, 0])),
-        level=level,
+        level=float(level),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RepetitionStability:
+    """How far repeated draws of one prompt agree.
+
+    Attributes:
+        n: Prompts (an instance in one order) with a draw asked.
+        n_repeated: Of these, the ones with two scored draws or more; the intervals are over their clusters.
+        n_lone: Prompts with exactly one scored draw: they say nothing about repetition.
+        n_unscored: Draws asked and not scored.
+        mode_share: Mean over the repeated prompts of the share of the verdict given most; None without any.
+        pair_agreement: Mean over the repeated prompts of the share of equal pairs of draws; as above.
+        unanimous: Share of the repeated prompts whose draws all agree; as above.
+        published_stability: Shi et al.'s repetition stability: the count of the verdict given most over all draws
+            asked, so that a draw without a verdict is a dissent, averaged over the prompts with a verdict; None without
+            any.
+        n_clusters: Clusters with a repeated prompt.
+        level: Of the intervals.
+    """
+
+    n: int
+    n_repeated: int
+    n_lone: int
+    n_unscored: int
+    mode_share: Interval | None
+    pair_agreement: Interval | None
+    unanimous: Interval | None
+    published_stability: float | None
+    n_clusters: int
+    level: float
+
+
+def repetition_stability(selections: ArrayLike, *, level: float = 0.95) -> RepetitionStability:
+    r"""How often the same prompt brings the same verdict.
+
+    Prompt i has :math:`m_i` scored draws, :math:`n_{ik}` of them option k. Mode share: the mean of
+    :math:`\max_k n_{ik} / m_i`. Pair agreement: the mean of
+    :math:`\sum_k n_{ik}(n_{ik} - 1) / (m_i (m_i - 1))`. Both in [0, 1], 1 if nothing ever changes.
+
+    They answer different questions. Pair agreement is an unbiased estimate of the chance that two draws agree,
+    however many there are. The mode share is at least 1 / m and on average the higher the fewer draws there are (a
+    fair coin has 3/4 with two or three draws, 11/16 with four, 1/2 in the limit), so that it compares judges only at
+    the same m. A tie for the mode does not change it.
+
+    Args:
+        selections: (n_prompts, n_draws) integers: the option selected, ties and NA numbered like any other;
+            ``UNSCORED`` (-1), ``NOT_ASKED`` (-2).
+        level: Of the intervals, which are those of `ratio_intervals`; an `IntervalLevel` brings the clusters of the
+            prompts, such as the instance whose two orders are two prompts.
+
+    Raises:
+        EstimationError: No draw was asked.
+        InvalidInputError: Shapes that do not fit, a number below -2.
+
+    Source: Shi et al. (2024), arXiv:2406.07791, repetition stability, and the code published with it;
+    `draw_stability` pools the pairs of draws instead of averaging over prompts.
+
+    Three alike; two of three; a reply that could not be read among three.
+
+    >>> result = repetition_stability([[0, 0, 0], [0, 1, 0], [1, 1, -1]])
+    >>> round(result.mode_share.estimate, 3), round(result.pair_agreement.estimate, 3)
+    (0.889, 0.778)
+    >>> round(result.published_stability, 3), result.n_unscored
+    (0.778, 1)
+    """
+    table = as_selections(selections)
+    asked, scored = (table != NOT_ASKED).sum(axis=1), (table >= 0).sum(axis=1)
+    if not asked.any():
+        raise EstimationError("repetition stability is undefined: no draw was asked")
+    counts = np.stack([(table == option).sum(axis=1) for option in np.unique(table[table >= 0])] or [scored], axis=1)
+    mode = counts.max(axis=1)
+    repeated, answered = scored >= 2, scored >= 1
+    draws = np.maximum(scored, 2)
+    pairs = (counts * (counts - 1)).sum(axis=1) / (draws * (draws - 1))
+    shares = np.column_stack([mode / draws, pairs, mode == scored]) * repeated[:, None]
+    mode_share, pair_agreement, unanimous = ratio_intervals(
+        shares, np.repeat(repeated[:, None], 3, axis=1), level=level
+    )
+    return RepetitionStability(
+        n=int((asked > 0).sum()),
+        n_repeated=int(repeated.sum()),
+        n_lone=int((scored == 1).sum()),
+        n_unscored=int((table == UNSCORED).sum()),
+        mode_share=mode_share,
+        pair_agreement=pair_agreement,
+        unanimous=unanimous,
+        published_stability=float((mode[answered] / asked[answered]).mean()) if answered.any() else None,
+        n_clusters=len(np.unique(IntervalLevel.of(level).labels(len(table))[repeated])),
+        level=float(level),
+    )
+
+
+def draw_stability(selections: ArrayLike, *, first_two: bool = False, level: float = 0.95) -> Interval | None:
+    r"""The share of the pairs of draws of the same question that select the same option.
+
+    With :math:`n_{ick}` draws of option k in cell c (one judge, one order) of instance i:
+    :math:`\sum_{ic}\sum_k \binom{n_{ick}}{2} / \sum_{ic}\binom{n_{ic}}{2}`. It estimates the probability that two draws
+    agree: 1 for a judge that always says the same, 1/2 for a fair coin. The interval is that of `ratio_intervals` over
+    the instances.
+
+    If drawing stopped once the draws agreed, the cells that disagree have more pairs and the share is too low (and the
+    average of the cells' shares too high). ``first_two`` compares only the first two draws of every cell, which
+    depends on no stopping rule that always lets two be made.
+
+    `repetition_stability` averages the shares of the prompts, and has more to say where nothing stopped early.
+
+    Args:
+        selections: (n_instances, n_cells, n_draws) integers: the option selected; negative for a draw that is missing
+            or unscored. The draws stand in the order in which they were made.
+        first_two: Compare only the first two draws of every cell.
+        level: Of the interval.
+
+    Returns:
+        The share; None when no cell has two draws to compare.
+
+    Raises:
+        InvalidInputError: A bad shape or type.
+
+    One cell of three draws, two of which agree (1 of 3 pairs), and one of two that agree (1 of 1).
+
+    >>> draw_stability([[[0, 0, 1]], [[2, 2, -1]]]).estimate
+    0.5
+    """
+    table = np.asarray(selections)
+    if table.ndim != 3 or (table.size and table.dtype.kind not in "iu"):
+        raise InvalidInputError(
+            f"selections has the shape {table.shape!r} and the type {table.dtype}; give integers of the shape "
+            "(n_instances, n_cells, n_draws), negative for missing"
+        )
+    table = table[:, :, :2] if first_two else table
+    scored = table >= 0
+    counts = np.stack([(table == option).sum(axis=2) for option in np.unique(table[scored])] or [scored.sum(axis=2)])
+    agreeing = (counts * (counts - 1) // 2).sum(axis=(0, 2))
+    made = scored.sum(axis=2)
+    (share,) = ratio_intervals(agreeing, (made * (made - 1) // 2).sum(axis=1), level=level)
+    return share
+
+
+def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
+    r"""The greatest probability of other answers that equal draws are still compatible with: :math:`1 - (1-l)^{1/k}`.
+
+    If the other answers together have a greater probability, k independent draws are all equal with a probability
+    below 1 - l. It is the one-sided Clopper–Pearson limit of 0 in k.
+
+    Args:
+        draws: k, at least 1.
+        level: l, in [0.5, 1).
+
+    Raises:
+        InvalidInputError: No draw, or a bad level.
+
+    >>> [round(greatest_unseen_share(draws), 2) for draws in (3, 5, 10)]
+    [0.63, 0.45, 0.26]
+    """
+    check_level(level)
+    if draws < 1:
+        raise InvalidInputError(f"draws is {draws!r}; at least one draw was made")
+    return float(1 - (1 - level) ** (1 / draws))

@@ -10,8 +10,8 @@ from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import NOT_ASKED, UNSCORED, cohen_kappa, option_flips, preference_fairness
-from evenhand.statistics.intervals import proportion_interval
-from evenhand.statistics.position import position_bias
+from evenhand.statistics.consistency import position_bias
+from evenhand.statistics.intervals import IntervalLevel, proportion_interval
 from tests.support.shared import shared_path
 
 TIE = 2
@@ -228,7 +228,7 @@ def test_a_known_rate_is_recovered_within_its_interval():
 def test_clusters_widen_the_interval():
     rows = [[0, 0], [0, 1]] * 12
     alone = option_flips(rows, 2)[0].flip_rate
-    together = option_flips(sorted(rows), 2, clusters=np.repeat(np.arange(4), 6))[0].flip_rate
+    together = option_flips(sorted(rows), 2, level=IntervalLevel(0.95, np.repeat(np.arange(4), 6)))[0].flip_rate
     assert together.n == 4
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
 
@@ -293,7 +293,7 @@ def test_pairs_of_one_prompt_count_together():
     # two prompts can both point one way by chance in 2 of 4.
     selections = [[0, 1]] * 8
     alone = preference_fairness(selections)
-    together = preference_fairness(selections, clusters=["a"] * 4 + ["b"] * 4)
+    together = preference_fairness(selections, level=IntervalLevel(0.95, ["a"] * 4 + ["b"] * 4))
     assert (alone.p_value, together.p_value) == (pytest.approx(2 / 256), 0.5)
     assert together.binomial_p_value == alone.binomial_p_value
     assert together.first_shown_share.low < alone.first_shown_share.low
@@ -350,7 +350,7 @@ def test_the_intervals_and_the_test_hold_their_level_with_clusters():
         flipped = generator.random(len(prompts)) < flips[prompts]
         first = generator.random(len(prompts)) < leaning[prompts]
         table = np.where(flipped[:, None], np.where(first[:, None], [0, 1], [1, 0]), 0)
-        found = preference_fairness(table, clusters=prompts)
+        found = preference_fairness(table, level=IntervalLevel(0.95, prompts))
         held["consistency"] += found.position_consistency.low <= 0.6 <= found.position_consistency.high
         held["share"] += found.first_shown_share.low <= 0.5 <= found.first_shown_share.high
         held["fairness"] += found.preference_fairness.low <= 0 <= found.preference_fairness.high
@@ -380,7 +380,7 @@ def test_real_judges_have_the_published_consistency_by_their_rule_and_ours():
         if log["bench"] == "MTBench" and log["rep"] == 0
     }
     for judge, (keys, selections) in read_mtbench().items():
-        found = preference_fairness(selections, clusters=[key[0] for key in keys])
+        found = preference_fairness(selections, level=IntervalLevel(0.95, [key[0] for key in keys]))
         log = published[judge]
         assert found.published_position_consistency == pytest.approx(log["consistent"] / log["extracted"], abs=1e-12)
         # Published with two decimals, as a percentage.
@@ -400,7 +400,7 @@ def test_real_judges_have_the_published_consistency_by_their_rule_and_ours():
         (lambda: preference_fairness([[0, 1, 1]], [[0, 1], [1, 0], [0, 1]]), "both orders"),
         (lambda: preference_fairness([[0, 1]], [[0, 1], [0, 1]]), "both orders"),
         (lambda: preference_fairness([[0, 1]], [[0, 1, 2], [1, 2, 0]]), "both orders"),
-        (lambda: preference_fairness([[0, 1]], clusters=[1, 2]), "one label per row"),
+        (lambda: preference_fairness([[0, 1]], level=IntervalLevel(0.95, [1, 2])), "one label per row"),
         (lambda: preference_fairness([[0.0, 1.0]]), "integers"),
     ],
 )
