@@ -8,7 +8,7 @@ ahead by 1.5 log-odds and writes 1.6 times as much as the other, or as little; l
 
 import numpy as np
 
-from evenhand.statistics import verbosity_slope
+from evenhand.statistics.length import verbosity_slope
 
 DATA_SETS = 300
 ADVANTAGE, RATIO, SPREAD = 1.5, 1.6, 0.5

@@ -9,7 +9,7 @@ from evenhand.modes.contest import resolved_contests
 from evenhand.modes.pairwise import order_selections, summarize_contests, unread_pairs
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import win_rate_intervals
-from evenhand.statistics.pair_comparisons import compare_pairs
+from evenhand.statistics.paired_differences import compare_pairs
 from evenhand.votes import Usage
 from tests.modes.contests_by_hand import GRADED, contest, held, vote
 

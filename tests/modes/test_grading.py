@@ -9,8 +9,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.grade_scores import check_grade_settings, grade, unrelated_effect
 from evenhand.numbers import Missing
-from evenhand.statistics import grade_score
 from evenhand.votes import Vote
+from tests.statistics.grade_score_of_arrays import grade_score
 from tests.statistics.unrelated_option import unrelated_option
 
 

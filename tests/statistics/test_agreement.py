@@ -13,12 +13,12 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_absolute_err
 from sklearn.metrics import confusion_matrix as sklearn_matrix
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import (
+from evenhand.statistics import mean_intervals
+from evenhand.statistics.agreement import (
     accuracy,
     cohen_kappa,
     confusion_matrix,
     krippendorff_alpha,
-    mean_intervals,
     percent_agreement,
     value_errors,
 )

@@ -7,7 +7,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import brier_score, calibration
+from evenhand.statistics.calibration import brier_score, calibration
 from evenhand.statistics.intervals import IntervalLevel
 
 
@@ -20,20 +20,17 @@ def test_the_bins_are_scikit_learns(rows, bins):
     confidences, outcomes = np.array(rows).T
     if len(np.unique(outcomes)) < 2:
         return
-    for binning, strategy in (("equal_width", "uniform"), ("equal_mass", "quantile")):
-        accuracy, confidence = calibration_curve(outcomes, confidences, n_bins=bins, strategy=strategy)
-        found = calibration(confidences, outcomes, bins=bins, binning=binning, draws=100)
-        shares = np.linspace(0, 1, bins + 1)
-        edges = shares if binning == "equal_width" else np.percentile(confidences, 100 * shares)
-        beside = np.abs(confidences[:, None] - edges)
-        if (np.diff(edges) < 1e-9).any() or ((beside > 0) & (beside < 1e-9)).any():
-            continue  # borders that are one to us, or edges that scikit-learn's rounding moves past a confidence
-        assert [one.accuracy.estimate for one in found.bins] == pytest.approx(accuracy, abs=1e-9)
-        assert [one.mean_confidence for one in found.bins] == pytest.approx(confidence, abs=1e-9)
-        assert sum(one.n for one in found.bins) == found.n == len(rows)
-        sizes = np.array([one.n for one in found.bins])
-        expected = float(sizes @ np.abs(accuracy - confidence) / len(rows))
-        assert found.expected_calibration_error == pytest.approx(expected, abs=1e-9)
+    accuracy, confidence = calibration_curve(outcomes, confidences, n_bins=bins, strategy="uniform")
+    found = calibration(confidences, outcomes, bins=bins, draws=100)
+    beside = np.abs(confidences[:, None] - np.linspace(0, 1, bins + 1))
+    if ((beside > 0) & (beside < 1e-9)).any():
+        return  # edges that scikit-learn's rounding moves past a confidence
+    assert [one.accuracy.estimate for one in found.bins] == pytest.approx(accuracy, abs=1e-9)
+    assert [one.mean_confidence for one in found.bins] == pytest.approx(confidence, abs=1e-9)
+    assert sum(one.n for one in found.bins) == found.n == len(rows)
+    sizes = np.array([one.n for one in found.bins])
+    expected = float(sizes @ np.abs(accuracy - confidence) / len(rows))
+    assert found.expected_calibration_error == pytest.approx(expected, abs=1e-9)
 
 
 def test_by_hand():
@@ -47,14 +44,6 @@ def test_by_hand():
     assert found.expected_calibration_error == pytest.approx(0.325)
     assert found.overconfidence.estimate == pytest.approx(0.425 - 0.75)
     assert (found.n, found.n_set_aside, found.n_clusters) == (4, 2, 4)
-
-
-def test_equal_mass_never_parts_equal_confidences():
-    # The quartiles of eight, then 0.9 six times: 0.1, 0.475, 0.9, 0.9, 0.9, so that two bins are left.
-    found = calibration([0.1, 0.4, 0.5] + [0.9] * 6, [1] * 5 + [0] * 4, bins=4, binning="equal_mass", draws=100)
-    assert [one.n for one in found.bins] == [3, 6]
-    (only,) = calibration([0.9] * 4, [1, 1, 0, 1], binning="equal_mass", draws=100).bins
-    assert (only.n, only.low, only.high) == (4, 0.9, 0.9)
 
 
 def test_noise_alone_is_not_taken_for_miscalibration():
@@ -140,7 +129,6 @@ def test_the_interval_covers_the_true_error(gap):
         (lambda: calibration([0.2], [2]), "outcome is 2.0"),
         (lambda: calibration([[0.2]], [[1]]), "twice"),
         (lambda: calibration([0.2], [1], bins=0), "bins is 0"),
-        (lambda: calibration([0.2], [1], binning="mass"), "binning is 'mass'"),
         (lambda: calibration([0.2], [1], draws=10), "draws is 10"),
         (lambda: calibration([0.2], [1], level=IntervalLevel(0.95, [1, 2])), "one label per row"),
     ],
@@ -158,11 +146,11 @@ def test_without_a_row_it_is_undefined():
 ROWS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
 
 
-@given(ROWS, st.one_of(st.none(), st.integers(1, 12)), st.sampled_from(["equal_width", "equal_mass"]))
+@given(ROWS, st.one_of(st.none(), st.integers(1, 12)))
 @settings(max_examples=150, deadline=None)
-def test_it_is_scikit_learns_and_its_parts_add_up(rows, bins, binning):
+def test_it_is_scikit_learns_and_its_parts_add_up(rows, bins):
     confidences, outcomes = np.array(rows).T
-    found = brier_score(confidences, outcomes, bins=bins, binning=binning)
+    found = brier_score(confidences, outcomes, bins=bins)
     expected = brier_score_loss(outcomes, confidences, labels=[0, 1])
     assert found.score.estimate == pytest.approx(expected, abs=1e-9)
     parts = found.reliability - found.resolution + found.uncertainty + found.within_groups
@@ -207,7 +195,6 @@ def test_brier_rows_of_a_cluster_count_together():
         (lambda: brier_score([0.2], [0.5]), "outcome is 0.5"),
         (lambda: brier_score([0.2, 0.3], [1]), "twice"),
         (lambda: brier_score([0.2], [1], bins=0), "bins is 0"),
-        (lambda: brier_score([0.2], [1], bins=2, binning="width"), "binning is 'width'"),
     ],
 )
 def test_brier_what_cannot_be_used_is_named(call, message):

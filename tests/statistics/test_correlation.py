@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import effective_judges
-from evenhand.statistics.correlation import item_rest_correlations
+from evenhand.statistics.correlation import effective_judges, item_rest_correlations
 
 NAN = float("nan")
 

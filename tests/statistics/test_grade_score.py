@@ -1,6 +1,7 @@
 import itertools
 import math
 from collections import Counter
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import grade_score, grade_score_chance, uniformity
+from evenhand.statistics import grade_score_chance, uniformity
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED
+from evenhand.statistics.grade_score import grade_score as of_one_size
+from tests.statistics.grade_score_of_arrays import grade_score
 from tests.statistics.unrelated_option import unrelated_option
 
 FOUR = np.array([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]])
@@ -61,6 +64,30 @@ def test_it_is_the_mean_of_the_questions_scores(selections):
     assert result.mode_frequency.estimate == pytest.approx(frequency, abs=1e-9)
     assert result.n_set_aside == expected.count(None)
     assert result.n_unanswered == sum(row.count(UNSCORED) for row in selections)
+
+
+@given(
+    st.integers(2, 5).flatmap(lambda n: st.lists(st.lists(st.integers(-2, n - 1), min_size=n, max_size=n), min_size=1))
+)
+@settings(max_examples=60, deadline=None)
+def test_of_one_number_of_options_the_statistic_is_that_of_arrays_of_any(selections):
+    try:
+        reference = grade_score(selections)
+    except EstimationError as error:
+        with pytest.raises(EstimationError, match=str(error)):
+            of_one_size(selections)
+        return
+    found = of_one_size(selections)
+    (size,) = reference.sizes
+    assert (found.places, found.options) == (size.places, size.options)
+    for name in {field.name for field in fields(found)} - {"places", "options"}:
+        assert getattr(found, name) == getattr(reference, name), name
+
+
+@pytest.mark.parametrize("selections", [[[0, 2]], [[0], [0]]])
+def test_options_that_were_not_shown_are_refused(selections):
+    with pytest.raises(InvalidInputError, match="the greatest selection is"):
+        of_one_size(selections)
 
 
 @given(questions(least=UNSCORED), st.randoms(use_true_random=False))

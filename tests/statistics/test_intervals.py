@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import (
-    cohen_kappa,
-    intervals,
-    krippendorff_alpha,
-    mean_intervals,
-    percent_agreement,
-    ratio_intervals,
-    resampling,
-)
+from evenhand.statistics import intervals, mean_intervals, ratio_intervals, resampling
+from evenhand.statistics.agreement import cohen_kappa, krippendorff_alpha, percent_agreement
 from evenhand.statistics.correlation import effective_judges, item_rest_correlations
-from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, proportion_interval
+from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, exact_interval
 from evenhand.statistics.resampling import cluster_resamples
 
 DOCUMENTS = ["b", "b", "b", "a", "a", "c"]
@@ -413,8 +406,7 @@ def test_without_bounds_a_sample_without_spread_limits_nothing(values):
         (lambda: mean_intervals([1.0], bounds=(1, 0)), "bounds is"),
         (lambda: ratio_intervals([1.0], [1.0, 2.0]), "differ in shape"),
         (lambda: ratio_intervals([1.0], [-1.0]), "never negative"),
-        (lambda: proportion_interval(3, 2), "between 0 and the trials"),
-        (lambda: proportion_interval(1, 2, method="wald"), "method is 'wald'"),
+        (lambda: exact_interval(3, 2), "between 0 and the trials"),
         (lambda: list(cluster_resamples(3, resamples=0)), "resamples is 0"),
     ],
 )
@@ -425,19 +417,13 @@ def test_what_cannot_be_used_is_named(call, message):
 
 def test_a_rate_of_nothing_and_a_resample_of_nothing_are_undefined():
     with pytest.raises(EstimationError, match="0 trials"):
-        proportion_interval(0, 0)
+        exact_interval(0, 0)
     with pytest.raises(EstimationError, match="no cluster"):
         list(cluster_resamples(0))
 
 
-def test_wilson_and_exact_limits_of_a_rate():
-    # Wilson, 8 of 10: (0.8 + z²/20 ± z sqrt(0.16/10 + z²/400)) / (1 + z²/10) with z² = 3.8415.
-    z = stats.norm.ppf(0.975)
-    centre, half = 0.8 + z**2 / 20, z * math.sqrt(0.016 + z**2 / 400)
-    wilson = proportion_interval(8, 10)
-    assert wilson.low == pytest.approx((centre - half) / (1 + z**2 / 10))
-    assert wilson.high == pytest.approx((centre + half) / (1 + z**2 / 10))
-    exact = proportion_interval(8, 10, method="exact")
+def test_exact_limits_of_a_rate():
+    exact = exact_interval(8, 10)
     assert exact.low == pytest.approx(stats.beta(8, 3).ppf(0.025))
     assert exact.high == pytest.approx(stats.beta(9, 2).ppf(0.975))
 

@@ -7,10 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.question import Question, comparison_criterion
-from evenhand.statistics import verbosity_slope
 from evenhand.statistics.contests import Contests
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.length import length_controlled_win_rates
+from evenhand.statistics.length import length_controlled_win_rates, verbosity_slope
 
 
 def test_two_systems_are_the_length_term_of_alpaca_eval():

@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.pair_comparisons import PairComparison, compare_pairs, indistinguishable_groups
-from evenhand.statistics.paired_differences import SignFlipTest, holm
+from evenhand.statistics.paired_differences import (
+    DifferenceTest,
+    PairComparison,
+    compare_pairs,
+    holm,
+    indistinguishable_groups,
+)
 
 
 def test_holm_by_hand():
@@ -78,7 +83,7 @@ def test_a_system_without_contests_is_not_compared():
 
 
 def different(first, second, adjusted):
-    return PairComparison(first, second, 1, None, None, None, SignFlipTest(0.0, adjusted, "exact", 1))
+    return PairComparison(first, second, 1, None, None, None, DifferenceTest(0.0, adjusted, "exact", 1))
 
 
 class TestGroups:

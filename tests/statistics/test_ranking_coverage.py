@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from evenhand.statistics.contests import Contests, win_rates
 from evenhand.statistics.length import length_controlled_win_rates
-from evenhand.statistics.pair_comparisons import compare_pairs
 from evenhand.statistics.paired_comparisons import fit_davidson
+from evenhand.statistics.paired_differences import compare_pairs
 from evenhand.statistics.ranking import rank_by_win_rate
 from tests.statistics.simulated_contests import expected_score, simulated_contests
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.errors import EstimationError, InvalidInputError
-from evenhand.statistics import (
+from evenhand.statistics.agreement import percent_agreement
+from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
     draw_stability,
     greatest_unseen_share,
-    percent_agreement,
     repetition_stability,
 )
 from evenhand.statistics.intervals import IntervalLevel

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
-from evenhand.statistics.grade_score import GradeScoreResult, Incomplete, Rows, grade_score
 from evenhand.statistics.resampling import FloatArray, IntArray
+from tests.statistics.grade_score_of_arrays import GradeScoreResult, Incomplete, Rows, grade_score
 
 ENOUGH_DIFFERENCES = 10
 """From so many questions that differ on, a mean difference has a t interval; below, one that allows for the unseen."""

@@ -3,7 +3,8 @@
 - :mod:`~evenhand.judge_reliability.columns`: votes as people record them.
 - :mod:`~evenhand.judge_reliability.raters`: how far raters agree with each other and with the truth.
 - :mod:`~evenhand.judge_reliability.panel_report`: panels and repeated draws.
+- :mod:`~evenhand.judge_reliability.asked`: questions with their votes as arrays, and what the length of responses does.
 - :mod:`~evenhand.judge_reliability.one_judge`: a single judge; :mod:`~evenhand.judge_reliability.people`: against gold
-  labels; :mod:`~evenhand.judge_reliability.lengths`: what the length of responses does to its votes.
+  labels.
 - :mod:`~evenhand.judge_reliability.report`: all of that as tables; :mod:`~evenhand.judge_reliability.words`: in words.
 """

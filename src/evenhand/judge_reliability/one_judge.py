@@ -20,8 +20,8 @@ from evenhand.judge_reliability.asked import (
     level_over,
     orders_of_draws,
     reversed_pairs,
+    verbosity,
 )
-from evenhand.judge_reliability.lengths import verbosity
 from evenhand.judge_reliability.people import (
     AgreementWithPeople,
     Confidences,
@@ -36,20 +36,19 @@ from evenhand.modes.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measure
 from evenhand.scoring import count_readings, count_replies
-from evenhand.statistics import (
+from evenhand.statistics import Interval
+from evenhand.statistics.consistency import (
     NOT_ASKED,
     UNSCORED,
-    GradeScoreResult,
-    Interval,
     OptionFlips,
     PreferenceFairness,
     RepetitionStability,
-    VerbositySlope,
-    grade_score,
     option_flips,
     preference_fairness,
     repetition_stability,
 )
+from evenhand.statistics.grade_score import GradeScoreResult, grade_score
+from evenhand.statistics.length import VerbositySlope
 from evenhand.votes import MatchKind, total_usage
 
 Mode = Literal["assess", "compare"]

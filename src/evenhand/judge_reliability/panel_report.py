@@ -24,16 +24,10 @@ from evenhand.modes.checklist import ChecklistResult
 from evenhand.numbers import Missing, format_level, format_percent
 from evenhand.results.measures import Measure, known, measure, measures_of, plain, score_entries
 from evenhand.run_options import NEEDS_ALL_DRAWS
-from evenhand.statistics import (
-    Agreement,
-    EffectiveJudges,
-    Interval,
-    draw_stability,
-    effective_judges,
-    greatest_unseen_share,
-    mean_intervals,
-    percent_agreement,
-)
+from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.agreement import Agreement, percent_agreement
+from evenhand.statistics.consistency import draw_stability, greatest_unseen_share
+from evenhand.statistics.correlation import EffectiveJudges, effective_judges
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]

@@ -9,16 +9,9 @@ from typing import Unpack
 from evenhand.judge_reliability.asked import Asked, Categories, level_over
 from evenhand.judge_reliability.raters import Drawing, PanelAgreement, Rater, RaterPair, Scale, all_pairs, panels
 from evenhand.numbers import Missing
-from evenhand.statistics import (
-    Agreement,
-    BrierScore,
-    Calibration,
-    Interval,
-    brier_score,
-    calibration,
-    confusion_matrix,
-    ratio_intervals,
-)
+from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.agreement import Agreement, confusion_matrix
+from evenhand.statistics.calibration import BrierScore, Calibration, brier_score, calibration
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import Verdict, Vote
 

@@ -19,10 +19,10 @@ from evenhand.errors import EstimationError
 from evenhand.numbers import Missing
 from evenhand.results.measures import measure
 from evenhand.scoring import ScoreSummary, summarize
-from evenhand.statistics import (
+from evenhand.statistics import Interval
+from evenhand.statistics.agreement import (
     ALPHA_METRICS,
     Agreement,
-    Interval,
     ValueErrors,
     accuracy,
     cohen_kappa,

@@ -25,7 +25,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Column, Kind, format_value, measures_table, score_cell
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note, unread_choices_note
-from evenhand.statistics import Agreement
+from evenhand.statistics.agreement import Agreement
 
 MOST_BY_JUDGE = 4
 """Cells of a table up to which the judges of a panel are listed one by one."""

@@ -34,14 +34,11 @@ from evenhand.numbers import (
     format_share,
     state_p_value,
 )
-from evenhand.statistics import (
-    Agreement,
-    GradeScoreResult,
-    Interval,
-    PreferenceFairness,
-    RepetitionStability,
-    VerbositySlope,
-)
+from evenhand.statistics import Interval
+from evenhand.statistics.agreement import Agreement
+from evenhand.statistics.consistency import PreferenceFairness, RepetitionStability
+from evenhand.statistics.grade_score import GradeScoreResult
+from evenhand.statistics.length import VerbositySlope
 
 Measured = TypeVar("Measured")
 More = ParamSpec("More")

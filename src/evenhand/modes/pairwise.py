@@ -45,7 +45,7 @@ from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.pair_comparisons import PairComparison
+from evenhand.statistics.paired_differences import PairComparison
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
 from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 from evenhand.votes import Vote

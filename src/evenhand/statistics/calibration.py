@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
+from evenhand.errors import EstimationError, InvalidInputError
 from evenhand.statistics.intervals import Interval, IntervalLevel, cluster_sums, mean_intervals, ratio_intervals
 from evenhand.statistics.resampling import CELLS_AT_ONCE, FloatArray, IntArray, check_level
 
-Binning = Literal["equal_width", "equal_mass"]
-
 EDGE_ROUNDING = 1e-12
-"""Confidences this little above an edge are on it: quantiles and multiples of a width are not exact."""
+"""Confidences this little above an edge are on it: multiples of a width are not exact."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,23 +64,11 @@ class Forecasts:
         return self.level.labels(len(self.outcomes))
 
 
-def bin_edges(confidences: FloatArray, bins: int, binning: Binning) -> FloatArray:
-    """The edges of the bins, ascending: bins of equal width on [0, 1], or between the quantiles of the confidences.
-
-    Equal quantiles are one edge, so that heaped confidences give fewer bins.
-
-    >>> bin_edges(np.array([0.1, 0.2, 0.2, 0.9]), 2, "equal_mass").tolist()
-    [0.1, 0.2, 0.9]
-    """
-    if binning not in {"equal_width", "equal_mass"}:
-        raise InvalidInputError(f"binning is {binning!r}. {did_you_mean(binning, ['equal_width', 'equal_mass'])}")
+def bin_edges(bins: int) -> FloatArray:
+    """The edges of the bins of equal width on [0, 1], ascending."""
     if bins < 1:
         raise InvalidInputError(f"bins is {bins!r}; give at least 1")
-    shares = np.linspace(0, 1, bins + 1)
-    if binning == "equal_width":
-        return shares
-    edges = np.unique(np.quantile(confidences, shares))
-    return np.repeat(edges, 2) if len(edges) == 1 else edges
+    return np.linspace(0, 1, bins + 1)
 
 
 def bin_numbers(confidences: FloatArray, edges: FloatArray) -> IntArray:
@@ -125,7 +110,6 @@ class Calibration:
         p_value: Of a plain error at least as large, were they calibrated.
         overconfidence: Mean confidence less share of outcomes 1, with an interval over clusters; in [-1, 1].
         bins: The bins that have rows, in ascending order.
-        binning: How they were made.
         n: Rows used.
         n_set_aside: Rows without a confidence or an outcome.
         n_clusters: Clusters of the rows used.
@@ -140,7 +124,6 @@ class Calibration:
     p_value: float
     overconfidence: Interval
     bins: tuple[ReliabilityBin, ...]
-    binning: Binning
     n: int
     n_set_aside: int
     n_clusters: int
@@ -154,7 +137,6 @@ def calibration(
     outcomes: ArrayLike,
     *,
     bins: int = 10,
-    binning: Binning = "equal_width",
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
@@ -180,15 +162,13 @@ def calibration(
     The test draws outcomes with their confidences. With clusters it also flips the signs of whole clusters' gaps, and
     the larger p-value and mean count: few clusters alone would show too little of the noise.
 
-    The true error is that of these bins: miscalibration that cancels within a bin is not seen, and with equal mass the
-    bins depend on the sample. `brier_score` needs no bins.
+    The true error is that of these bins: miscalibration that cancels within a bin is not seen. `brier_score` needs no
+    bins.
 
     Args:
         confidences: (n,) in [0, 1], the probability given to the outcome 1; NaN is missing.
         outcomes: (n,) 0 or 1; NaN is missing.
-        bins: How many, at least 1.
-        binning: ``equal_width``: on [0, 1], a confidence on an edge belongs below. ``equal_mass``: between quantiles of
-            the confidences; equal confidences are never parted, so that there may be fewer.
+        bins: How many of equal width on [0, 1], at least 1; a confidence on an edge belongs below.
         level: Of the intervals; an `IntervalLevel` brings the clusters of rows that depend on each other.
         draws: Of the noise, at least 100.
         seed: Of the noise.
@@ -211,7 +191,7 @@ def calibration(
     if draws < 100:
         raise InvalidInputError(f"draws is {draws!r}; give at least 100")
     data = Forecasts.of(confidences, outcomes, level)
-    edges = bin_edges(data.confidences, bins, binning)
+    edges = bin_edges(bins)
     number = bin_numbers(data.confidences, edges)
     filled = np.unique(number)
     member = (number[:, None] == filled).astype(float)
@@ -231,7 +211,6 @@ def calibration(
         p_value=max((1 + int(np.count_nonzero(errors >= error - 1e-12))) / (1 + draws) for errors in chances),
         overconfidence=_overconfidence(data),
         bins=_reliability_bins(data, member, edges, filled),
-        binning=binning,
         n=len(number),
         n_set_aside=data.n_set_aside,
         n_clusters=len(gaps),
@@ -352,7 +331,6 @@ def brier_score(
     outcomes: ArrayLike,
     *,
     bins: int | None = None,
-    binning: Binning = "equal_width",
     level: float = 0.95,
 ) -> BrierScore:
     r"""The Brier score with Murphy's decomposition, which holds exactly.
@@ -370,7 +348,6 @@ def brier_score(
         confidences: (n,) in [0, 1], the probability given to the outcome 1; NaN is missing.
         outcomes: (n,) 0 or 1; NaN is missing.
         bins: Groups for the decomposition; None for one a distinct confidence.
-        binning: ``equal_width`` or ``equal_mass``.
         level: Of the interval, which is that of `ratio_intervals`; an `IntervalLevel` brings the clusters of rows that
             depend on each other, such as the items of one response.
 
@@ -390,10 +367,7 @@ def brier_score(
     """
     data = Forecasts.of(confidences, outcomes, level)
     forecast, outcome = data.confidences, data.outcomes
-    if bins is None:
-        group = np.unique(forecast, return_inverse=True)[1]
-    else:
-        group = bin_numbers(forecast, bin_edges(forecast, bins, binning))
+    group = np.unique(forecast, return_inverse=True)[1] if bins is None else bin_numbers(forecast, bin_edges(bins))
     size = np.bincount(group)
     mean_forecast, mean_outcome = (np.bincount(group, values) / np.maximum(size, 1) for values in (forecast, outcome))
     base, n = float(outcome.mean()), len(outcome)

@@ -13,11 +13,11 @@ from evenhand.statistics.intervals import (
     Interval,
     IntervalLevel,
     cluster_sums,
-    proportion_interval,
+    exact_interval,
     ratio_intervals,
 )
 from evenhand.statistics.paired_differences import SignFlipMethod, sign_flip_p_value
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray, check_level
+from evenhand.statistics.resampling import BoolArray, IntArray, check_level
 
 UNSCORED = -1
 NOT_ASKED = -2
@@ -38,11 +38,9 @@ class PositionBias:
         n_stuck: Inconsistent instances in which every order selected the same position.
         n_first: Those of them at the first position.
         first_shown_preference: n_first / n_stuck with Clopper and Pearson's interval; None without a stuck instance.
-        p_value: Of the two-sided exact binomial test of n_first in n_stuck against 1 / n_options; None as above.
-        position_counts: Votes for each position, over all scored votes for an option that has one.
-        first_position_share: Share of the first position among them, with an interval over instances; None without any.
-        position_entropy: Entropy of the position shares / log(n_options): 1 if every position is chosen equally
-            often, 0 if always the same; None without any.
+        p_value: Of the two-sided exact binomial test of n_first in n_stuck against a half; None as above.
+        first_position_share: Share of the first position among the scored votes for one of the two, with an interval
+            over instances; None without any.
         level: Of the intervals.
     """
 
@@ -57,13 +55,11 @@ class PositionBias:
     n_first: int
     first_shown_preference: Interval | None
     p_value: float | None
-    position_counts: tuple[int, ...]
     first_position_share: Interval | None
-    position_entropy: float | None
     level: float
 
 
-def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *, level: float = 0.95) -> PositionBias:
+def position_bias(selections: ArrayLike, *, level: float = 0.95) -> PositionBias:
     """How often the selection changes with the order, and towards which position.
 
     The flip rate is #(orders disagree) / #(all orders scored). When two options are shown in both orders, the judge
@@ -72,21 +68,18 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
     not stuck to a position.
 
     Consistent answers tell nothing about the preference of the first position, and with both orders asked they are
-    balanced: `first_position_share` is 1 / n_options for a judge without bias.
+    balanced: `first_position_share` is a half for a judge without bias.
 
     Args:
-        selections: (n_instances, n_orders) integers: the option selected, in the numbering that does not depend on
-            the order; ``UNSCORED`` (-1) where no option could be read, ``NOT_ASKED`` (-2) where the order was not put,
-            as for the instances outside a sampled share. A number of n_options or more is an option without a
-            position, such as a tie.
-        orders: (n_orders, n_options), or (n_instances, n_orders, n_options): the options in the order shown. The
-            default is two options, then swapped.
+        selections: (n_instances, 2) integers: the option selected when 0 and 1 were shown in this order, and when they
+            were swapped; ``UNSCORED`` (-1) where no option could be read, ``NOT_ASKED`` (-2) where the order was not
+            put, as for the instances outside a sampled share. 2 or more is an option without a position, such as a tie.
         level: Of the intervals; an `IntervalLevel` brings the clusters of the instances. The test then flips the signs
-            of whole clusters, which needs two options; with more there is none.
+            of whole clusters.
 
     Raises:
         EstimationError: No instance.
-        InvalidInputError: Shapes that do not fit, an order that is not a permutation, a number below -2.
+        InvalidInputError: A shape that does not fit, a number below -2.
 
     Source: Zheng et al. (2023), arXiv:2306.05685, section 3.3 (consistency, bias toward first); Shi et al. (2024),
     arXiv:2406.07791 (repetition, consistency, preference). Shi et al. count an instance with a single verdict as
@@ -97,12 +90,11 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
     >>> bias = position_bias([[0, 0], [0, 1], [0, 1], [1, 0], [0, -1]])
     >>> bias.n_checked, bias.n_inconsistent, bias.n_first, bias.n_lone, bias.p_value
     (4, 3, 2, 1, 1.0)
-    >>> bias.flip_rate.estimate, bias.position_counts
-    (0.75, (6, 3))
+    >>> bias.flip_rate.estimate, round(bias.first_position_share.estimate, 3)  # 6 of 9 votes
+    (0.75, 0.667)
     """
-    table = as_selections(selections)
-    shown = as_orders(orders, *table.shape)
-    positions = shown_positions(table, shown)
+    table = in_two_orders(selections)
+    positions = shown_positions(table)
     asked, scored = table != NOT_ASKED, table >= 0
     n_asked, n_scored = asked.sum(axis=1), scored.sum(axis=1)
     checked = (n_asked >= 2) & (n_scored == n_asked)
@@ -110,8 +102,7 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
     inconsistent = checked & ~same_option
     stuck = inconsistent & same_position & (np.where(asked, positions, 0).max(axis=1) >= 0)
     first = stuck & (np.where(asked, positions, 0).max(axis=1) == 0)
-    n_stuck, n_first, n_options = int(stuck.sum()), int(first.sum()), shown.shape[2]
-    counts = np.bincount(positions[positions >= 0], minlength=n_options)
+    n_stuck, n_first = int(stuck.sum()), int(first.sum())
     return PositionBias(
         n=len(table),
         n_checked=int(checked.sum()),
@@ -123,28 +114,24 @@ def position_bias(selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *
         n_stuck=n_stuck,
         n_first=n_first,
         first_shown_preference=_preference(first, stuck, level) if n_stuck else None,
-        p_value=_p_value(first, stuck, n_options, level) if n_stuck else None,
-        position_counts=tuple(counts.tolist()),
+        p_value=_p_value(first, stuck, level) if n_stuck else None,
         first_position_share=ratio_intervals((positions == 0).sum(axis=1), (positions >= 0).sum(axis=1), level=level)[
             0
         ],
-        position_entropy=float(normalized_entropy(counts[None])[0]) if counts.any() else None,
         level=float(level),
     )
 
 
 def _preference(first: BoolArray, stuck: BoolArray, level: float) -> Interval | None:
     if IntervalLevel.of(level).clusters is None:
-        return proportion_interval(int(first.sum()), int(stuck.sum()), level=level, method="exact")
+        return exact_interval(int(first.sum()), int(stuck.sum()), level=level)
     return ratio_intervals(first, stuck, level=level)[0]
 
 
-def _p_value(first: BoolArray, stuck: BoolArray, n_options: int, level: float) -> float | None:
+def _p_value(first: BoolArray, stuck: BoolArray, level: float) -> float:
     confidence = IntervalLevel.of(level)
     if confidence.clusters is None:
-        return float(stats.binomtest(int(first.sum()), int(stuck.sum()), 1 / n_options).pvalue)
-    if n_options > 2:
-        return None
+        return float(stats.binomtest(int(first.sum()), int(stuck.sum())).pvalue)
     differences = cluster_sums(2.0 * first - stuck, confidence.labels(len(first)))
     return sign_flip_p_value(differences)[0]
 
@@ -166,37 +153,20 @@ def as_selections(selections: ArrayLike) -> IntArray:
     return table.astype(np.int64)
 
 
-def as_orders(orders: ArrayLike, n_instances: int, n_orders: int) -> IntArray:
-    """The orders shown as (n_instances, n_orders, n_options), each checked to be a permutation."""
-    shown = np.asarray(orders)
-    shown = shown[None] if shown.ndim == 2 else shown
-    if shown.ndim != 3 or shown.shape[1] != n_orders or shown.shape[0] not in {1, n_instances} or shown.shape[2] < 2:
+def in_two_orders(selections: ArrayLike) -> IntArray:
+    """The selections of two options in the orders (0, 1) and (1, 0), checked: (n_instances, 2)."""
+    table = as_selections(selections)
+    if table.shape[1] != 2:
         raise InvalidInputError(
-            f"orders has the shape {np.shape(orders)!r} for selections of the shape {(n_instances, n_orders)!r}; give "
-            "(n_orders, n_options) or (n_instances, n_orders, n_options), with two options or more"
+            f"selections has the shape {table.shape!r}; give (n_instances, 2): a column for each of both orders"
         )
-    if (np.sort(shown, axis=2) != np.arange(shown.shape[2])).any():
-        raise InvalidInputError("an order is not a permutation of 0 … n_options - 1; list every option once")
-    return np.broadcast_to(shown.astype(np.int64), (n_instances, *shown.shape[1:]))
+    return table
 
 
-def shown_positions(selections: IntArray, orders: IntArray) -> IntArray:
-    """Where the selected option was shown; the selection itself if negative, -1 for an option without a position."""
-    n_options = orders.shape[2]
-    places = np.argsort(orders, axis=2)
-    within = (selections >= 0) & (selections < n_options)
-    found = np.take_along_axis(places, np.where(within, selections, 0)[:, :, None], axis=2)[:, :, 0]
-    return np.where(within, found, np.minimum(selections, UNSCORED))
-
-
-def normalized_entropy(counts: ArrayLike) -> FloatArray:
-    """Shannon's entropy of each row of counts over the logarithm of the number of columns, in [0, 1].
-
-    >>> normalized_entropy([[2, 2], [4, 0]]).tolist()
-    [1.0, 0.0]
-    """
-    table = np.asarray(counts, dtype=float)
-    return np.asarray(stats.entropy(table, axis=1) / np.log(table.shape[1]))
+def shown_positions(table: IntArray) -> IntArray:
+    """Where the selected one of two options was shown; the selection itself if negative, -1 for a tie."""
+    places = np.column_stack([table[:, 0], 1 - table[:, 1]])
+    return np.where((table >= 0) & (table < 2), places, np.minimum(table, UNSCORED))
 
 
 def _all_same(table: IntArray, asked: BoolArray) -> BoolArray:
@@ -332,9 +302,7 @@ class PreferenceFairness:
     level: float
 
 
-def preference_fairness(
-    selections: ArrayLike, orders: ArrayLike = ((0, 1), (1, 0)), *, level: float = 0.95
-) -> PreferenceFairness:
+def preference_fairness(selections: ArrayLike, *, level: float = 0.95) -> PreferenceFairness:
     r"""Position consistency and preference fairness of a judge that saw every pair in both orders.
 
     A pair is consistent if both orders name the same response, or both a tie. Otherwise some place gained: the first
@@ -349,17 +317,17 @@ def preference_fairness(
     falls to 84 % for shares near 0 and 1, and it excludes a half exactly when the binomial test rejects. With
     clusters it has that of `ratio_intervals`, like all other intervals here.
 
-    `position_bias` counts only pairs stuck to a place twice, and takes any number of options and orders.
+    `position_bias` counts only pairs stuck to a place twice.
 
     Args:
         selections: (n_pairs, 2) integers: the response selected, 0 or 1, in a numbering that does not depend on the
-            order; 2 or more is a tie; ``UNSCORED`` (-1), ``NOT_ASKED`` (-2). A pair not asked in both is left out.
-        orders: (2, 2), or (n_pairs, 2, 2): the responses in the order shown; the two orders must differ.
+            order, when 0 was shown first and when 1 was; 2 or more is a tie; ``UNSCORED`` (-1), ``NOT_ASKED`` (-2). A
+            pair not asked in both is left out.
         level: Of the intervals; an `IntervalLevel` brings the clusters of the pairs, such as prompts.
 
     Raises:
         EstimationError: No pair in the input.
-        InvalidInputError: Shapes that do not fit, more than two responses or orders, the same order twice.
+        InvalidInputError: A shape that does not fit, a number below -2.
 
     Source: Shi et al. (2024), "Judging the Judges: A Systematic Study of Position Bias in LLM-as-a-Judge",
     arXiv:2406.07791, and the code published with it, which averages the fairness over units of model and task.
@@ -372,14 +340,9 @@ def preference_fairness(
     >>> round(fairness.preference_fairness.estimate, 3), fairness.p_value
     (-0.2, 1.0)
     """
-    table = as_selections(selections)
-    shown = as_orders(orders, *table.shape)
-    if shown.shape[1:] != (2, 2) or (shown[:, 0] == shown[:, 1]).any():
-        raise InvalidInputError(
-            f"orders has the shape {np.shape(orders)!r}; give two responses in both orders, (2, 2) or (n_pairs, 2, 2)"
-        )
+    table = in_two_orders(selections)
     confidence = IntervalLevel.of(level)
-    positions = shown_positions(table, shown)
+    positions = shown_positions(table)
     asked, scored = (table != NOT_ASKED).all(axis=1), (table >= 0).sum(axis=1)
     checked = asked & (scored == 2)
     consistent = checked & (np.minimum(table, 2)[:, 0] == np.minimum(table, 2)[:, 1])
@@ -393,7 +356,7 @@ def preference_fairness(
     over = confidence.of_clusters()
     rate, share = ratio_intervals(sums[:, [1, 2]], np.column_stack([sums[:, 0], sums[:, 2] + sums[:, 3]]), level=over)
     if confidence.clusters is None and n_inconsistent:
-        share = proportion_interval(n_primacy, n_inconsistent, level=level, method="exact")
+        share = exact_interval(n_primacy, n_inconsistent, level=level)
     flips = sign_flip_p_value(sums[:, 3] - sums[:, 2]) if n_inconsistent else None
     return PreferenceFairness(
         n=n,

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import xlogy
 
-from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
-from evenhand.statistics.consistency import NOT_ASKED, as_orders, as_selections, shown_positions
+from evenhand.errors import EstimationError, InvalidInputError
+from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, as_selections
 from evenhand.statistics.contests import win_rate_intervals
-from evenhand.statistics.intervals import Interval, IntervalLevel, ratio_intervals
-from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
+from evenhand.statistics.intervals import Interval, ratio_intervals
+from evenhand.statistics.resampling import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,33 +247,6 @@ def _counts(chosen: IntArray, n_options: int) -> IntArray:
     return np.bincount(flat.ravel(), minlength=rows * n_options).reshape(rows, n_options)
 
 
-Incomplete = Literal["answered", "skip"]
-Rows = Sequence[ArrayLike] | IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class GradeScoreOfSize:
-    """The questions that have the same number of options.
-
-    Attributes:
-        n_options: Options, and rotations asked.
-        n_questions: Questions with so many options.
-        n_set_aside: Those of them without a score.
-        grade_score: As in `GradeScoreResult`; None without a scored question.
-        chance_corrected: Likewise.
-        places: Histogram of the places chosen, first place first; None without an answer.
-        options: Histogram of the options chosen, in the numbering that does not depend on the order; as above.
-    """
-
-    n_options: int
-    n_questions: int
-    n_set_aside: int
-    grade_score: Interval | None
-    chance_corrected: Interval | None
-    places: Uniformity | None
-    options: Uniformity | None
-
-
 @dataclass(frozen=True, slots=True)
 class GradeScoreResult:
     """The Grade Score over questions, its two parts, and the score of each question.
@@ -290,10 +263,10 @@ class GradeScoreResult:
         scores: One a question, in order; None for a question that was set aside.
         corrected_scores: Likewise, corrected for chance.
         answered_rotations: One a question: rotations answered.
-        sizes: The same by number of options, with the histograms, which cannot be pooled over numbers of options.
-        chances: What a random judge reaches, for every number of options and of answers that was scored.
-        incomplete: What was done with questions that lack the answer of a rotation.
+        chances: What a random judge reaches, for every number of answers that was scored.
         level: Of the intervals.
+        places: Histogram of the places chosen, first place first; None in older files, as the next one.
+        options: Histogram of the options chosen, in the numbering that does not depend on the order.
     """
 
     grade_score: Interval
@@ -307,22 +280,13 @@ class GradeScoreResult:
     scores: tuple[float | None, ...]
     corrected_scores: tuple[float | None, ...]
     answered_rotations: tuple[int, ...]
-    sizes: tuple[GradeScoreOfSize, ...]
     chances: tuple[GradeScoreChance, ...]
-    incomplete: Incomplete
     level: float
+    places: Uniformity | None = None
+    options: Uniformity | None = None
 
 
-def grade_score(
-    selections: Rows,
-    orders: Rows | None = None,
-    *,
-    incomplete: Incomplete = "answered",
-    level: float = 0.95,
-    draws: int = 100_000,
-    shift_draws: int = 1999,
-    seed: int = 0,
-) -> GradeScoreResult:
+def grade_score(selections: ArrayLike, *, level: float = 0.95, seed: int = 0) -> GradeScoreResult:
     r"""The harmonic mean of the evenness of places and the frequency of the favourite option, averaged over questions.
 
     A question with N options is asked in its N rotations; m of them were answered. :math:`L = H / \log m`, H the
@@ -342,24 +306,17 @@ def grade_score(
     `grade_score_chance` says how E is found and when it is simulated.
 
     Args:
-        selections: (n_questions, N) integers, or a sequence of rows of different N: the option chosen in each
-            rotation, in the numbering that does not depend on the order; -1 where the reply named none, -2 where
-            the rotation was not asked. N from 2.
-        orders: The options in the order shown: (N, N) for all questions, (n_questions, N, N), or one (N, N) a question.
-            A question's orders must be the N rotations of one order. None: rotation r shows the option (r + p) mod N
-            at the place p.
-        incomplete: ``answered`` scores a question by the rotations that were answered; ``skip`` sets aside a
-            question that lacks one.
+        selections: (n_questions, N) integers, N from 2: the option chosen in each rotation, in the numbering that does
+            not depend on the order; rotation r shows the option (r + p) mod N at the place p. -1 where the reply named
+            none, -2 where the rotation was not asked.
         level: Of the intervals, which are those of `win_rate_intervals` over the questions; for the corrected score
             with its least possible value in the place of 0. Nominal 95 % held the truth in 94 to 97 % of simulations
             of 30 and more questions, with N from 2 to 8, and in up to 99 % for two options, whose scores are 0 or 1.
-        draws: Of the random judge, where its score is simulated.
-        shift_draws: Of the histograms' tests (`uniformity`).
-        seed: Of both.
+        seed: Of what is drawn: chance where it is simulated, and the histograms' tests (`uniformity`).
 
     Raises:
         EstimationError: No question has a score.
-        InvalidInputError: Shapes that do not fit, orders that are not the rotations, a selection that was not offered.
+        InvalidInputError: Shapes that do not fit, a selection that was not offered.
 
     Source: Iourovitski (2024), "Grade Score: Quantifying LLM Performance in Option Selection", arXiv:2406.12043v2,
     section 4. The correction has the form of Cohen's kappa; it and the treatment of unanswered rotations are ours.
@@ -373,141 +330,47 @@ def grade_score(
     >>> result.answered_rotations, result.n_unanswered
     ((3, 3, 3, 2), 1)
     """
-    if incomplete not in {"answered", "skip"}:
-        raise InvalidInputError(f"incomplete is {incomplete!r}. {did_you_mean(incomplete, ['answered', 'skip'])}")
-    blocks = _blocks(selections, orders)
-    n_questions = sum(len(block.rows) for block in blocks)
-    answered, asked = np.zeros((2, n_questions), dtype=np.int64)
-    parts = np.full((n_questions, 4), np.nan)
-    chances: list[GradeScoreChance] = []
-    for block in blocks:
-        answered[block.rows], asked[block.rows] = block.answered, block.asked
-        used = (block.answered >= 2) & ((block.answered == block.n_options) | (incomplete == "answered"))
-        found, parts[block.rows[used]] = _scored(block, used, draws, seed)
-        chances += found
-    scored = ~np.isnan(parts[:, 0])
-    if not scored.any():
-        raise EstimationError("the Grade Score is undefined: no question has the answers that it needs")
-    limits = (0.0, 0.0, 0.0, _least_corrected(chances))
-    means = [mean_score_interval(column, level, least) for column, least in zip(parts.T, limits, strict=True)]
-    score, entropy, frequency, corrected = (mean for mean in means if mean is not None)
-    sizes = []
-    for block in blocks:
-        places, options = _histograms(block, shift_draws, seed)
-        own = [chance for chance in chances if chance.n_options == block.n_options]
-        within = IntervalLevel.of(level).only(block.rows)
-        sizes.append(
-            GradeScoreOfSize(
-                n_options=block.n_options,
-                n_questions=len(block.rows),
-                n_set_aside=int((~scored[block.rows]).sum()),
-                grade_score=mean_score_interval(parts[block.rows, 0], within),
-                chance_corrected=mean_score_interval(parts[block.rows, 3], within, _least_corrected(own)),
-                places=places,
-                options=options,
-            )
+    table = as_selections(selections)
+    n_options = table.shape[1]
+    if n_options < 2 or table.max() >= n_options:
+        raise InvalidInputError(
+            f"there are {n_options!r} rotations and the greatest selection is {int(table.max())!r}; ask in every "
+            "rotation of two options or more, numbered from 0"
         )
+    options = np.arange(n_options)
+    shown_at = np.where(table >= 0, (table - options) % n_options, UNSCORED)
+    place_counts, option_counts = ((chosen[:, :, None] == options).sum(axis=1) for chosen in (shown_at, table))
+    answered, asked = option_counts.sum(axis=1), (table != NOT_ASKED).sum(axis=1)
+    used = answered >= 2
+    if not used.any():
+        raise EstimationError("the Grade Score is undefined: no question has the answers that it needs")
+    chances = {count: grade_score_chance(n_options, count, seed=seed) for count in np.unique(answered[used]).tolist()}
+    expected = np.array([chances[count].expected for count in answered[used].tolist()])
+    score, entropy, frequency = grade_score_parts(place_counts[used], option_counts[used])
+    parts = np.full((len(table), 4), np.nan)
+    parts[used] = np.column_stack([score, entropy, frequency, (score - expected) / (1 - expected)])
+    least = min(-chance.expected / (1 - chance.expected) for chance in chances.values())
+    means = [
+        mean_score_interval(column, level, low) for column, low in zip(parts.T, (0.0, 0.0, 0.0, least), strict=True)
+    ]
+    mean, mean_entropy, mean_frequency, corrected = (found for found in means if found is not None)
     return GradeScoreResult(
-        grade_score=score,
+        grade_score=mean,
         chance_corrected=corrected,
-        position_entropy=entropy,
-        mode_frequency=frequency,
+        position_entropy=mean_entropy,
+        mode_frequency=mean_frequency,
         answered=next(interval for interval in ratio_intervals(answered, asked, level=level) if interval),
         n_answered=int(answered.sum()),
         n_unanswered=int((asked - answered).sum()),
-        n_set_aside=int((~scored).sum()),
+        n_set_aside=int((~used).sum()),
         scores=_optional(parts[:, 0]),
         corrected_scores=_optional(parts[:, 3]),
         answered_rotations=tuple(answered.tolist()),
-        sizes=tuple(sizes),
-        chances=tuple(chances),
-        incomplete=incomplete,
+        chances=tuple(chances.values()),
         level=float(level),
+        places=uniformity(place_counts, seed=seed),
+        options=uniformity(option_counts, seed=seed),
     )
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Block:
-    """The questions of one number of options: where they stand among all, and their counts."""
-
-    n_options: int
-    rows: IntArray
-    asked: IntArray
-    place_counts: IntArray
-    option_counts: IntArray
-
-    @property
-    def answered(self) -> IntArray:
-        return np.asarray(self.place_counts.sum(axis=1))
-
-
-def _blocks(selections: Rows, orders: Rows | None) -> list[_Block]:
-    rows = [np.asarray(row) for row in selections]
-    if not rows:
-        raise EstimationError("the Grade Score is undefined without a question")
-    if any(row.ndim != 1 for row in rows):
-        raise InvalidInputError("selections is not a sequence of rows; give a row per question, an option per rotation")
-    sizes = np.array([row.size for row in rows])
-    shown = _orders_of_questions(orders, sizes)
-    blocks = []
-    for n_options in np.unique(sizes).tolist():
-        chosen = np.flatnonzero(sizes == n_options)
-        table = as_selections(np.stack([rows[index] for index in chosen]))
-        given = _rotations(n_options)[None] if shown is None else np.stack([shown[index] for index in chosen])
-        blocks.append(_block(n_options, chosen, table, given))
-    return blocks
-
-
-def _block(n_options: int, rows: IntArray, table: IntArray, orders: IntArray) -> _Block:
-    if n_options < 2:
-        raise InvalidInputError(f"question {int(rows[0])} has {n_options} rotations; give at least two options")
-    shown = as_orders(orders, *table.shape)
-    if shown.shape[2] != n_options:
-        raise InvalidInputError(
-            f"question {int(rows[0])} has {n_options} rotations of {shown.shape[2]} options; ask every question "
-            "once in each rotation of its options"
-        )
-    if table.max() >= n_options:
-        raise InvalidInputError(f"a selection is {int(table.max())!r}, but the options are 0 to {n_options - 1}")
-    _check_rotations(orders, rows)
-    positions = shown_positions(table, shown)
-    place_counts = (positions[:, :, None] == np.arange(n_options)).sum(axis=1)
-    option_counts = (table[:, :, None] == np.arange(n_options)).sum(axis=1)
-    return _Block(n_options, rows, (table != NOT_ASKED).sum(axis=1), place_counts, option_counts)
-
-
-def _rotations(n_options: int) -> IntArray:
-    places = np.arange(n_options)
-    return np.asarray((places[:, None] + places) % n_options)
-
-
-def _orders_of_questions(orders: Rows | None, sizes: IntArray) -> list[IntArray] | None:
-    if orders is None:
-        return None
-    listed = [np.asarray(order) for order in orders]
-    if listed and listed[0].ndim == 1:
-        shared = np.asarray(orders)
-        listed = [shared] * len(sizes)
-    if len(listed) != len(sizes) or any(order.shape[:1] != (n,) for order, n in zip(listed, sizes, strict=True)):
-        raise InvalidInputError(
-            f"orders has the shapes {sorted({order.shape for order in listed})!r} for {len(sizes)} questions with "
-            f"{sorted(set(sizes.tolist()))!r} rotations; give (N, N) for all, or one (N, N) a question"
-        )
-    return listed
-
-
-def _check_rotations(orders: IntArray, rows: IntArray) -> None:
-    """Every order of a question must be another rotation of its first."""
-    n_options = orders.shape[2]
-    shift = np.argmax(orders[:, :1, :] == orders[:, :, :1], axis=2)
-    columns = (np.arange(n_options) + shift[:, :, None]) % n_options
-    turned = np.take_along_axis(np.broadcast_to(orders[:, :1], orders.shape), columns, axis=2)
-    wrong = (turned != orders).any(axis=(1, 2)) | (np.sort(shift, axis=1) != np.arange(n_options)).any(axis=1)
-    if wrong.any():
-        raise InvalidInputError(
-            f"the orders of question {int(rows[np.argmax(wrong)])} are not the {n_options} rotations of one order; "
-            "every option must stand at every position once"
-        )
 
 
 def mean_score_interval(
@@ -527,29 +390,6 @@ def mean_score_interval(
     low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
     estimate = float(column[present].mean())
     return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
-
-
-def _least_corrected(chances: Sequence[GradeScoreChance]) -> float:
-    return min((-chance.expected / (1 - chance.expected) for chance in chances), default=0.0)
-
-
-def _scored(block: _Block, used: BoolArray, draws: int, seed: int) -> tuple[list[GradeScoreChance], FloatArray]:
-    """What chance brings for the numbers of answers that occur, and the columns G, L, C and G corrected."""
-    answers = block.answered[used]
-    chances = {m: grade_score_chance(block.n_options, m, draws=draws, seed=seed) for m in np.unique(answers).tolist()}
-    expected = np.array([chances[m].expected for m in answers.tolist()])
-    score, entropy, frequency = grade_score_parts(block.place_counts[used], block.option_counts[used])
-    corrected = (score - expected) / (1 - expected)
-    return list(chances.values()), np.column_stack([score, entropy, frequency, corrected])
-
-
-def _histograms(block: _Block, draws: int, seed: int) -> tuple[Uniformity, Uniformity] | tuple[None, None]:
-    if not block.answered.any():
-        return None, None
-    places, options = (
-        uniformity(counts, draws=draws, seed=seed) for counts in (block.place_counts, block.option_counts)
-    )
-    return places, options
 
 
 def _optional(values: FloatArray) -> tuple[float | None, ...]:

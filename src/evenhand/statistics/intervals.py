@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,7 @@ class IntervalLevel(float):
     Attributes:
         clusters: One label per row, in their order; None if every row stands for itself.
         method: One of `evenhand.run_options.INTERVALS`; `ratio_intervals` says what each does.
+        sorted: Whether clusters are numbered in the order of their labels, and not as they occur.
 
     Raises:
         InvalidInputError: No such method, or one that takes no clusters, with clusters.
@@ -57,6 +58,7 @@ class IntervalLevel(float):
 
     clusters: tuple[Hashable, ...] | None
     method: str
+    sorted: bool = False
 
     def __new__(cls, level: float, clusters: Sequence[Hashable] | None = None, method: str = "auto") -> Self:
         """Check and build."""
@@ -90,16 +92,23 @@ class IntervalLevel(float):
             raise InvalidInputError(
                 f"clusters has the shape {(len(self.clusters),)!r} for {n_rows} rows; give one label per row"
             )
-        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(self.clusters))}
+        occurring = dict.fromkeys(self.clusters)
+        ordered = sorted(occurring) if self.sorted else occurring  # type: ignore[type-var]
+        numbers = {cluster: number for number, cluster in enumerate(ordered)}
         return np.array([numbers[cluster] for cluster in self.clusters], dtype=np.int64)
 
-    def over(self, clusters: Sequence[Hashable] | None) -> Self:
+    def over(self, clusters: Sequence[int] | None) -> Self:
         """The same level and method for other rows, which are of these clusters; none where every label is another.
 
         Here clusters stand for what is always together, as the votes on one instance, and go with every method.
         """
-        made = type(self)(float(self), None if clusters is None or len(set(clusters)) == len(clusters) else clusters)
-        made.method = self.method
+        made = self._with(None if clusters is None or len(set(clusters)) == len(clusters) else clusters)
+        made.sorted = True
+        return made
+
+    def _with(self, clusters: Sequence[Hashable] | None) -> Self:
+        made = type(self)(float(self), clusters)
+        made.method, made.sorted = self.method, self.sorted
         return made
 
     def only(self, rows: ArrayLike) -> Self:
@@ -111,11 +120,11 @@ class IntervalLevel(float):
         if self.clusters is None:
             return self
         chosen = np.arange(len(self.clusters))[np.asarray(rows)]
-        return type(self)(float(self), [self.clusters[row] for row in chosen], self.method)
+        return self._with([self.clusters[row] for row in chosen])
 
     def of_clusters(self) -> Self:
         """The level for rows that are clusters: what is summed already is not summed again."""
-        return type(self)(float(self), None, self.method)
+        return self._with(None)
 
 
 def size_of_unseen(labels: IntArray) -> float:
@@ -159,7 +168,7 @@ class Interval:
         high: The upper limit; ``inf`` when the data say nothing about it.
         level: The nominal confidence level.
         method: ``beta``, ``bounded_dirichlet``, ``mid_p``, ``cluster_t``, ``cluster_t_logit``, ``cluster_bootstrap``,
-            ``cluster_sandwich_t``, ``wilson``, ``exact``, ``dirichlet_bootstrap``, ``inverted_test`` or ``max_t`` (of
+            ``cluster_sandwich_t``, ``exact``, ``dirichlet_bootstrap``, ``inverted_test`` or ``max_t`` (of
             all differences at once).
         n: Clusters that have data.
         resamples: Draws made; None for a method that draws none.
@@ -312,36 +321,30 @@ def ratio_intervals(
     return tuple(results)
 
 
-def proportion_interval(
-    successes: int, trials: int, *, level: float = 0.95, method: Literal["wilson", "exact"] = "wilson"
-) -> Interval:
-    """The rate successes / trials of independent trials.
+def exact_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
+    """The rate successes / trials of independent trials, with Clopper and Pearson's limits: never less than the level.
 
     Args:
         successes: From 0 to ``trials``.
         trials: At least 1.
         level: In [0.5, 1).
-        method: ``wilson`` (the score interval: 95 % on average over the rates, less for rates near 0 and 1) or
-            ``exact`` (Clopper and Pearson's: never less).
 
     Raises:
         EstimationError: No trial.
 
-    Source: `scipy.stats.binomtest`; Wilson (1927); Clopper and Pearson (1934).
+    Source: `scipy.stats.binomtest`; Clopper and Pearson (1934).
 
-    >>> rate = proportion_interval(8, 10)
+    >>> rate = exact_interval(8, 10)
     >>> round(rate.low, 4), rate.estimate, round(rate.high, 4)
-    (0.4902, 0.8, 0.9433)
+    (0.4439, 0.8, 0.9748)
     """
     check_level(level)
-    if method not in {"wilson", "exact"}:
-        raise InvalidInputError(f"method is {method!r}. {did_you_mean(method, ['wilson', 'exact'])}")
     if not 0 <= successes <= trials:
         raise InvalidInputError(f"successes is {successes!r} of {trials!r} trials; it lies between 0 and the trials")
     if trials == 0:
         raise EstimationError("a rate of 0 trials is undefined; there was nothing to count")
-    limits = stats.binomtest(successes, trials).proportion_ci(level, method)
-    return Interval(successes / trials, float(limits.low), float(limits.high), level, method, trials)
+    limits = stats.binomtest(successes, trials).proportion_ci(level, "exact")
+    return Interval(successes / trials, float(limits.low), float(limits.high), level, "exact", trials)
 
 
 def bootstrap_interval(

@@ -14,8 +14,8 @@ from evenhand.errors import InvalidInputError
 from evenhand.statistics.contests import Contests, CycleRate, WinRate, cycle_rate, win_rates
 from evenhand.statistics.intervals import Interval, IntervalLevel, mean_intervals
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
-from evenhand.statistics.pair_comparisons import PairComparison, compare_pairs, indistinguishable_groups
 from evenhand.statistics.paired_comparisons import PairedComparison, Strength, fit_davidson
+from evenhand.statistics.paired_differences import PairComparison, compare_pairs, indistinguishable_groups
 from evenhand.statistics.resampling import BoolArray, FloatArray, cluster_resamples
 from evenhand.statistics.strength_contrasts import NO_CONTEST, StrengthContrasts, contrast_strengths, swiss_inflation
 

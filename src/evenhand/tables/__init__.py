@@ -10,8 +10,7 @@ from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.mode_results import ModeResults, run_mode
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
-from evenhand.tables.reliability_of_judges import reliability
-from evenhand.tables.reliability_report import ReliabilityReport
+from evenhand.tables.reliability_of_judges import ReliabilityReport, reliability
 from evenhand.tables.replies import read_replies
 from evenhand.tables.winrate_table import WinrateTable
 

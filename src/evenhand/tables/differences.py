@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
-from evenhand.statistics.paired_differences import PairedDifference, SignFlipTest, over_one_family, paired_differences
+from evenhand.statistics.paired_differences import DifferenceTest, PairedDifference, over_one_family, paired_differences
 
 MOST_PAIRS = 15
 """Pairs of one score that are printed: all of six systems. Of more systems those with the best one are."""
@@ -40,7 +40,7 @@ class SystemDifference:
     first: str
     second: str
     difference: Interval | None
-    test: SignFlipTest | None
+    test: DifferenceTest | None
     n_compared: int
     n_set_aside: int
     if_unscored_low: float | None

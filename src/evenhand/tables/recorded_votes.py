@@ -27,7 +27,6 @@ from evenhand.judge_reliability.columns import (
     read_column,
     recorded_columns,
     recorded_verdict,
-    recorded_verdicts,
 )
 from evenhand.judge_reliability.raters import (
     Drawing,
@@ -49,7 +48,7 @@ from evenhand.results.results import Results, read_only, votes_before
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
-from evenhand.votes import Verdict
+from evenhand.votes import Verdict, Vote
 
 WITHOUT_CRITERIA = (
     "Without criteria the options are the labels that occur, without an order: give criteria for levels, weighted "
@@ -219,7 +218,7 @@ class VoteTable(Results[RecordedInstance]):
             parameters=said,
             notes=tuple(header["notes"]),
         )
-        _ = table.summary  # what cannot be summarized is not such a table
+        _ = table.summary  # levels, intervals and draws that cannot be used are refused here
         return table
 
     @classmethod
@@ -470,29 +469,12 @@ def aggregate_votes(
     named = named_weights(weights, [column.name for column in read.judges])
     right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
     labels = [None if place is None else criterion.labels[place] for place in right]
-    verdicts = recorded_verdicts(read.judges, len(read.rows), read.reader, rule, named)
-    table = VoteTable(
-        instances=tuple(
-            RecordedInstance(row, verdict, label, None if clusters is None else clusters[row])
-            for row, (verdict, label) in enumerate(zip(verdicts, labels, strict=True))
-        ),
-        criterion=criterion,
-        parameters={
-            **read.parameters(),
-            "gold": gold,
-            "criteria_given": criteria is not None,
-            "rule": rule,
-            "weights": named,
-            "cluster_field": cluster_field,
-            "level": level,
-            "interval": interval,
-            "resamples": resamples,
-            "seed": seed,
-        },
-        notes=() if read.note is None else (read.note,),
-    )
-    _ = table.summary  # levels, intervals and draws that cannot be used are refused here
-    return table
+    cells = _cells(cast_votes(read.judges, len(read.rows), read.reader), reference=labels, cluster=clusters)
+    said = {"gold": gold, "criteria_given": criteria is not None, "rule": rule, "weights": named}
+    drawn = {"cluster_field": cluster_field, "level": level, "interval": interval, "resamples": resamples, "seed": seed}
+    notes = [] if read.note is None else [read.note]
+    header = {"criterion": criterion, "notes": notes, "parameters": {**read.parameters(), **said, **drawn}}
+    return VoteTable.of_cells(header, cells)
 
 
 @takes()
@@ -546,24 +528,19 @@ def agreement(
 
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
     clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
-    parameters = {
-        **read.parameters(),
-        "gold": [column.name for column in read.gold],
-        "criteria_given": criteria is not None,
-        "numbers_read_as": read.note,
-        "cluster_field": cluster_field,
-        "interval": interval,
-        "level": level,
-        "resamples": resamples,
-        "seed": seed,
-    }
     judges = cast_votes(read.judges, len(read.rows), read.reader)
     people = cast_votes(read.gold, len(read.rows), read.reader, "human")
-    cells = [
-        Cell({"instance": row, "cluster": None if clusters is None else clusters[row]}, (*judges[row], *people[row]))
-        for row in range(len(read.rows))
-    ]
+    cells = _cells([(*judged, *said) for judged, said in zip(judges, people, strict=True)], cluster=clusters)
+    named = {"gold": [column.name for column in read.gold], "criteria_given": criteria is not None}
+    drawn = {"cluster_field": cluster_field, "level": level, "interval": interval, "resamples": resamples, "seed": seed}
+    parameters = {**read.parameters(), **named, "numbers_read_as": read.note, **drawn}
     return AgreementTable.of_cells({"criterion": read.reader.criterion, "parameters": parameters}, cells)
+
+
+def _cells(cast: Sequence[tuple[Vote, ...]], **about: Sequence[str | None] | None) -> Iterator[Cell]:
+    """The votes on each instance, and what columns say of it."""
+    for row, votes in enumerate(cast):
+        yield Cell({"instance": row, **{name: column and column[row] for name, column in about.items()}}, votes)
 
 
 @dataclass(frozen=True)

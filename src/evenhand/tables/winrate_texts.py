@@ -27,9 +27,8 @@ from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
-from evenhand.statistics.pair_comparisons import ContrastTest
 from evenhand.statistics.paired_comparisons import Parameter
-from evenhand.statistics.paired_differences import SignFlipTest
+from evenhand.statistics.paired_differences import DifferenceTest
 from evenhand.statistics.ranking import Ranking
 from evenhand.statistics.unread import UnreadBounds
 
@@ -153,7 +152,7 @@ def format_rank(rank: int | Missing, low: int | Missing, high: int | Missing) ->
     return f"{rank} [{low}, {high}]" if rank else MISSING
 
 
-def format_adjusted(test: SignFlipTest | ContrastTest | None) -> str:
+def format_adjusted(test: DifferenceTest | None) -> str:
     """The corrected p-value, or a dash where there was no test."""
     return MISSING if test is None else format_p_value(test.adjusted_p_value)
 
