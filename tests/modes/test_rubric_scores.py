@@ -256,3 +256,13 @@ def test_a_rubric_is_judged_as_a_tree_and_clipped_as_it_was_written():
     assert rubric_as_judged(POINTS).clip == "mean"
     # facts 1, of weight 2; clear ½, of weight 3
     assert rubric_result([YES, FAIR], rubric_as_judged(nested)).score == pytest.approx((2 + 1.5) / 5)
+
+
+def test_responses_with_rubrics_of_their_own_have_one_mean():
+    other = Rubric(name="other", criteria=(RUDE.model_copy(update={"weight": 3}),), clip="mean")
+    results = [rubric_result([YES, NO, NO], POINTS), rubric_result([YES], other)]
+    summary = summarize_rubric(results, POINTS, other)
+    assert (summary.score.estimate, summary.raw_score.estimate) == (pytest.approx(0.7), pytest.approx(3.5))
+    assert (dict(summary.criteria), summary.num_instances) == ({}, 2)
+    with pytest.raises(InvalidInputError, match="judge the rows with the one and with the other apart"):
+        summarize_rubric(results, POINTS, RUBRIC)

@@ -6,7 +6,7 @@ import evenhand
 from evenhand.criteria import Checklist, Criterion, Rubric, yes_no_criterion
 from evenhand.errors import ArtifactError, InvalidCriterionError
 from evenhand.unitxt.catalogs import register
-from evenhand.unitxt.loading import artifact_from_criterion, checklist_artifact, rubric_artifact
+from evenhand.unitxt.loading import artifact_from_criterion, checklist_artifact, load_rubric_of_row, rubric_artifact
 
 POLITE = yes_no_criterion("polite", "Is it polite?")
 
@@ -81,4 +81,27 @@ def test_a_file_is_what_it_holds(tmp_path):
 def test_what_cannot_be_told_is_refused(reference, error, message):
     with pytest.raises(error) as caught:
         evenhand.load(reference)
+    assert message in str(caught.value)
+
+
+def test_a_row_holds_its_rubric():
+    points = [{"criterion": "Is polite.", "points": 3}]
+    assert load_rubric_of_row(points, "row 0") == evenhand.load(points)
+    assert load_rubric_of_row("rubrics.evenhand.safety", "row 0").name == "safety"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("my.yaml", "row 0 is 'my.yaml', the name of a file, and no file is read because a row of data names it: put"),
+        (
+            [],
+            "row 0 is []; a row's rubric is a list or mapping of criteria, in the form of another tool too, or the id",
+        ),
+        ([{"criterion": "", "points": 1}], "row 0: rubric 1 of"),
+    ],
+)
+def test_what_is_no_rubric_of_a_row(given, message):
+    with pytest.raises((ArtifactError, InvalidCriterionError)) as caught:
+        load_rubric_of_row(given, "row 0")
     assert message in str(caught.value)

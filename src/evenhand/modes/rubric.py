@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.aggregation import LengthPenalty, RubricScore, mean_covered_mass, rubric_range, rubric_score
+from evenhand.aggregation import LengthPenalty, RubricRange, RubricScore, mean_covered_mass, rubric_range, rubric_score
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
@@ -91,7 +91,7 @@ class RubricSummary(ReplyMeasures):
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
         length_penalty: The mean penalty.
-        criteria: Criterion name -> the summary of its verdicts.
+        criteria: Criterion name -> the summary of its verdicts; empty where responses have rubrics of their own.
     """
 
     score: Interval | Missing = measure("score", name="", always=True)
@@ -157,7 +157,8 @@ class RubricMode(Mode[RubricResult]):
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: float) -> RubricSummary:
         """See :func:`summarize_rubric`."""
         expected = self.settings.rules.scoring == "expected"
-        return summarize_rubric(results, subjects[0].judged, expected=expected, level=level)
+        rubrics = list({id(about.judged): about.judged for about in subjects}.values())
+        return summarize_rubric(results, *rubrics, expected=expected, level=level)
 
 
 def rubric_as_judged(
@@ -235,22 +236,33 @@ def rubric_result(
 
 
 def summarize_rubric(
-    results: Sequence[RubricResult], rubric: Rubric, *, expected: bool = False, level: float = 0.95
+    results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: float = 0.95
 ) -> RubricSummary:
     """Scores with intervals over responses, or the clusters that they are of; one result a response.
 
     Args:
         results: One a response.
-        rubric: Whose criteria were judged.
+        *rubrics: By which they were judged. Where that are several, one for some responses each, there is no summary of
+            criteria: the same name may be another criterion elsewhere.
         expected: The verdicts are expected values (``scoring="expected"``).
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
+
+    Raises:
+        InvalidInputError: If only some of the rubrics are clipped at the mean.
     """
+    clips = {rubric.clip for rubric in rubrics}
+    if len(clips) > 1:
+        raise InvalidInputError(
+            "the scores of some rubrics are clipped response by response and those of others at their mean only: judge "
+            "the rows with the one and with the other apart"
+        )
     penalties = [result.length_penalty for result in results]
     greatest = max((penalty for penalty in penalties if penalty is not None), default=0.0)
-    lowest, highest = rubric_range(rubric).raw_score
+    ranges = [rubric_range(rubric) for rubric in rubrics]
+    lowest, highest = min(each.raw_score[0] for each in ranges), max(each.raw_score[1] for each in ranges)
     limits = [result.bounds for result in results if result.bounds is not None]
     scores = [result.score for result in results]
-    bounds = (0.0, 1.0) if rubric.clip == "score" else _range_of(rubric, scores, limits)
+    bounds = (0.0, 1.0) if clips == {"score"} else _range_of(ranges, scores, limits)
     score = _mean(scores, level, bounds)
     raw_score = _mean([result.raw_score for result in results], level, (lowest - greatest, highest))
     lows, highs = zip(*limits, strict=True) if limits else ((), ())
@@ -271,7 +283,8 @@ def summarize_rubric(
                 criterion.name: summarize_criterion(
                     [result.verdicts[place] for result in results], criterion, expected=expected, level=level
                 )
-                for place, criterion in enumerate(rubric.criteria)
+                for place, criterion in enumerate(rubrics[0].criteria)
+                if len(rubrics) == 1
             }
         ),
         unread=None if unread is None else _clipped(unread, "low", "high", "interval_low", "interval_high"),
@@ -375,10 +388,11 @@ def _known(limit: float | None, otherwise: float) -> float:
 
 
 def _range_of(
-    rubric: Rubric, scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
+    ranges: Sequence[RubricRange], scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
     """Between which numbers scores lie that are clipped at the mean: one that leaves criteria out lies anywhere."""
-    numbers = [*rubric_range(rubric).score, *(score for score in scores if score is not None), *chain(*limits)]
+    given = [score for score in scores if score is not None]
+    numbers = [*chain(*limits), *chain(*(each.score for each in ranges)), *given]
     return min(numbers), max(numbers)
 
 

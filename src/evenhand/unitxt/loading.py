@@ -39,7 +39,7 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     own_words,
 )
-from evenhand.unitxt.catalogs import Kind, names_a_file, register_catalog, resolve, shown
+from evenhand.unitxt.catalogs import EXAMPLES, Kind, names_a_file, register_catalog, resolve, shown
 
 
 class UndefinedScoreWarning(UserWarning):
@@ -297,18 +297,34 @@ def load_checklist_of_row(given: object, what: str) -> Checklist:
         ArtifactError: If it is something else, or the id is not that of a checklist.
         InvalidCriterionError: If it contradicts itself.
     """
+    forms = "a list of questions, a list or mapping of items"
+    return _of_row(load_checklist, given, what, kind="checklist", instead="put the questions into the row", forms=forms)
+
+
+def load_rubric_of_row(given: object, what: str) -> Rubric:
+    """The rubric that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
+    forms = "a list or mapping of criteria, in the form of another tool too"
+    return _of_row(load_rubric, given, what, kind="rubric", instead="put the criteria into the row", forms=forms)
+
+
+Loaded = TypeVar("Loaded", Rubric, Checklist)
+
+
+def _of_row(
+    load_it: Callable[[object], Loaded], given: object, what: str, *, kind: Kind, instead: str, forms: str
+) -> Loaded:
+    example = EXAMPLES[kind]
     if isinstance(given, str) and names_a_file(given):
         raise ArtifactError(
-            f"{what} is {shown(given)}, the name of a file, and no file is read because a row of data names it: put "
-            "the questions into the row, or the id of a checklist such as 'checklists.evenhand.summary'"
+            f"{what} is {shown(given)}, the name of a file, and no file is read because a row of data names it: "
+            f"{instead}, or the id of a {kind} such as {example!r}"
         )
     if not isinstance(given, (str, list, tuple, Mapping)) or not given:
         raise ArtifactError(
-            f"{what} is {shown(given)}; a row's checklist is a list of questions, a list or mapping of items, or the "
-            "id of a checklist such as 'checklists.evenhand.summary'"
+            f"{what} is {shown(given)}; a row's {kind} is {forms}, or the id of a {kind} such as {example!r}"
         )
     try:
-        return load_checklist(given)
+        return load_it(given)
     except (ArtifactError, InvalidCriterionError) as error:
         raise type(error)(f"{what}: {error}") from error
 
