@@ -210,6 +210,12 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
     from this class.
     """
 
+    model: str | None = option(
+        None,
+        "The model of the server whose address ``engine`` is, as in ``engine='http://localhost:8000/v1'``; an address "
+        "may name it itself: ``http://localhost:8000/v1[model=…]``.",
+        accepted="the name of a model, or None where the engine has its own",
+    )
     judge_weights: tuple[float, ...] | None = option(
         None,
         "One positive weight per judge, in the order of the panel.",

@@ -1,13 +1,17 @@
 """An engine named by its model or by the address of its server, wherever an engine is taken."""
 
+import json
+
 import pytest
 
 import evenhand
+from evenhand.cli import main
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.unitxt import as_judge, engine_named, judges_of
 from evenhand.errors import ArtifactError, InvalidInputError
-from evenhand.unitxt.bases import fetch_artifact
-from evenhand.unitxt.catalogs import local_entry, register_catalog
+from evenhand.metrics.direct import DirectJudge
+from evenhand.unitxt.bases import EvaluationInput, fetch_artifact
+from evenhand.unitxt.catalogs import local_entry, register, register_catalog
 from tests.support.server import JudgeServer
 
 CLARITY = "criteria.evenhand.direct.clarity"
@@ -108,3 +112,68 @@ def test_numbers_with_an_exponent_are_numbers_in_an_id(written, number):
 def test_a_text_that_looks_like_a_number_stays_one_where_a_text_belongs():
     assert LiteLLMEngine(model="1e5").model == "1e5"
     assert LiteLLMEngine(model="m", extra={"penalty": "1e-5"}).extra == {"penalty": 1e-5}
+
+
+def judged(metric):
+    rows = [{"prediction": text, "references": [], "task_data": {}} for text in ("One.", "Two.")]
+    inputs = [EvaluationInput(row["prediction"], row["references"], row["task_data"]) for row in rows]
+    return metric.reduce_and_bootstrap(metric.map_stream(inputs))
+
+
+def test_a_metric_takes_an_address_a_model_and_a_sentence():
+    with JudgeServer(reply=lambda body: "Yes") as server:
+        how = {"flow": "verdict_only", "journal": None, "progress": False, "check_positional_bias": False}
+        metric = DirectJudge(inference_engine=server.base_url, model="judge", criteria="Is it polite?", **how)
+        assert judged(metric)["is_it_polite"] == 1.0
+        text = (
+            f"metrics.evenhand.direct[criteria=Is it polite?,inference_engine={server.base_url},model=judge,"
+            "flow=verdict_only,journal=None,progress=False,check_positional_bias=False]"
+        )
+        register()
+        again, _ = fetch_artifact(text)
+        assert judged(again)["is_it_polite"] == 1.0
+        named = f"metrics.evenhand.direct[criteria={CLARITY},inference_engine={server.base_url}[model=other]]"
+        assert fetch_artifact(named)[0].evaluator().startswith("other")
+    assert {body["model"] for body in server.bodies} == {"judge"}
+    assert fetch_artifact(json.loads(metric.to_json()))[0].to_json() == metric.to_json()
+
+
+def test_a_metric_takes_a_model_of_litellm():
+    panel = DirectJudge(inference_engine=["openai/m", "engines.evenhand.baseline"], criteria=CLARITY)
+    assert [type(engine).__name__ for engine in panel.engines()] == ["LiteLLMEngine", "BaselineEngine"]
+    with pytest.raises(InvalidInputError, match="model is 'm', but no engine is a server's address without a model"):
+        DirectJudge(inference_engine="openai/m", model="m", criteria=CLARITY)
+
+
+def test_numbers_with_an_exponent_are_numbers_in_a_metrics_id():
+    register()
+    metric, _ = fetch_artifact(f"metrics.evenhand.direct[criteria={CLARITY},max_failure_rate=1e-3]")
+    assert metric.max_failure_rate == 0.001
+
+
+@pytest.mark.parametrize("named", ["{address}[model=judge]", "{address} --model judge"])
+def test_the_shell_takes_an_address(named, tmp_path, capsys):
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps({"question": "Is it?", **row}) + "\n" for row in ROWS))
+    with JudgeServer(reply=lambda body: "Yes") as server:
+        engine = named.format(address=server.base_url).split()
+        arguments = ["judge", str(data), "--criteria", "Is it polite?", "--response", "response", "--journal", "none"]
+        assert main([*arguments, "--no-progress", "--flow", "verdict_only", "--engine", *engine]) == 0
+    assert {body["model"] for body in server.bodies} == {"judge"}
+    assert main([*arguments, "--engine", "http://localhost:9/v1"]) == 2
+    assert "is a server's address without a model" in capsys.readouterr().err
+
+
+def test_a_report_on_a_judge_takes_an_address_and_its_model():
+    with JudgeServer(reply=lambda body: "Yes") as server:
+        estimate = evenhand.reliability(
+            ROWS,
+            "Is it polite?",
+            server.base_url,
+            model="judge",
+            response_field="response",
+            context_fields=[],
+            journal=None,
+            dry_run=True,
+        )
+    assert estimate.calls > 0

@@ -44,9 +44,12 @@ def declared(kind: Any, default: Any = None, sentence: str = "") -> FieldInfo:  
 
 SPELLED: Mapping[str, tuple[object, str]] = {
     "checklist": (str, "A catalog id, or the YAML or JSON file of a checklist."),
-    "criteria": (str, "A catalog id, or the JSON or YAML file of a criterion."),
+    "criteria": (str, "A catalog id, the JSON or YAML file of a criterion, or a plain sentence."),
     "dry_run": (bool, "Print calls, tokens and cost without a call."),
-    "engine": (Words, "The catalog id of the judge, or of several."),
+    "engine": (
+        Words,
+        "The judge, or several: a model as openai/gpt-4.1-mini, a server's address with --model, or a catalog id.",
+    ),
     "mode": (str, "The kind of a mode, or MODULE:CLASS of one of your own."),
     "length_penalty": (
         Mapping[str, float],

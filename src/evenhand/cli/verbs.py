@@ -27,7 +27,7 @@ Data = Annotated[
     Parameter(name="DATA", help="A .jsonl, .json, .csv or .parquet file (.gz too), or a saved Hugging Face data set."),
 ]
 OUT = declared(str, None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
-CRITERIA = declared(Words, None, "Catalog ids, or JSON or YAML files, of criteria.")
+CRITERIA = declared(Words, None, "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
 LEAVE_OUT = declared(
     Words, None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
 )
@@ -312,7 +312,7 @@ def demo_command() -> Callable[..., int]:
         """Judge the data that ships with evenhand, offline unless an engine is given."""
         return _run_demo(given.pop("engine", BASELINE), given)
 
-    engine = declared(str, BASELINE, "The catalog id of the judge.")
+    engine = declared(str, BASELINE, "The judge: a model, the address of a server with --model, or a catalog id.")
     names = ["engine", *RunOptions.model_fields]
     parameters = [shell_option("engine", engine, names), *model_options(RunOptions, names)]
     demo.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # as inspect reads

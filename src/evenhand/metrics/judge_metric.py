@@ -21,7 +21,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge
+from evenhand.engines.unitxt import as_judge, engine_named, with_model
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
 from evenhand.metrics.scores import score_name_of
@@ -39,9 +39,10 @@ from evenhand.unitxt.bases import (
     InferenceEngine,
     MapReduceMetric,
     Maybe,
+    field_value,
     fields_class,
 )
-from evenhand.unitxt.catalogs import local_entry, read_object
+from evenhand.unitxt.catalogs import is_sentence, local_entry, read_object
 from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.votes import is_missing
 
@@ -72,6 +73,11 @@ class EvenhandMetric(IntervalFields):
     n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
 
     criteria: Maybe[Criteria] = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "criteria" and isinstance(value, str) and is_sentence(value):
+            value = load_criteria_artifact(value)
+        super().__setattr__(name, field_value(type(self), name, value))
 
     def verify(self) -> None:
         """Check what the intervals are over, and how they are made."""
@@ -150,7 +156,9 @@ def _as_made(given: Any, held: Any) -> Any:
 Value = TypeVar("Value")
 
 NO_ENGINE = (
-    "the metric has no inference_engine, and a judge has no default. Give one in three ways: a catalog id, as in "
+    "the metric has no inference_engine, and a judge has no default. Give one in four ways: the name of "
+    "a model, as in inference_engine=openai/gpt-4.1-mini, or the address of a server, as in "
+    "inference_engine=http://localhost:8000/v1 with model=…; a catalog id, as in "
     "metrics.evenhand.direct[inference_engine=engines.evenhand.litellm[model=openai/gpt-4.1-mini]]; an engine object, "
     "as in DirectJudge(inference_engine=OpenAICompatibleEngine(base_url='http://localhost:8000/v1', model='…')); or, "
     "offline and without a model, engines.evenhand.baseline"
@@ -202,11 +210,18 @@ else:
     RunFields = fields_class("RunFields", EvenhandMetric, RunOptions, module=__name__, left_out=OF_ALL_METRICS)
 
 
+def _engine_given(engine: Any) -> Any:
+    """The engine; that of a model's name or of a server's address, which unitxt would look for in its catalogs."""
+    return (engine_named(engine) or engine) if isinstance(engine, str) else engine
+
+
 class JudgeMetric(RunFields):
     """The base of every metric in which a model judges.
 
     Attributes:
-        inference_engine: The judge: an engine, or a list of engines that form a panel. It has no default.
+        inference_engine: The judge: an engine, its catalog id, the name of a model (``openai/gpt-4.1-mini``) or the
+            address of a server (``http://localhost:8000/v1``, with ``model``); or a list of them, which form a panel.
+            It has no default.
         criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
         criteria_field: The task data field that names each instance's own criterion; used when ``criteria`` is not set.
         context_fields: What the judge is shown beside the response: a field name, a list of them, or name shown ->
@@ -225,9 +240,16 @@ class JudgeMetric(RunFields):
     evaluator_name: Maybe[str] = None
     guidelines: str = ""
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "inference_engine":
+            value = [_engine_given(each) for each in value] if isinstance(value, list) else _engine_given(value)
+        super().__setattr__(name, value)
+
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
+        if self.model is not None:
+            self.engines()
         self.check_prompt(self.settings(self.scales()))
 
     def check_prompt(self, settings: RunSettings) -> None:
@@ -259,7 +281,8 @@ class JudgeMetric(RunFields):
         """
         if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
-        return self.inference_engine if isinstance(self.inference_engine, list) else [self.inference_engine]
+        given = self.inference_engine if isinstance(self.inference_engine, list) else [self.inference_engine]
+        return given if self.model is None else with_model(given, self.model)
 
     def evaluator(self) -> str:
         """The judge's name in score names, as unitxt builds it: the evaluator's name (or the engine's id) and label."""

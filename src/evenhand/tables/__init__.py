@@ -9,9 +9,9 @@ from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.mode_results import ModeResults, run_mode
+from evenhand.tables.reading_replies import read_replies
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport, reliability
-from evenhand.tables.replies import read_replies
 from evenhand.tables.winrate_table import WinrateTable
 
 __all__ = [

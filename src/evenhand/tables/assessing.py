@@ -66,10 +66,12 @@ def judge(
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         criteria: A criterion, or several, or one rubric: catalog ids, paths, dicts, artifacts or frozen values. A
             rubric also has a score of each response (``rubric_scores`` of the table).
-        engine: The judge, or several that form a panel: catalog ids or engines.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
         response_field: The column with the responses; several columns are several systems.
         context_fields: What the judge is shown beside the response: a column, several, or name shown -> column. Without
             it, each criterion says.
@@ -110,7 +112,7 @@ def judge(
     )
     if assessing.calls == "per_item":
         settings = settings.asking(reasoning=settings.flow.flow != "verdict_only")
-    judges, golden = judges_of(engine), dict(gold_fields or {})
+    judges, golden = judges_of(engine, options.get("model")), dict(gold_fields or {})
     pools = assessing.pools(loaded, data, golden, settings.seed)
     cells = [(system, criterion) for criterion in loaded for system in data.systems]
     gold = [_gold(data, *cell, golden.get(cell[1].name), assessing) for cell in cells]

@@ -66,10 +66,12 @@ def checklist(
     """Answer the yes/no questions of a checklist about every response of a data set.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         checklist: A catalog id, the path of a YAML or JSON file, a list of questions, a dict, an artifact or a frozen
             :class:`~evenhand.criteria.Checklist`; None with ``checklist_field``.
-        engine: The judge, or several that form a panel: catalog ids or engines.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
         response_field: The column with the responses; several columns are several systems.
         checklist_field: The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON
             text of one, or the id of a checklist.
@@ -103,7 +105,7 @@ def checklist(
     checklists = tuple(mode.offered(each) for each in different.values())
     checklist_of = [places[id(each)] for each in loaded]
     data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines)
-    judges = judges_of(engine)
+    judges = judges_of(engine, options.get("model"))
     _check_gold_fields(gold_fields, checklists)
     cells = [(row, system) for system in data.systems for row in range(len(rows))]
     gold = [_gold(data, *cell, checklists[checklist_of[cell[0]]], gold_fields) for cell in cells]

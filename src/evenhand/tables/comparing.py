@@ -138,10 +138,12 @@ def winrates(
     contests are unscored, and counted.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         systems: Wide data: the columns. Long data: which systems to compare; all without it.
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion.
-        engine: The judge, or several that form a panel: catalog ids or engines.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
         id_field: Long data: the column that names the prompt; 2, 2.0 and ``"2"`` are one name.
@@ -191,7 +193,7 @@ def winrates(
     shared += [settings.cluster_field] if isinstance(settings.cluster_field, str) else []
     parsed = parse_design(design, seed=settings.seed)
     prompts = layout.prompts(rows, shared)
-    judges = judges_of(engine)
+    judges = judges_of(engine, options.get("model"))
     reduced = check_reduction(reduction, graded=len(values) > 3)
     parameters = {
         "evenhand_version": evenhand.__version__,

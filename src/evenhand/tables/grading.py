@@ -122,11 +122,13 @@ def grade_scores(
     instance with fewer than two left is unscored (``missing_response``) and counted.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         candidates: The column that holds each instance's list of candidates (or dict of name and candidate), or several
             columns, one per candidate.
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
-        engine: The judge, or several, each of which gets its own scores: catalog ids or engines.
+        engine: The judge, or several, each of which gets its own scores: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
         prompts: ``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.
         unrelated_option: Ask everything a second time with a candidate of another instance among the candidates.
         context_fields: What the judge is shown beside the candidates: a column, several, or name shown -> column.
@@ -165,7 +167,7 @@ def grade_scores(
     )
     warn_of_left_out_context(criterion, context)
     warn_of_equal_candidates(read)
-    judges, names = judges_of(engine), _prompts(prompts)
+    judges, names = judges_of(engine, options.get("model")), _prompts(prompts)
     subjects = with_unrelated(read, seed=settings.seed) if unrelated_option else read
     if dry_run:
         return RunEstimate.total([GradeMode(_asking(settings, name)).estimate(subjects, judges) for name in names])

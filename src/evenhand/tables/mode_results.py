@@ -224,9 +224,11 @@ def run_mode(
     """Judge a data set in any way: by a mode of evenhand, of another package, or of your own.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         mode: A class derived from :class:`evenhand.Mode`, or the ``kind`` of one.
-        engine: The judge, or several that form a panel: catalog ids or engines.
+        engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
         mode_options: The mode's own options.
         response_field: The column with what is judged; several columns are several systems.
         criteria: The criterion, where the mode takes one.
@@ -256,7 +258,7 @@ def run_mode(
     systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
     places = [(system, row) for system in systems for row in range(len(rows))]
     subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for (_, named), row in places]
-    judges = judges_of(engine)
+    judges = judges_of(engine, options.get("model"))
     if dry_run:
         return way.estimate(subjects, judges)
     votes = way.ask(subjects, judges)

@@ -438,7 +438,8 @@ def aggregate_votes(
     """Reduce the recorded votes of every row to a verdict, and the verdicts to scores.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the votes, one per judge; or one column whose cells are lists or mappings. A vote is
             a label, the value of an option, True or False, or None where there is none (how they are read:
             :mod:`evenhand.data.cells`).
@@ -495,7 +496,8 @@ def agreement(
     """How far judges agree with people, people with people, and judges with judges.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         votes: The columns with the judges' votes, one per judge; or one column whose cells are lists or mappings. A
             vote is a label, the value of an option, True or False, or None where there is none (how they are read:
             :mod:`evenhand.data.cells`).

@@ -242,9 +242,11 @@ def reliability(
     Several engines are several judges, each reported by itself, and how far they agree.
 
     Args:
-        dataset: A ``datasets.Dataset``, a ``DatasetDict`` (with ``split``), or rows.
+        dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
+            :func:`~evenhand.data.rows.read_rows`.
         criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
-        engine: The judge, or several: catalog ids or engines.
+        engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
+            addresses with ``model``, catalog ids or engines.
         response_field: The column with the responses to assess, or several.
         systems: The columns with the responses to compare, two or more.
         context_fields: What the judge is shown besides: a column, several, or name shown -> column.
@@ -272,7 +274,7 @@ def reliability(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     rows = read_rows(dataset, split)
-    judges = judges_of(engine)
+    judges = judges_of(engine, options.pop("model", None))
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
     _check_subjects(assessed, compared, response_field, systems)
     check_resamples(resamples)
