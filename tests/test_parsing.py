@@ -3,6 +3,7 @@
 import json
 import string
 import time
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,7 @@ def test_a_label_that_may_be_a_name_is_not_read_from_not_applicable():
 def test_a_match_is_a_frozen_value_that_survives_json():
     match = match_closest_option("Answer: Bad", LEVELS)
     assert Match.model_validate_json(match.model_dump_json()) == match
-    with pytest.raises(ValidationError):
+    with pytest.raises(FrozenInstanceError):
         match.index = 0
     with pytest.raises(ValidationError):
         Match(index=0, kind="exact", certainty=1.0)

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import AfterValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, from_json, to_json
 
-from evenhand.criteria import FrozenModel
+from evenhand.criteria import FrozenValue, frozen_value
 
 UnscoredReason = Literal[
     "empty",
@@ -78,7 +78,8 @@ SoundText = Annotated[str, AfterValidator(without_lone_surrogates)]
 """A text that can be written down; see :func:`without_lone_surrogates`."""
 
 
-class Match(FrozenModel):
+@frozen_value
+class Match(FrozenValue):
     """Which of the offered labels a reply names.
 
     Attributes:
@@ -92,7 +93,8 @@ class Match(FrozenModel):
     reason: UnscoredReason | None = None
 
 
-class Usage(FrozenModel):
+@frozen_value
+class Usage(FrozenValue):
     """What one or more calls consumed.
 
     Attributes:
@@ -129,7 +131,8 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
     )
 
 
-class TokenLogprob(FrozenModel):
+@frozen_value
+class TokenLogprob(FrozenValue):
     """One generated token with its log-probability, and the likeliest tokens at its place.
 
     A log-probability is None where the server sent none, or what is no number.
@@ -140,7 +143,8 @@ class TokenLogprob(FrozenModel):
     top: tuple[tuple[SoundText, float | None], ...] = ()
 
 
-class Completion(FrozenModel):
+@frozen_value
+class Completion(FrozenValue):
     """One reply of an engine.
 
     Attributes:
@@ -182,7 +186,8 @@ StopConfidence = float | Literal["predictive"] | None
 """How likely the outcome must be for draws to end early; see `evenhand.aggregation.draws_are_settled`."""
 
 
-class EarlyStop(FrozenModel):
+@frozen_value
+class EarlyStop(FrozenValue):
     """That a judge's draws in one order could end before all were made, because of what they said.
 
     Attributes:
@@ -258,7 +263,8 @@ def _as_json(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-class Vote(FrozenModel):
+@frozen_value
+class Vote(FrozenValue):
     """One answer to one question: one judge, one order, one sample.
 
     Attributes:
@@ -343,7 +349,8 @@ def _always_drawn(stop: EarlyStop) -> int:
     return 1 if after_one or stop.planned <= ALWAYS_DRAWN else ALWAYS_DRAWN
 
 
-class Verdict(FrozenModel):
+@frozen_value
+class Verdict(FrozenValue):
     """What the votes on one question come to.
 
     Attributes:

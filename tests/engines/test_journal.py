@@ -93,7 +93,7 @@ def test_the_first_reply_recorded_stays(path):
 
 
 def test_entries_are_recorded_together_or_not_at_all(path):
-    broken = Completion.model_construct(text=object())
+    broken = FULL.model_copy(update={"text": object()})
     good, bad = (
         JournalEntry(key_of(request(name)), completion, IDENTITY, "{}")
         for name, completion in (("good", FULL), ("bad", broken))
