@@ -98,3 +98,20 @@ def test_prompts_are_what_they_were_packed_of_wherever_they_are_carried():
         assert carried == vote
         assert carried.prompts == sent
     assert Prompts({"clear": [{"role": "user", "content": "cut \ud83d"}]})["clear"][0]["content"] == "cut ?"
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.text(max_size=4))
+def test_texts_that_are_held_elsewhere_are_not_held_in_prompts(texts, between):
+    """Texts may be part of each other, and hold what JSON escapes, digits and the character that points to texts."""
+    like = tuple(text * (1 + 40 // len(text)) for text in (*texts, texts[0] + texts[-1], "\x000\x00"))
+    sent = {"selection": [{"role": "user", "content": between.join((*like, *like))}]}
+    assert Prompts(sent, like=like, known=b"selection").plain() == Prompts(sent).plain()
+
+
+def test_what_many_votes_share_is_held_once():
+    one, other = (Vote(judge_id="j" * 9, order=(1, 0), match=Match(index=1, kind="exact")) for _ in range(2))
+    assert one.match is other.match
+    assert one.order is other.order
+    read = [Vote.model_validate_json(one.model_dump_json()) for _ in range(2)]
+    assert read[0].judge_id is read[1].judge_id
+    assert copy.deepcopy(one) is one

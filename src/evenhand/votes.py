@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, GetCoreSchemaHandler
@@ -76,6 +78,24 @@ def is_missing(value: object) -> bool:
 
 SoundText = Annotated[str, AfterValidator(without_lone_surrogates)]
 """A text that can be written down; see :func:`without_lone_surrogates`."""
+
+Name = Annotated[str, AfterValidator(sys.intern)]
+"""A text that many votes share, held once for all."""
+
+SoundName = Annotated[SoundText, AfterValidator(sys.intern)]
+"""The same of an engine, whose texts may not be sound."""
+
+_Value = TypeVar("_Value", bound=Hashable)
+
+
+@lru_cache(maxsize=4096)
+def held_once(value: _Value) -> _Value:
+    """The value, or an equal one that is held already: votes hold few different orders and matches.
+
+    >>> held_once((0, 1, len("ab"))) is held_once((0, 1, 2))
+    True
+    """
+    return value
 
 
 @frozen_value
@@ -160,11 +180,11 @@ class Completion(FrozenValue):
     """
 
     text: SoundText | None
-    finish_reason: SoundText | None = None
+    finish_reason: SoundName | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
-    model: SoundText | None = None
+    model: SoundName | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = False
     reasoning: SoundText | None = None
@@ -209,23 +229,33 @@ class Prompts(Mapping[str, list[Message]]):
     ([{'role': 'user', 'content': 'Is it clear?'}], True)
     """
 
-    __slots__ = ("_like", "_packed")
+    __slots__ = ("_known", "_like", "_packed")
 
-    def __init__(self, messages: Mapping[str, list[Message]], like: tuple[str, ...] = ()) -> None:
+    def __init__(self, messages: Mapping[str, list[Message]], like: tuple[str, ...] = (), known: bytes = b"") -> None:
         """Pack the messages.
 
         Args:
             messages: By stage.
             like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
+            known: What they repeat parts of, and is held anyway.
         """
-        self._like = like
-        packer = zlib.compressobj(zdict=_as_json(like))
-        self._packed = packer.compress(_as_json(dict(messages))) + packer.flush()
+        self._like = tuple(sorted((text for text in like if len(text) >= _SHORTEST_HELD_ONCE), key=len, reverse=True))
+        self._known = known
+        written = _as_json(dict(messages))
+        for place, text in enumerate(self._like):  # the longer first: it may hold others
+            written = written.replace(_within_json(text), b"\x00%d\x00" % place)
+        packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
+        self._packed = packer.compress(written) + packer.flush()
+
+    def as_json(self) -> bytes:
+        """The plain mapping as JSON."""
+        unpacker = zlib.decompressobj(zdict=self._known) if self._known else zlib.decompressobj()
+        written = unpacker.decompress(self._packed)
+        return _POINTER.sub(lambda found: _within_json(self._like[int(found[1])]), written)
 
     def plain(self) -> dict[str, list[Message]]:
         """The plain mapping."""
-        unpacker = zlib.decompressobj(zdict=_as_json(self._like))
-        found: dict[str, list[Message]] = from_json(unpacker.decompress(self._packed))
+        found: dict[str, list[Message]] = from_json(self.as_json())
         return found
 
     def __getitem__(self, stage: str) -> list[Message]:
@@ -246,6 +276,12 @@ class Prompts(Mapping[str, list[Message]]):
     def __repr__(self) -> str:
         return repr(self.plain())
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[type[Prompts], tuple[dict[str, list[Message]]]]:
+        return Prompts, (self.plain(),)  # what is held elsewhere here is not held there
+
     @classmethod
     def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         plain = SchemaValidator(handler(dict[str, list[Message]]))
@@ -254,6 +290,15 @@ class Prompts(Mapping[str, list[Message]]):
             core_schema.is_instance_schema(cls),
             serialization=core_schema.plain_serializer_function_ser_schema(cls.plain),
         )
+
+
+_SHORTEST_HELD_ONCE = 32
+_POINTER = re.compile(rb"\x00(\d+)\x00")  # JSON itself never holds this character
+
+
+def _within_json(text: str) -> bytes:
+    """A text as it stands between the quotes of JSON."""
+    return _as_json(text)[1:-1]
 
 
 def _as_json(value: object) -> bytes:
@@ -291,25 +336,25 @@ class Vote(FrozenValue):
         early_stop: The rule that could end the draws that this is one of; None where their number was fixed.
     """
 
-    judge_id: str
-    order: tuple[int, ...]
+    judge_id: Name
+    order: Annotated[tuple[int, ...], AfterValidator(held_once)]
     sample: int = 0
     selected_index: int | None = None
-    selected_label: str | None = None
+    selected_label: Name | None = None
     value: float | None = None
     na: bool = False
     probabilities: tuple[float, ...] | None = None
     assessment: str | None = None
     summary: str | None = None
     completion: Completion | None = None
-    match: Match | None = None
+    match: Annotated[Match | None, AfterValidator(held_once)] = None
     unscored_reason: UnscoredReason | None = None
-    error: str | None = None
+    error: Name | None = None
     weight: float = 1.0
     reasks: int = 0
     usage: Usage = Usage()
     prompts: Prompts | None = None
-    early_stop: EarlyStop | None = None
+    early_stop: Annotated[EarlyStop | None, AfterValidator(held_once)] = None
 
     @property
     def asked(self) -> bool:
@@ -375,7 +420,7 @@ class Verdict(FrozenValue):
     """
 
     selected_index: int | None = None
-    selected_label: str | None = None
+    selected_label: Name | None = None
     value: float | None = None
     aggregated_value: float | None = None
     na: bool = False

@@ -98,11 +98,13 @@ class Conversation:
         self.usage += reply.usage
         return reply
 
-    def sent(self, question: Question) -> Prompts | None:
-        """The prompts sent about a question, where they are kept."""
+    def sent(self, question: Question, assessment: str | None = None) -> Prompts | None:
+        """The prompts sent about a question, where they are kept, of which its vote may hold an assessment."""
         if not self.prompts:
             return None
-        return Prompts(self.prompts, like=(prompt_sources(), *question.responses, *question.context.values()))
+        options = (option.description for option in question.criterion.options)
+        like = (*texts_of(question), question.guidelines, question.criterion.description, *options, assessment or "")
+        return Prompts(self.prompts, like=like, known=prompt_sources())
 
     def hear(self, reply: Completion) -> None:
         """Keep a reply in the conversation."""
@@ -276,18 +278,20 @@ class QuestionConversation(Conversation):
             weight=weight,
             reasks=self.reasks,
             usage=self.usage,
-            prompts=self.sent(self.question),
+            prompts=self.sent(self.question, self.assessment),
         )
+
+
+def texts_of(question: Question) -> tuple[str, ...]:
+    """What is judged, what is shown beside it, and the same of its examples."""
+    examples = (text for example in question.examples for text in (example.response, *example.context.values()))
+    return (*question.responses, *question.context.values(), *examples)
 
 
 def shared_values(seed: int, question: Question) -> dict[str, object]:
     """What every prompt about a response is filled with."""
-    examples = [text for example in question.examples for text in (example.response, *example.context.values())]
-    return {
-        "context": question.context,
-        "guidelines": question.guidelines,
-        "nonce": nonce_for(seed, *question.responses, *question.context.values(), *examples),
-    }
+    nonce = nonce_for(seed, *texts_of(question))
+    return {"context": question.context, "guidelines": question.guidelines, "nonce": nonce}
 
 
 def cast_vote(judge_id: str, question: Question, shown: Presentation, match: Match | None, **more: Any) -> Vote:  # noqa: ANN401 - the vote's other fields

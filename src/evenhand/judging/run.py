@@ -29,7 +29,7 @@ from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_
 from evenhand.numbers import format_cost
 from evenhand.question import Question
 from evenhand.run_options import LimitOptions
-from evenhand.votes import EarlyStop, Usage, Vote
+from evenhand.votes import EarlyStop, Usage, Vote, held_once
 
 GRACE_SECONDS = 60.0
 
@@ -211,7 +211,7 @@ async def _work(lane: _Lane, run: _Run) -> None:
             finally:
                 share.close()
             if len(task.samples) > 1:
-                stop = EarlyStop(planned=len(task.samples), confidence=run.grid.confidence)
+                stop = held_once(EarlyStop(planned=len(task.samples), confidence=run.grid.confidence))
                 cast = [vote.model_copy(update={"early_stop": stop}) for vote in cast]
             for row, vote in zip(sheet.rows, cast, strict=True):
                 run.votes[row][place] = vote

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic_core import to_json
 
 from evenhand.errors import InvalidPromptError, did_you_mean
 
@@ -112,10 +113,10 @@ def _read_source(name: str) -> str:
 
 
 @cache
-def prompt_sources() -> str:
-    """The texts of all our prompts, one after the other."""
+def prompt_sources() -> bytes:
+    """The texts of all our prompts, one after the other, as they stand in JSON."""
     held = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
-    return "".join(file.read_text(encoding="utf-8") for file in held if file.name.endswith(".md"))
+    return to_json("".join(file.read_text(encoding="utf-8") for file in held if file.name.endswith(".md")))
 
 
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
