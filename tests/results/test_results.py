@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import pickle
 
 import pandas as pd
 import pyarrow.parquet
@@ -16,10 +17,11 @@ from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.data.rows import KINDS, PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
+from evenhand.results.saved import read, write
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
 from evenhand.tables import JudgementTable, judge
-from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
+from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
 from tests.support.judges import ScriptedJudge
 
@@ -128,6 +130,28 @@ def test_other_tools_read_the_parquet_file(judged, tmp_path):
     assert set(frame.system) == {"alder", "birch"}
 
 
+def test_a_file_of_many_parts_is_one_result_and_its_prompts_are_read_when_asked_for(judged, tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.results.votes_columns.VOTES_IN_A_PART", 5)
+    path, again = tmp_path / "result.parquet", tmp_path / "again.parquet"
+    judged.save(path)
+    assert pyarrow.parquet.read_metadata(path).num_row_groups > 3
+    opened = evenhand.open(path)
+    assert pickle.loads(pickle.dumps(opened)) == opened == judged
+    opened.save(again)
+    path.unlink()  # what was opened stands by itself
+    assert evenhand.open(again) == judged
+    assert opened[-1].verdict.votes[0].prompts == judged[-1].verdict.votes[0].prompts
+
+
+def test_votes_with_and_without_prompts_stand_in_one_file(tmp_path):
+    sent = Prompts({"verdict": [{"role": "user", "content": "Is it?"}]})
+    votes = [Vote(judge_id="j", order=(0, 1), prompts=sent if number % 3 else None) for number in range(6)]
+    cells = [Cell({"instance": 0}, tuple(votes))]
+    path = tmp_path / "votes.parquet"
+    write(path, "judgements", {"parameters": {}}, cells)
+    assert read(path, "judgements").cells == cells
+
+
 def test_it_is_a_sequence_of_entries_with_names(judged):
     assert len(judged) == len(judged.judgements) == 24
     assert next(iter(judged)) is judged[0]
@@ -197,7 +221,7 @@ def test_a_file_that_is_there_survives_a_failed_save(judged, tmp_path, monkeypat
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
     with pytest.raises(OSError, match="No space"):
         judged.save(path)
     assert path.read_bytes() == before

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError
 from evenhand.results.measures import as_json
-from evenhand.results.votes_columns import Cell, cells_of, votes_table
+from evenhand.results.votes_columns import PROMPTS, Cell, PromptsOfFile, cells_of, votes_tables
 from evenhand.votes import Vote
 
 SUFFIXES = (".parquet", ".jsonl")
@@ -90,9 +91,12 @@ def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 def _write_parquet(path: Path, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
     import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
 
-    table = votes_table(cells)
-    metadata = {PARQUET_HEADER: as_json(header).encode()}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
+    tables = votes_tables(cells)
+    first = next(tables)
+    schema = first.schema.with_metadata({PARQUET_HEADER: as_json(header).encode()})
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 class Saved(NamedTuple):
@@ -175,20 +179,21 @@ def _is_parquet(path: Path) -> bool:
 def _read_parquet(path: Path) -> Saved:
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
-    table = pyarrow.parquet.read_table(path)
-    return Saved(
-        json.loads((table.schema.metadata or {})[PARQUET_HEADER]), list(cells_of(table)) if len(table) else [], []
-    )
+    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
+    table = file.read([name for name in file.schema_arrow.names if name != PROMPTS])
+    header = json.loads((table.schema.metadata or {})[PARQUET_HEADER])
+    return Saved(header, list(cells_of(table, PromptsOfFile(file))) if len(table) else [], [])
 
 
 def _read_lines(path: Path) -> Saved:
-    header, *rows = (json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line)
-    if saved_kind(header) is None or header.get("layout") != LAYOUT:
-        return Saved(header, None, rows)
-    cells = [
-        Cell(
-            {name: row[name] for name in header["about"] if name in row}, tuple(map(Vote.model_validate, row["votes"]))
-        )
-        for row in rows
-    ]
-    return Saved(header, cells, [])
+    with path.open(encoding="utf-8", newline="\n") as file:
+        lines = (json.loads(line) for line in file if line.strip())
+        header: Any = next(lines, None)
+        if saved_kind(header) is None or header.get("layout") != LAYOUT:
+            return Saved(header, None, list(lines))
+        return Saved(header, [_cell_of(row, header["about"]) for row in lines], [])
+
+
+def _cell_of(row: Mapping[str, Any], about: Sequence[str]) -> Cell:
+    votes = tuple(map(Vote.model_validate, row["votes"]))
+    return Cell({name: row[name] for name in about if name in row}, votes)

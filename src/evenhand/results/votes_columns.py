@@ -1,18 +1,25 @@
-"""Votes as columns: one flat row per vote, which pandas, DuckDB and ``datasets`` read, and back."""
+"""Votes as columns: one flat row per vote, which pandas, DuckDB and ``datasets`` read, and back.
+
+A table of all votes is made in parts, so that no more than a part is ever held beside the votes. What was sent, the
+greatest part of what votes hold, stays in a file that was read until somebody asks for it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import groupby
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.votes import Completion, EarlyStop, Match, TokenLogprob, Usage, Vote
+from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
 
 _SAME = (
     "judge_id",
@@ -34,6 +41,14 @@ _SAME = (
 
 _CELL = "cell"
 """The column that numbers the cells; their own columns come before it."""
+
+
+PROMPTS = "prompts"
+"""The column of what was sent: stage -> messages, as JSON."""
+
+VOTES_IN_A_PART = 1024
+
+_completion = lru_cache(maxsize=64)(Completion)  # the votes of a sheet share one
 
 
 class Cell(NamedTuple):
@@ -124,12 +139,12 @@ def _whole_row(vote: Vote) -> dict[str, Any]:
         "reply_logprobs": None if logprobs is None else json.dumps(logprobs),
         "match_index": match.index if match else None,
         "match_reason": match.reason if match else None,
-        "prompts": None if vote.prompts is None else json.dumps(dict(vote.prompts), ensure_ascii=False),
+        PROMPTS: None if vote.prompts is None else vote.prompts.as_json().decode(),
         "stop_confidence": None if stop is None or stop.confidence is None else str(stop.confidence),
     }
 
 
-def _vote_of(row: Mapping[str, Any]) -> Vote:
+def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
     usage = Usage(
         calls=row["calls"],
         cached=row["cached_calls"],
@@ -144,15 +159,15 @@ def _vote_of(row: Mapping[str, Any]) -> Vote:
         completion=_completion_of(row) if row["replied"] else None,
         match=row["match_kind"] and Match(index=row["match_index"], kind=row["match_kind"], reason=row["match_reason"]),
         usage=usage,
-        prompts=row["prompts"] and json.loads(row["prompts"]),
+        prompts=prompts,
         early_stop=row["draws_planned"] and EarlyStop(planned=row["draws_planned"], confidence=_confidence_of(row)),
     )
 
 
 def _completion_of(row: Mapping[str, Any]) -> Completion:
     logprobs = row["reply_logprobs"]
-    return Completion(
-        text=row["reply"],
+    return _completion(
+        text=row["assessment"] if row["reply"] == row["assessment"] else row["reply"],  # held once
         finish_reason=row["finish_reason"],
         prompt_tokens=row["reply_prompt_tokens"],
         completion_tokens=row["reply_completion_tokens"],
@@ -173,18 +188,47 @@ def votes_table(cells: Iterable[Cell]) -> pyarrow.Table:
     """One row per vote, with what it was about; a cell without votes has one row in which they are null."""
     import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
-    rows = []
-    for number, (about, votes, verdict) in enumerate(cells):
-        named = {**about, _CELL: number, **{f"verdict_{name}": value for name, value in verdict.items()}}
-        rows += [{**named, **_whole_row(vote)} for vote in votes] or [named]
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    kinds = dict(_kinds(pyarrow))
-    return pyarrow.table(
-        {
-            name: pyarrow.array([row.get(name) for row in rows], type=kinds.get(name))
-            for name in dict.fromkeys([*columns, *kinds])
-        }
+    return pyarrow.concat_tables(votes_tables(cells))
+
+
+def votes_tables(cells: Iterable[Cell]) -> Iterator[pyarrow.Table]:
+    """The same in parts, each of whole cells."""
+    import pyarrow  # noqa: PLC0415 - as above
+
+    held = list(cells)
+    schema = _schema(held)
+    rows: list[dict[str, Any]] = []
+    for number, cell in enumerate(held):
+        named = {**cell.about, _CELL: number, **_told(cell)}
+        rows += [{**named, **_whole_row(vote)} for vote in cell.votes] or [named]
+        if len(rows) >= VOTES_IN_A_PART or number + 1 == len(held):
+            yield pyarrow.Table.from_pylist(rows, schema=schema)
+            rows = []
+    if not held:
+        yield schema.empty_table()
+
+
+def _told(cell: Cell) -> dict[str, Any]:
+    return {f"verdict_{name}": value for name, value in cell.verdict.items()}
+
+
+def _schema(cells: Sequence[Cell]) -> pyarrow.Schema:
+    """The columns of all cells: their own, their number, what they came to, and those of votes."""
+    import pyarrow  # noqa: PLC0415 - as above
+
+    abouts, told = [cell.about for cell in cells], [_told(cell) for cell in cells]
+    cast = next((vote for cell in cells for vote in cell.votes), None)
+    kinds = {_CELL: pyarrow.int64(), **dict(_kinds(pyarrow))}
+    names = dict.fromkeys((*_names(abouts), _CELL, *_names(told), *(_whole_row(cast) if cast else ()), *kinds))
+    held = {**dict.fromkeys(_names(abouts), abouts), **dict.fromkeys(_names(told), told)}
+    return pyarrow.schema(
+        (name, kinds[name] if name in kinds else pyarrow.array([each.get(name) for each in held[name]]).type)
+        for name in names
     )
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN401 - the module
@@ -201,11 +245,61 @@ def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN
     yield "probabilities", pyarrow.list_(pyarrow.float64())
 
 
-def cells_of(table: pyarrow.Table) -> Iterator[Cell]:
-    """The cells of a table that :func:`votes_table` made."""
+class PromptsOfFile:
+    """What was sent, as a Parquet file holds it: compressed, a part read where it is asked for."""
+
+    def __init__(self, file: pyarrow.parquet.ParquetFile) -> None:
+        self._file = file
+        parts = [file.metadata.row_group(part).num_rows for part in range(file.metadata.num_row_groups)]
+        self._firsts = list(accumulate(parts, initial=0))
+        self._read: tuple[int, pyarrow.ChunkedArray] | None = None
+
+    def text(self, row: int) -> str | None:
+        """The prompts of a row as JSON; None where none were kept."""
+        part = bisect_right(self._firsts, row) - 1
+        if self._read is None or self._read[0] != part:
+            self._read = part, self._file.read_row_group(part, columns=[PROMPTS]).column(PROMPTS)
+        text: str | None = self._read[1][row - self._firsts[part]].as_py()
+        return text
+
+    def __iter__(self) -> Iterator[Prompts | None]:
+        """The prompts of each row, none of which is read where a part says how many it lacks."""
+        column = [each.path for each in self._file.schema].index(PROMPTS)
+        for part, first in enumerate(self._firsts[:-1]):
+            rows = range(first, self._firsts[part + 1])
+            statistics = self._file.metadata.row_group(part).column(column).statistics
+            lacking = statistics.null_count if statistics is not None and statistics.has_null_count else None
+            for row in rows:
+                kept = lacking == 0 or (lacking != len(rows) and self.text(row) is not None)
+                yield SavedPrompts(self, row) if kept else None
+
+
+class SavedPrompts(Prompts):
+    """The prompts of a row of a file."""
+
+    __slots__ = ("_file", "_row")
+
+    def __init__(self, file: PromptsOfFile, row: int) -> None:
+        self._file, self._row = file, row
+
+    def as_json(self) -> bytes:
+        """The plain mapping as JSON."""
+        return str(self._file.text(self._row)).encode()
+
+
+def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
+    """The cells of a table that :func:`votes_table` made.
+
+    Args:
+        table: With or without the column of prompts.
+        prompts: Those of each row, where the table is without.
+    """
     own = table.column_names[: table.column_names.index(_CELL)]
     rows = (row for batch in table.to_batches(max_chunksize=4096) for row in batch.to_pylist())
-    for _, grouped in groupby(rows, key=lambda row: row[_CELL]):
+    if prompts is None:
+        prompts = (text and Prompts(json.loads(text)) for text in table.column(PROMPTS).to_pylist())
+    held_rows = zip(rows, prompts, strict=True)
+    for _, grouped in groupby(held_rows, key=lambda each: each[0][_CELL]):
         held = list(grouped)
-        votes = tuple(_vote_of(row) for row in held if row["judge_id"] is not None)
-        yield Cell({name: held[0][name] for name in own}, votes)
+        votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
+        yield Cell({name: held[0][0][name] for name in own}, votes)
