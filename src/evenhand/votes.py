@@ -352,7 +352,7 @@ class Vote(FrozenValue):
     error: Name | None = None
     weight: float = 1.0
     reasks: int = 0
-    usage: Usage = Usage()
+    usage: Annotated[Usage, AfterValidator(held_once)] = Usage()
     prompts: Prompts | None = None
     early_stop: Annotated[EarlyStop | None, AfterValidator(held_once)] = None
 

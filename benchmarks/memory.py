@@ -1,0 +1,131 @@
+"""What a result takes in memory for each assessment, and how long a great one takes to save and to open again.
+
+``python -m benchmarks.memory`` prints two Markdown tables: kB for each assessment in both orders, with and without
+prompts, beside the caller's data; and of a saved result the seconds to save and open, kB for each assessment on disk
+and when opened, and by how much the process grew at most. The judge is simulated, but writes reasons of 450 characters.
+Memory is what Python's allocations come to (``tracemalloc``); what a file holds is among it where it is kept.
+"""
+
+import argparse
+import gc
+import os
+import random
+import time
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from tempfile import TemporaryDirectory
+
+os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
+
+import evenhand
+from evenhand.engines.base import Request
+from evenhand.engines.simulated import SimulatedJudge
+from evenhand.tables import JudgementTable
+from evenhand.votes import Completion
+
+CRITERION = "criteria.evenhand.direct.relevance"
+WORDS = [f"word{number}" for number in range(2000)]
+REASONS, RESPONSE, QUESTION = 60, 120, 30
+"""How many words they have."""
+
+
+def words(number: int, seed: int | str) -> str:
+    """A text of so many words, different for every seed."""
+    return " ".join(random.Random(seed).choices(WORDS, k=number))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talkative(SimulatedJudge):
+    """A simulated judge with reasons as long as a model's."""
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply of the simulated judge, longer where it gives reasons."""
+        reply = await SimulatedJudge.complete(self, request)
+        if request.stage != "assessment":
+            return reply
+        return reply.model_copy(update={"text": f"{reply.text} {words(REASONS, request.messages[0]['content'])}"})
+
+
+def rows(count: int) -> list[dict[str, str]]:
+    """The caller's data."""
+    return [{"question": words(QUESTION, 2 * row), "response": words(RESPONSE, 2 * row + 1)} for row in range(count)]
+
+
+def judged(data: Sequence[dict[str, str]], *, prompts: bool) -> JudgementTable:
+    """Every row assessed in both orders."""
+    return evenhand.judge(data, CRITERION, Talkative(), include_prompts_in_result=prompts, journal=None, progress=False)
+
+
+@contextmanager
+def traced() -> Iterator[list[int]]:
+    """The bytes that are held more at the end than at the beginning."""
+    found: list[int] = []
+    gc.collect()
+    tracemalloc.start()
+    try:
+        yield found
+        gc.collect()
+        found.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+
+
+def bytes_held(count: int, *, prompts: bool) -> float:
+    """Bytes for each assessment."""
+    data = rows(count)
+    with traced() as found:
+        table = judged(data, prompts=prompts)
+    return found[0] / len(table)
+
+
+def repeated(table: JudgementTable, count: int) -> JudgementTable:
+    """A great result that holds the judgements of a small one again and again."""
+    held = table.judgements
+    repeats = (replace(held[number % len(held)], instance=number) for number in range(count))
+    return replace(table, judgements=tuple(repeats))
+
+
+def saved(count: int, folder: Path) -> list[str]:
+    """A row of the table of files."""
+    table = repeated(judged(rows(min(count, 500)), prompts=True), count)
+    path = folder / "result.parquet"
+    before, start = getrusage(RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    table.save(path)
+    seconds = [time.perf_counter() - start]
+    del table
+    start = time.perf_counter()
+    table = evenhand.open(path)
+    seconds.append(time.perf_counter() - start)
+    grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) * 1024 / count
+    with traced() as found:
+        table = evenhand.open(path)
+    each = [path.stat().st_size / count, found[0] / len(table), grown]
+    return [f"{count:,}", *(f"{value:.1f}" for value in seconds), *(f"{size / 1000:.2f}" for size in each)]
+
+
+def main() -> None:
+    """Print two tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--assessments", type=int, default=2000)
+    parser.add_argument("--saved", type=int, default=100_000)
+    options = parser.parse_args()
+    judged(rows(2), prompts=True)  # imports, templates and caches
+    print("| prompts | kB an assessment |\n|---|---|")
+    for prompts in (False, True):
+        print(
+            f"| {'kept' if prompts else 'not kept'} | {bytes_held(options.assessments, prompts=prompts) / 1000:.2f} |"
+        )
+    print("\n| assessments | s to save | s to open | kB each on disk | kB each opened | kB each at most |")
+    print("|---|---|---|---|---|---|")
+    with TemporaryDirectory() as folder:
+        print(f"| {' | '.join(saved(options.saved, Path(folder)))} |")
+
+
+if __name__ == "__main__":
+    main()
