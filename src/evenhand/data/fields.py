@@ -242,6 +242,35 @@ def _named(criterion: Criterion | Checklist) -> str:
     return f"the {type(criterion).__name__.lower()} {criterion.name!r}"
 
 
+def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, Any]:
+    """What a result repeats of the ids of its rows: ``id_field`` and ``ids``; nothing where rows have none.
+
+    Args:
+        rows: The data.
+        field: The column that names each row; None for none.
+
+    Raises:
+        InvalidInputError: If a row has no id, or one that another has.
+    """
+    if field is None:
+        return {}
+    known: dict[str, int] = {}
+    for number, row in enumerate(rows):
+        value = field_of(row, field, number, "id_field")
+        name = name_of(value)
+        if not name:
+            raise InvalidInputError(
+                f"row {number} has {value!r} in {field!r}, which id_field names: every row needs an id of its own"
+            )
+        if name in known:
+            raise InvalidInputError(
+                f"rows {known[name]} and {number} both have the id {name!r} in {field!r}, which id_field names: every "
+                "row needs an id of its own; for rows that belong together, name the column with cluster_field"
+            )
+        known[name] = number
+    return {"id_field": field, "ids": list(known)}
+
+
 class RepeatedColumnWarning(UserWarning):
     """A column of the data groups its rows, and nobody said whether rows of a group depend on each other."""
 

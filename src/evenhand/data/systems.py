@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.data.cells import held_in
-from evenhand.data.fields import field_of, name_of, text_of
+from evenhand.data.fields import field_of, name_of, row_ids, text_of
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import is_missing
@@ -21,7 +21,7 @@ class Prompt:
     """One prompt with the responses to it.
 
     Attributes:
-        id: As long data name it; None for wide data.
+        id: As the data name it; None where they do not.
         fields: The columns that hold what all responses share.
         responses: System -> response; None where there is none.
     """
@@ -39,7 +39,7 @@ class Layout:
         systems: Wide data: the columns, one per system. Long data: the systems to compare; None for all.
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
-        id_field: Long data: the column that names the prompt.
+        id_field: The column that names the prompt, which long data must have.
 
     Systems and prompts of long data are told apart by :func:`~evenhand.data.fields.name_of`: the ids 2, 2.0 and
     ``"2"`` are one prompt.
@@ -68,7 +68,7 @@ class Layout:
                 f"systems_field={self.systems_field!r} says that a row is one response, and then {missing!r} must be "
                 f"named too; the data have the columns {list(columns)!r}"
             )
-        if not self.is_long and any(long_only.values()):
+        if not self.is_long and self.response_field is not None:
             given = {name: value for name, value in long_only.items() if value is not None}
             raise InvalidInputError(
                 f"{given!r} belongs to data with one row per response: name the column that holds the system with "
@@ -96,9 +96,10 @@ class Layout:
         return self._long_prompts(rows, shared) if self.is_long else self._wide_prompts(rows)
 
     def _wide_prompts(self, rows: Sequence[Row]) -> tuple[Prompt, ...]:
+        ids = row_ids(rows, self.id_field).get("ids") or [None] * len(rows)
         return tuple(
             Prompt(
-                id=None,
+                id=ids[instance],
                 fields=row,
                 responses=read_responses(
                     {system: field_of(row, system, instance, "systems") for system in self.systems or ()}, instance

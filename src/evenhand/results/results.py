@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar
@@ -122,25 +122,37 @@ class Results(PrintedTables, Generic[Entry]):
         abouts = [cell.about for cell in self.cells()]
         return {about["instance"]: about["cluster"] for about in abouts if about.get("cluster") is not None}
 
+    @property
+    def ids(self) -> Sequence[str]:
+        """The ids of the rows, by index, as ``id_field`` names them; none where the rows have no ids of their own."""
+        found: Sequence[str] = self.parameters.get("ids", ())
+        return found
+
+    def named_cells(self) -> Iterator[Cell]:
+        """The cells, with the id of the row where rows have ids of their own."""
+        for cell in self.cells():
+            yield cell._replace(about=named_row(cell.about, self.ids)) if self.ids else cell
+
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """The level of intervals over rows of these clusters, and their method."""
         return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
 
     def votes(self) -> pyarrow.Table:
         """Every vote as a row of an Arrow table, with what it was about."""
-        return votes_table(self.cells())
+        return votes_table(self.named_cells())
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """The result of some of the questions only.
 
         Args:
             keep: Told what a question was about (instance, system, …), says whether it stays.
-            **about: What must equal a column, or be among a list of values: ``system="alder"``, ``instance=[0, 3]``.
+            **about: What must equal a column, or be among a list of values: ``system="alder"``, ``instance=[0, 3]``,
+                and where rows have ids of their own ``id="p-3"``.
 
         Raises:
             InvalidInputError: If there is no such column, or nothing would be left.
         """
-        cells = list(self.cells())
+        cells = list(self.named_cells())
         for name in about:
             if name not in cells[0].about:
                 raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, list(cells[0].about))}")
@@ -158,7 +170,7 @@ class Results(PrintedTables, Generic[Entry]):
             systems = left["system"] | left["first"] | left["second"]
             judged["systems"] = [system for system in judged["systems"] if system in systems]
         parameters = {**self.parameters, "n": len(left["instance"])}
-        return type(self).of_cells({**judged, "parameters": parameters}, kept)
+        return type(self).of_cells({**judged, "parameters": parameters}, map(_without_id, kept))
 
     def rescored(self, rules: VoteRules, **changes: Any) -> Self:  # noqa: ANN401 - parameters
         """The same votes under other rules, without a call.
@@ -184,12 +196,14 @@ class Results(PrintedTables, Generic[Entry]):
             (:func:`~evenhand.statistics.paired_differences`), and how often both select the same.
 
         Raises:
-            InvalidInputError: A result of another kind, or one without a row in common.
+            InvalidInputError: A result of another kind, one without a row in common, or one whose rows have the same
+                indices and other ids.
         """
         if type(other) is not type(self):
             raise InvalidInputError(
                 f"a {type(self).__name__} cannot be compared with a {type(other).__name__}: give a result of its kind"
             )
+        _check_same_ids(self, other)
         return compare(
             list(self.records()),
             list(other.records()),
@@ -228,7 +242,7 @@ class Results(PrintedTables, Generic[Entry]):
         """
         check_left_out(leave_out)
         header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
-        cells = self.cells()
+        cells = self.named_cells()
         if self.tells_verdicts:
             cells = (cell.telling(record) for cell, record in zip(cells, self.records(), strict=True))
         write(path, self.kind, header, (cell.without(leave_out) for cell in cells))
@@ -243,11 +257,47 @@ class Results(PrintedTables, Generic[Entry]):
         header, cells, rows = read(path, cls.kind)
         try:
             held = cls.cells_before(header, rows) if cells is None else cells
-            return cls.of_cells(header, [with_early_stop(cell, header["parameters"]) for cell in held])
+            cells = [with_early_stop(_without_id(cell), header["parameters"]) for cell in held]
+            return cls.of_cells(header, cells)
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not a saved table of {cls.kind}, or not a whole one; {cls.__name__}.save writes one"
             ) from error
+
+
+def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+    """A row with the id of what it is about beside its index."""
+    return {"instance": row["instance"], "id": ids[row["instance"]], **row}
+
+
+Rows = Callable[..., Iterator[dict[str, Any]]]
+
+
+def with_ids(records: Rows) -> Rows:
+    """Make the rows of a result carry the ids of the data, where these have some."""
+
+    @wraps(records)
+    def named(self: Results[Any], *, votes: bool = False) -> Iterator[dict[str, Any]]:
+        for row in records(self, votes=votes):
+            yield named_row(row, self.ids) if self.ids else row
+
+    return named
+
+
+def _without_id(cell: Cell) -> Cell:
+    """A cell as tables make it, which know their rows by their indices."""
+    return cell._replace(about={name: value for name, value in cell.about.items() if name != "id"})
+
+
+def _check_same_ids(one: Results[Any], other: Results[Any]) -> None:
+    if not one.ids or not other.ids:
+        return
+    for place, (first, second) in enumerate(zip(one.ids, other.ids, strict=False)):
+        if first != second:
+            raise InvalidInputError(
+                f"row {place} is {first!r} in one result and {second!r} in the other, and rows are compared by their "
+                "place: judge the same rows in the same order"
+            )
 
 
 def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind

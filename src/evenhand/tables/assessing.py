@@ -58,6 +58,7 @@ def judge(
     response_field: str | Sequence[str] = "response",
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
+    id_field: str | None = None,
     gold_fields: Mapping[str, str] | None = None,
     split: str | None = None,
     dry_run: bool = False,
@@ -76,6 +77,7 @@ def judge(
         context_fields: What the judge is shown beside the response: a column, several, or name shown -> column. Without
             it, each criterion says.
         reference_field: The column with a known good answer; ``reference`` when there is one.
+        id_field: The column with the id of each row, which records and saved files have beside its index.
         gold_fields: Criterion name -> column with the label that a person gave; ``{system}`` stands for the system.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the run would take, without a call.
@@ -104,7 +106,9 @@ def judge(
     elif assessing.auto_na_option:
         loaded = tuple(with_na_option(criterion) for criterion in loaded)
     check_gold_criteria(gold_fields, names_of(loaded))
-    data = ResponseRows.of(rows, response_field, context_fields, reference_field, assessing.guidelines)
+    data = ResponseRows.of(
+        rows, response_field, context_fields, reference_field, assessing.guidelines, id_field=id_field
+    )
     settings = RunSettings.from_options(
         run,
         list(dict.fromkeys(criterion.scale for criterion in loaded)),

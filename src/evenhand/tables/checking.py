@@ -57,6 +57,7 @@ def checklist(
     checklist_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
+    id_field: str | None = None,
     gold_fields: str | Mapping[str, str] | None = None,
     split: str | None = None,
     guidelines: str = "",
@@ -78,6 +79,7 @@ def checklist(
         context_fields: What the judge is shown beside the response: a column, several, or name shown -> column. Without
             it, the checklist says.
         reference_field: The column with a known good answer; ``reference`` when there is one.
+        id_field: The column with the id of each row, which records and saved files have beside its index.
         gold_fields: Item name -> column with the answer that a person gave; or one column with the answers to all
             items, as a list in their order or as a mapping by their names. ``{system}`` stands for the system.
         split: Which split of a ``DatasetDict``.
@@ -104,7 +106,7 @@ def checklist(
     places = {each: place for place, each in enumerate(different)}
     checklists = tuple(mode.offered(each) for each in different.values())
     checklist_of = [places[id(each)] for each in loaded]
-    data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines)
+    data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines, id_field=id_field)
     judges = judges_of(engine, options.get("model"))
     _check_gold_fields(gold_fields, checklists)
     cells = [(row, system) for system in data.systems for row in range(len(rows))]

@@ -25,7 +25,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, votes_before
+from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
@@ -207,14 +207,14 @@ class ChecklistTable(Results[CheckedResponse]):
         """One row an item of a response."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        return pd.DataFrame.from_records(
-            [
-                {**_identity(response, result), **item, "cluster": response.cluster}
-                for response, result in zip(self.responses, self.results, strict=True)
-                for item in _items(response, result)
-            ]
-        )
+        rows = [
+            {**_identity(response, result), **item, "cluster": response.cluster}
+            for response, result in zip(self.responses, self.results, strict=True)
+            for item in _items(response, result)
+        ]
+        return pd.DataFrame.from_records([named_row(row, self.ids) for row in rows] if self.ids else rows)
 
+    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each response: its scores, and its items inside."""
         for response, result in zip(self.responses, self.results, strict=True):

@@ -146,7 +146,7 @@ def winrates(
             addresses with ``model``, catalog ids or engines.
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
-        id_field: Long data: the column that names the prompt; 2, 2.0 and ``"2"`` are one name.
+        id_field: The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.
         context_fields: What the judge is shown beside the responses: a column, several, or name shown -> column.
             Without it, the criterion says.
         reference_field: The column with a known good answer; ``reference`` when there is one.

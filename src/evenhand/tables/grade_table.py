@@ -22,7 +22,7 @@ from evenhand.numbers import (
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.notes import baseline_note, unscored_votes_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, check_same_rows
+from evenhand.results.results import Results, check_same_rows, with_ids
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
@@ -250,6 +250,7 @@ class GradeTable(Results[GradedInstance]):
         yield from unread_choices_note(sum(grading.num_unread for grading in gradings))
         yield from baseline_note(self.parameters["judges"])
 
+    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each judge, prompt, run and instance."""
         asked: dict[tuple[str, bool], list[GradedInstance]] = {}

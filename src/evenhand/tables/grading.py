@@ -14,6 +14,7 @@ from evenhand.data.fields import (
     field_of,
     read_clusters,
     reference_column,
+    row_ids,
     warn_of_left_out_context,
 )
 from evenhand.data.rows import Row, read_rows
@@ -112,6 +113,7 @@ def grade_scores(
     unrelated_option: bool = False,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
+    id_field: str | None = None,
     split: str | None = None,
     dry_run: bool = False,
     **options: Any,
@@ -134,6 +136,7 @@ def grade_scores(
         context_fields: What the judge is shown beside the candidates: a column, several, or name shown -> column.
             Without it, the criterion says.
         reference_field: The column with a known good answer; ``reference`` when there is one.
+        id_field: The column with the id of each row, which records and saved files have beside its index.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the run would take, without a call.
         **options: How to judge; see :class:`~evenhand.run_options.RunOptions`. Orders, rules and flow are those of
@@ -152,6 +155,7 @@ def grade_scores(
     criterion = _criterion(criteria)
     columns = _columns(candidates)
     context, reference = context_columns(context_fields), reference_column(reference_field, rows[0], listed(columns))
+    ids = row_ids(rows, id_field)
     clusters = read_clusters(rows, settings.cluster_field, apart=[str(column) for column in listed(columns)])
     read = tuple(
         subject_of_row(
@@ -179,6 +183,7 @@ def grade_scores(
             "judges": [judge.judge_id for judge in judges],
             "prompts": list(names),
             "n": len(rows),
+            **ids,
             "candidates": columns if isinstance(columns, str) else list(columns),
             "unrelated_option": unrelated_option,
             "context_fields": None if context is None else dict(context),

@@ -31,7 +31,7 @@ from evenhand.results.notes import (
     unscored_votes_note,
 )
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before
+from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
@@ -375,6 +375,7 @@ class JudgementTable(Results[Judgement]):
             cells.setdefault((item.system, item.criterion), []).append(item)
         return cells
 
+    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each judgement."""
         of_rubric = {

@@ -22,7 +22,7 @@ from evenhand.numbers import format_level
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, Rules, changed_rules
+from evenhand.results.results import Results, Rules, changed_rules, with_ids
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RunOptions
 from evenhand.tables.responses import ResponseRows
@@ -92,6 +92,7 @@ class ModeResults(Results[JudgedSubject]):
         notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
         return (measures_table(title, ("system",), reported, columns, notes),)
 
+    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each subject."""
         for each in self.subjects:
@@ -216,6 +217,7 @@ def run_mode(
     criteria: object = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
     reference_field: str | None = None,
+    id_field: str | None = None,
     split: str | None = None,
     guidelines: str = "",
     dry_run: bool = False,
@@ -234,6 +236,7 @@ def run_mode(
         criteria: The criterion, where the mode takes one.
         context_fields: What the judge is shown beside it: a column, several, or name shown -> column.
         reference_field: The column with a known good answer; ``reference`` when there is one.
+        id_field: The column with the id of each row, which records and saved files have beside its index.
         split: Which split of a ``DatasetDict``.
         guidelines: What the judge is told about judging.
         dry_run: Return what the run would take, without a call.
@@ -253,7 +256,7 @@ def run_mode(
     criterion = (
         NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
     )
-    data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines)
+    data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines, id_field=id_field)
     clusters = data.clusters(way.settings.cluster_field)
     systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
     places = [(system, row) for system in systems for row in range(len(rows))]

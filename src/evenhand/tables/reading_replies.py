@@ -11,7 +11,7 @@ from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
-from evenhand.data.fields import field_of, field_or, name_of, read_clusters, text_of
+from evenhand.data.fields import field_of, field_or, name_of, read_clusters, row_ids, text_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import (
@@ -119,6 +119,7 @@ def read_replies(
             "replies": list(log.columns),
             "judge_field": judge_field,
             "id_field": id_field,
+            **log.ids(id_field, grouped),
             "swapped_field": swapped_field,
             "as_index": as_index,
             "gold": gold,
@@ -191,6 +192,10 @@ class _ReplyLog:
                 raise InvalidInputError(f"row {number} has no name in {id_field!r}, which id_field names: it needs one")
             found.setdefault(name, []).append(number)
         return list(found.values())
+
+    def ids(self, id_field: str | None, grouped: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """The ids of the instances, where rows name them."""
+        return {} if id_field is None else row_ids([self.rows[numbers[0]] for numbers in grouped], id_field)
 
     def gold_labels(self, gold: str | None, grouped: Sequence[Sequence[int]]) -> list[str | None]:
         """The label that is right for each instance; rows of one instance say the same, or nothing."""

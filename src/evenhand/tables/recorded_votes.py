@@ -14,7 +14,7 @@ import evenhand
 from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
-from evenhand.data.fields import clustered_level, read_clusters
+from evenhand.data.fields import clustered_level, read_clusters, row_ids
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.columns import (
@@ -44,7 +44,7 @@ from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measures_of, plain, score_entries
 from evenhand.results.notes import unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
-from evenhand.results.results import Results, read_only, votes_before
+from evenhand.results.results import Results, read_only, votes_before, with_ids
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
@@ -233,6 +233,7 @@ class VoteTable(Results[RecordedInstance]):
     def __repr__(self) -> str:
         return f"<VoteTable of {len(self.parameters['votes'])} judges and {len(self.instances)} instances>\n{self}"
 
+    @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each instance."""
         for each in self.instances:
@@ -427,6 +428,7 @@ def aggregate_votes(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     *,
     gold: str | None = None,
+    id_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
     cluster_field: str | bool | None = None,
@@ -448,6 +450,7 @@ def aggregate_votes(
         rule: The panel rule; None for the scale's default.
         weights: One weight per judge, in the order of the columns, or judge -> weight; for the weighted rules.
         gold: The column with the label that is right.
+        id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
         cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
@@ -474,7 +477,11 @@ def aggregate_votes(
     said = {"gold": gold, "criteria_given": criteria is not None, "rule": rule, "weights": named}
     drawn = {"cluster_field": cluster_field, "level": level, "interval": interval, "resamples": resamples, "seed": seed}
     notes = [] if read.note is None else [read.note]
-    header = {"criterion": criterion, "notes": notes, "parameters": {**read.parameters(), **said, **drawn}}
+    header = {
+        "criterion": criterion,
+        "notes": notes,
+        "parameters": {**read.parameters(), **row_ids(read.rows, id_field), **said, **drawn},
+    }
     return VoteTable.of_cells(header, cells)
 
 

@@ -13,6 +13,7 @@ from evenhand.data.fields import (
     read_clusters,
     reference_column,
     response_columns,
+    row_ids,
     text_of,
     warn_of_left_out_context,
 )
@@ -31,6 +32,7 @@ class ResponseRows:
         context_fields: Name shown -> column; None for those of what is judged.
         reference_field: The column with a known good answer.
         guidelines: What the judge is told about judging.
+        ids: What a result repeats of the ids of the rows: see :func:`~evenhand.data.fields.row_ids`.
     """
 
     rows: Sequence[Row]
@@ -38,6 +40,7 @@ class ResponseRows:
     context_fields: Mapping[str, str] | None
     reference_field: str | None
     guidelines: str
+    ids: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -47,6 +50,8 @@ class ResponseRows:
         context_fields: str | Sequence[str] | Mapping[str, str] | None,
         reference_field: str | None,
         guidelines: str,
+        *,
+        id_field: str | None = None,
     ) -> Self:
         """Rows with the columns as users name them.
 
@@ -54,7 +59,8 @@ class ResponseRows:
             InvalidInputError: If a column is named in a way that cannot be used.
         """
         systems, context = response_columns(response_field), context_columns(context_fields)
-        return cls(rows, systems, context, reference_column(reference_field, rows[0], systems), guidelines)
+        reference = reference_column(reference_field, rows[0], systems)
+        return cls(rows, systems, context, reference, guidelines, row_ids(rows, id_field))
 
     def text(self, instance: int, system: str) -> str | None:
         """A response; None where there is none.
@@ -111,6 +117,7 @@ class ResponseRows:
         """What a result repeats of them."""
         return {
             "n": len(self.rows),
+            **self.ids,
             "context_fields": None if self.context_fields is None else dict(self.context_fields),
             "reference_field": self.reference_field,
         }
