@@ -94,8 +94,7 @@ class Verb:
 
     def _check_one_of(self, options: ArgumentCollection) -> None:
         if len(options.filter_by(value_set=True)) != 1:
-            first, second = (flag_of(name) for name in self.one_of)
-            raise ValueError(f"Give {first} or {second}, one of them.")
+            raise ValueError(f"Give {' or '.join(map(flag_of, self.one_of))}, one of them.")
 
     def _run(self, function: Declared, data: str, given: dict[str, Any]) -> int:
         from evenhand import tables  # noqa: PLC0415 - seconds of import
@@ -160,9 +159,9 @@ VERBS = (
         "judge",
         "judge",
         kind="judgements",
-        written=("judgements", "verdict"),
+        written=("entries", "verdict"),
         required=("response_field",),
-        one_of=("criteria", "rubric"),
+        one_of=("criteria", "rubric", "rubric_field"),
         columns=("response_field",),
         also={
             "criteria": CRITERIA,

@@ -24,6 +24,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
+from evenhand.results.render import TextTable
 from evenhand.votes import Vote
 
 NO_CRITERION: Final = Criterion(
@@ -206,6 +207,16 @@ class Mode(ABC, Generic[Result]):
             results: One a subject.
             level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         """
+
+    def table(self, measures: Mapping[str, Any], title: str, level: float) -> TextTable | None:  # noqa: ARG002 - as it is
+        """The table of the measures, one row a system; None for one with a column for each measure.
+
+        Args:
+            measures: System -> what :meth:`measures` made of its results.
+            title: Of the table.
+            level: Of the intervals.
+        """
+        return None
 
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
         """The votes on each question about each subject; all questions are in one queue."""

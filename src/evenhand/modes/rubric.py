@@ -114,10 +114,12 @@ class RubricMode(Mode[RubricResult]):
     Attributes:
         pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
         together: One reply answers for all criteria.
+        own_rubrics: Responses have rubrics of their own, so that a name says nothing about the criteria of others.
     """
 
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
     together: bool = False
+    own_rubrics: bool = False
 
     kind: ClassVar = "rubric"
     function: ClassVar = "judge"
@@ -133,7 +135,9 @@ class RubricMode(Mode[RubricResult]):
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> RubricResult:
         """The verdicts and the score."""
-        rubric, rules, cast = about.judged, self.settings.rules, dict(zip(about.parts, votes, strict=True))
+        rubric, rules = about.judged, self.settings.rules
+        asked = about.parts or ([criterion.name for criterion in rubric.criteria] if votes else ())
+        cast = dict(zip(asked, votes, strict=True))
         return rubric_result(
             [
                 rules.aggregate(cast[criterion.name], criterion) if cast.get(criterion.name) else MISSING_RESPONSE
@@ -146,12 +150,19 @@ class RubricMode(Mode[RubricResult]):
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
         """The score, and what was selected for each criterion."""
-        chosen = zip(about.judged.criteria, result.verdicts, strict=True)
+        chosen = [
+            (criterion, verdict.selected_label)
+            for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True)
+        ]
+        named: Mapping[str, Any] = {criterion.name: label for criterion, label in chosen}
+        if self.own_rubrics:
+            own = [{"name": each.name, "weight": each.weight, "selected_option": label} for each, label in chosen]
+            named = {"criteria": own}
         return {
             "score": result.score,
             "raw_score": result.raw_score,
             "unscored_reason": result.unscored_reason,
-            **{criterion.name: verdict.selected_label for criterion, verdict in chosen},
+            **named,
         }
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: float) -> RubricSummary:
@@ -159,6 +170,10 @@ class RubricMode(Mode[RubricResult]):
         expected = self.settings.rules.scoring == "expected"
         rubrics = list({id(about.judged): about.judged for about in subjects}.values())
         return summarize_rubric(results, *rubrics, expected=expected, level=level)
+
+    def table(self, measures: Mapping[str, RubricSummary], title: str, level: float) -> TextTable:
+        """The scores by the rubrics of the rows."""
+        return rubric_table(title, measures, level=level)
 
 
 def rubric_as_judged(
@@ -445,10 +460,8 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
     )
 
 
-def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *, level: float) -> tuple[TextTable, ...]:
-    """The table of the rubric's scores, one row per system; none without a rubric."""
-    if rubric is None:
-        return ()
+def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: float) -> TextTable:
+    """The table of the scores by a rubric, or by rubrics, one row per system."""
     columns = (
         Column(f"rubric score [{format_level(level)}]", score_cell),
         Column("n", "num_instances"),
@@ -460,7 +473,7 @@ def rubric_tables(rubric: Rubric | None, scores: Mapping[str, RubricSummary], *,
         Column("length penalty", "length_penalty", optional=True),
     )
     results = {(system,): summary for system, summary in scores.items()}
-    return (measures_table(f"Rubric {rubric.name}", ("system",), results, columns, _score_notes(scores)),)
+    return measures_table(title, ("system",), results, columns, _score_notes(scores))
 
 
 def _score_notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, Literal, Self, overload
@@ -13,8 +13,9 @@ from evenhand.aggregation import LengthPenalty
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric, names_of, with_na_option
 from evenhand.data.cells import LabelReader
-from evenhand.data.fields import check_gold_criteria, field_of
+from evenhand.data.fields import check_gold_criteria, field_of, loaded_of_rows
 from evenhand.data.rows import Row, read_file, read_rows
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
@@ -32,9 +33,10 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.run_options import AssessmentOptions, RunOptions
 from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.tables.mode_results import JudgedSubject, ModeResults
 from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.catalogs import resolve, shown
-from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric
+from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric, load_rubric_of_row
 
 
 @overload
@@ -45,8 +47,20 @@ def judge(
 
 @overload
 def judge(
-    dataset: object, criteria: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+    dataset: object,
+    criteria: object,
+    engine: object,
+    *,
+    rubric_field: None = ...,
+    dry_run: Literal[False] = ...,
+    **options: Any,
 ) -> JudgementTable: ...
+
+
+@overload
+def judge(
+    dataset: object, criteria: None, engine: object, *, rubric_field: str, dry_run: Literal[False] = ..., **options: Any
+) -> ModeResults: ...
 
 
 @takes(RunOptions, AssessmentOptions)
@@ -60,17 +74,18 @@ def judge(
     reference_field: str | None = None,
     id_field: str | None = None,
     gold_fields: Mapping[str, str] | None = None,
+    rubric_field: str | None = None,
     split: str | None = None,
     dry_run: bool = False,
     **options: Any,
-) -> JudgementTable | RunEstimate:
+) -> JudgementTable | ModeResults | RunEstimate:
     """Assess every response of a data set against one or more criteria, or against a rubric.
 
     Args:
         dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         criteria: A criterion, or several, or one rubric: catalog ids, paths, dicts, artifacts or frozen values. A
-            rubric also has a score of each response (``rubric_scores`` of the table).
+            rubric also has a score of each response (``rubric_scores`` of the table). None with ``rubric_field``.
         engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
         response_field: The column with the responses; several columns are several systems.
@@ -79,6 +94,8 @@ def judge(
         reference_field: The column with a known good answer; ``reference`` when there is one.
         id_field: The column with the id of each row, which records and saved files have beside its index.
         gold_fields: Criterion name -> column with the label that a person gave; ``{system}`` stands for the system.
+        rubric_field: The column that holds each row's own rubric: a list or mapping of criteria, in the form of another
+            tool too (such as the ``rubrics`` of HealthBench), a JSON text of one, or the id of a rubric.
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the run would take, without a call.
         **options: How to judge; see :class:`~evenhand.run_options.RunOptions` and
@@ -86,22 +103,24 @@ def judge(
             spread of 0 from fewer than 5 proves little where a threshold decides.
 
     Returns:
-        The table of judgements; with ``dry_run`` the estimated calls, tokens and cost.
+        The table of judgements, or with ``rubric_field`` the score of each response and their mean; with ``dry_run``
+        the estimated calls, tokens and cost.
 
     Raises:
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     rows = read_rows(dataset, split)
+    if rubric_field is not None:
+        _check_own_rubrics(rubric_field, criteria=criteria, gold_fields=gold_fields, examples=options.get("examples"))
+        assessing, run = Assessing.from_options(options, rubric=True)
+        data = ResponseRows.of(rows, response_field, context_fields, reference_field, assessing.guidelines)
+        judges = judges_of(engine, options.get("model"))
+        return _by_own_rubrics(data, rubric_field, judges, assessing, run, dry_run=dry_run)
     loaded, rubric = _what_is_judged(criteria)
     assessing, run = Assessing.from_options(options, rubric=rubric is not None)
     if rubric is not None:
-        rubric = rubric_as_judged(
-            rubric,
-            auto_na_option=bool(assessing.auto_na_option),
-            na_strategy=assessing.na_strategy,
-            na_partial=assessing.na_partial,
-        )
+        rubric = assessing.as_judged(rubric)
         loaded = rubric.criteria
     elif assessing.auto_na_option:
         loaded = tuple(with_na_option(criterion) for criterion in loaded)
@@ -156,6 +175,71 @@ def judge(
             **settings.parameters(),
         },
         rubric=rubric,
+    )
+
+
+def _check_own_rubrics(rubric_field: str, **others: object) -> None:
+    for name, given in others.items():
+        if given is not None:
+            raise InvalidInputError(
+                f"rubric_field is {rubric_field!r} and {name} is given: where each row has a rubric of its own, no "
+                "criterion is that of all rows; drop one of the two"
+            )
+
+
+def _by_own_rubrics(
+    data: ResponseRows,
+    field: str,
+    judges: Sequence[JudgeEngine],
+    assessing: Assessing,
+    run: Mapping[str, Any],
+    *,
+    dry_run: bool,
+) -> ModeResults | RunEstimate:
+    """Judge each response by the rubric that its row holds or names."""
+    rubrics = loaded_of_rows(
+        data.rows,
+        field,
+        "rubric_field",
+        lambda given, row: assessing.as_judged(load_rubric_of_row(given, f"the field {field!r} of instance {row}")),
+    )
+    criteria = [criterion for rubric in rubrics for criterion in rubric.criteria]
+    settings = RunSettings.from_options(
+        run,
+        list(dict.fromkeys(criterion.scale for criterion in criteria)),
+        has_values=all(criterion.has_values for criterion in criteria),
+    )
+    if assessing.calls == "per_item":
+        settings = settings.asking(reasoning=settings.flow.flow != "verdict_only")
+    mode = RubricMode(settings, together=assessing.calls == "per_item", own_rubrics=True)
+    clusters, penalties = (
+        data.clusters(settings.cluster_field, others=[field]),
+        _penalties(data, assessing.length_penalty),
+    )
+    places = [(row, system) for system in data.systems for row in range(len(rubrics))]
+    subjects = [
+        replace(_of_rubric(data, row, system, rubrics[row], penalties.get((row, system))), cluster=clusters[row])
+        for row, system in places
+    ]
+    if dry_run:
+        return mode.estimate(subjects, judges)
+    judged = zip(places, subjects, mode.ask(subjects, judges), strict=True)
+    return ModeResults(
+        mode=mode,
+        subjects=tuple(
+            JudgedSubject(about.without_texts(), system, cast, mode.result(about, cast))
+            for (_, system), about, cast in judged
+        ),
+        parameters={
+            "evenhand_version": evenhand.__version__,
+            "judges": [judge.judge_id for judge in judges],
+            **data.parameters(),
+            "rubric_field": field,
+            **assessing.parameters(rubric=True),
+            "mode": mode.kind,
+            "mode_options": {"together": mode.together, "own_rubrics": True},
+            **settings.parameters(),
+        },
     )
 
 
@@ -258,6 +342,15 @@ class Assessing(AssessmentOptions):
             length_penalty=length_penalty_of(own.length_penalty),
         )
         return resolved, run
+
+    def as_judged(self, rubric: Rubric) -> Rubric:
+        """A rubric as these options have it judged."""
+        return rubric_as_judged(
+            rubric,
+            auto_na_option=bool(self.auto_na_option),
+            na_strategy=self.na_strategy,
+            na_partial=self.na_partial,
+        )
 
     def pools(
         self,

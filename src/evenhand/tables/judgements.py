@@ -18,7 +18,7 @@ from evenhand.modes.rubric import (
     RubricSummary,
     changed_rubric,
     rubric_result,
-    rubric_tables,
+    rubric_table,
     summarize_criterion,
     summarize_rubric,
 )
@@ -253,7 +253,7 @@ class JudgementTable(Results[Judgement]):
             for criterion in self.criteria
         }
         return (
-            *rubric_tables(self.rubric, self.rubric_scores, level=level),
+            *([rubric_table(f"Rubric {self.rubric.name}", self.rubric_scores, level=level)] if self.rubric else []),
             *differences_tables(self.rubric_differences, by_rubric, level=level),
             self.text_table(),
             *differences_tables(self.differences, by_criterion, level=level),

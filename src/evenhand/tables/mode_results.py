@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self, Unpack, overload
 
 import evenhand
 from evenhand.checked_options import takes
-from evenhand.criteria import Criterion
+from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
@@ -85,11 +85,14 @@ class ModeResults(Results[JudgedSubject]):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The measures, one row a system."""
+        title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
+        notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
+        own = self.mode.table(self.measures, title, self.parameters["level"])
+        if own is not None:
+            return (replace(own, notes=(*own.notes, *notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
-        title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
-        notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
         return (measures_table(title, ("system",), reported, columns, notes),)
 
     @with_ids
@@ -117,11 +120,11 @@ class ModeResults(Results[JudgedSubject]):
         return self.rescored(changed_rules(self.parameters, rules))
 
     def judged(self) -> dict[str, Any]:
-        """The criteria."""
+        """The criteria, or the rubrics."""
         return {"criteria": [each.model_dump(mode="json") for each in self._criteria]}
 
     @cached_property
-    def _criteria(self) -> list[Criterion]:
+    def _criteria(self) -> list[Criterion | Rubric]:
         return list({id(each.about.judged): each.about.judged for each in self.subjects}.values())
 
     def overview(self) -> dict[str, Any]:
@@ -154,7 +157,7 @@ class ModeResults(Results[JudgedSubject]):
         parameters = header["parameters"]
         settings = RunSettings.from_parameters(parameters)
         mode = find_mode(parameters["mode"]).from_options(parameters["mode_options"], settings.options.given())
-        criteria = [Criterion.model_validate(each) for each in header["criteria"]]
+        criteria = [(Rubric if "criteria" in each else Criterion).model_validate(each) for each in header["criteria"]]
         grouped = groupby(cells, key=lambda cell: (cell.about["system"], cell.about["instance"]))
         subjects = tuple(_judged(mode, criteria, list(own)) for _, own in grouped)
         return cls(mode=mode, subjects=subjects, parameters=header["parameters"])
@@ -174,7 +177,7 @@ def _shown(name: str) -> Any:
     return shown
 
 
-def _judged(mode: Mode[Any], criteria: Sequence[Criterion], cells: Sequence[Cell]) -> JudgedSubject:
+def _judged(mode: Mode[Any], criteria: Sequence[Criterion | Rubric], cells: Sequence[Cell]) -> JudgedSubject:
     """A subject and its result, of the cells about it."""
     about = cells[0].about
     asked = [cell.about["question"] for cell in cells]

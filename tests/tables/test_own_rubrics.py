@@ -1,0 +1,110 @@
+"""Rows with rubrics of their own: read in the form of another tool, scored by their own points, kept and opened."""
+
+import json
+
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.errors import InvalidInputError
+from tests.data.formats.test_autorubric import WRITTEN
+from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
+from tests.support.judges import ScriptedJudge
+
+OTHER = {"rubrics": [{"criterion": "Says how much.", "points": 5}, {"criterion": "Lies.", "points": -10}]}
+ROWS = [
+    {**HEALTH_ROW, "response": "advice"},
+    {**OTHER, "response": "amount"},
+    {**OTHER, "response": "lie"},
+    {**OTHER, "response": None},
+]
+SAID = {
+    "advice": {"advises_to_see_a_doctor": "Yes", "names_a_dose_that_harms": "Yes", "asks_for_the_age": "No"},
+    "amount": {"says_how_much": "Yes", "lies": "No"},
+    "lie": {"says_how_much": "", "lies": "Yes"},
+}
+
+
+def says(request):
+    return SAID[request.question.responses[0]][request.question.criterion.name]
+
+
+def assess(rows=ROWS, criteria=None, **options):
+    given = {"rubric_field": "rubrics", "journal": None, "progress": False, "max_reasks": 0, **options}
+    return evenhand.judge(rows, criteria, ScriptedJudge(says), **given)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return assess()
+
+
+def test_each_row_is_scored_by_its_own_points(results):
+    # (7 − 9) / 10; 5 / 5; only the fault of the third was read; the fourth has no response
+    assert [(each.result.score, each.result.unscored_reason) for each in results.subjects] == [
+        (-0.2, None),
+        (1.0, None),
+        (None, "empty"),
+        (None, "missing_response"),
+    ]
+    measures = results.measures["response"]
+    assert (measures.score.estimate, measures.num_instances, measures.num_unscored) == (pytest.approx(0.4), 4, 2)
+    # at worst −0.2, 1, −10 / 5 and −10 / 5, whose mean is below 0; at best −0.2, 1, (5 − 10) / 5 and 5 / 5
+    assert (measures.score_if_unscored_0, measures.score_if_unscored_1) == (0.0, pytest.approx(0.2))
+    assert "rubric score" in str(results)
+
+
+def test_the_row_says_what_each_of_its_criteria_got(results):
+    first = next(results.records())
+    assert first["criteria"][1] == {"name": "names_a_dose_that_harms", "weight": -9.0, "selected_option": "Yes"}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_they_are_kept_and_opened(results, tmp_path, ending):
+    path = tmp_path / f"own.{ending}"
+    results.save(path)
+    opened = evenhand.open(path)
+    assert opened == results
+    assert str(opened) == str(results)
+
+
+def test_rows_that_share_a_rubric_share_its_criteria():
+    measures = assess(ROWS[1:]).measures["response"]
+    assert set(measures.criteria) == {"says_how_much", "lies"}
+
+
+def test_a_row_may_name_its_rubric():
+    rows = [
+        {"rubric": "rubrics.evenhand.safety", "question": "?", "response": "x"},
+        {"rubric": WRITTEN, "response": "y"},
+    ]
+    run = evenhand.judge(rows, None, ScriptedJudge(says), rubric_field="rubric", dry_run=True, journal=None)
+    assert run.votes == 8 + 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"criteria": "rubrics.evenhand.safety"}, "rubric_field is 'rubrics' and criteria is given"),
+        ({"gold_fields": {"lies": "gold"}}, "rubric_field is 'rubrics' and gold_fields is given"),
+        ({"examples": [{"response": "x", "lies": "Yes"}]}, "rubric_field is 'rubrics' and examples is given"),
+        ({"rubric_field": "rubric"}, "instance 0 has no field 'rubric', which rubric_field names. Did you mean"),
+        (
+            {"rows": [{"rubrics": "my.yaml", "response": "x"}]},
+            "the field 'rubrics' of instance 0 is 'my.yaml', the name",
+        ),
+    ],
+)
+def test_what_contradicts_rubrics_of_rows_is_refused(options, message):
+    with pytest.raises(InvalidInputError) as caught:
+        assess(**options)
+    assert message in str(caught.value)
+
+
+def test_the_shell(tmp_path, capsys):
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    given = ["--response", "response", "--engine", "engines.evenhand.baseline", "--out", str(out)]
+    assert main(["judge", str(path), "--rubric-field", "rubrics", *given]) == 0
+    assert "4 verdicts written" in capsys.readouterr().out
+    assert len(evenhand.open(out).subjects) == 4
