@@ -11,15 +11,18 @@ import pytest
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.data.rows import KINDS, PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
+from evenhand.results.measures import plain
 from evenhand.results.saved import read, write
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
 from evenhand.statistics import Interval
+from evenhand.statistics.grade_score import GradeScoreResult, grade_score
 from evenhand.tables import JudgementTable, judge
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 from tests.golden.runs import rows
@@ -266,6 +269,16 @@ def test_a_report_with_infinite_limits_is_such_json_and_comes_back_whole(tmp_pat
     before = report.to_json().replace('"low": null', '"low": "-inf"').replace('"high": null', '"high": "inf"')
     (tmp_path / "before.json").write_text(before)
     assert evenhand.ReliabilityReport.load(tmp_path / "before.json") == report
+
+
+def test_a_grade_score_in_an_older_report_opens_without_its_histograms():
+    found = grade_score([[0, 0], [0, 1], [1, 1]])
+    saved = plain(found, reasons=True)
+    opened = TypeAdapter(GradeScoreResult)
+    assert opened.validate_python(saved) == found
+    sizes = [{"n_options": 2, "places": saved.pop("places"), "options": saved.pop("options")}]
+    older = opened.validate_python({**saved, "sizes": sizes, "incomplete": "answered"})
+    assert older == dataclasses.replace(found, places=None, options=None)
 
 
 def test_what_was_saved_before_there_were_cells_still_opens(judged, tmp_path):

@@ -50,7 +50,7 @@ class JudgeStability:
 
     Attributes:
         same_option: The share of the pairs of draws in one order of one instance that select the same option, NA being
-            an option; see `evenhand.statistics.draw_stability`.
+            an option; see `evenhand.statistics.consistency.draw_stability`.
         first_two: Only the first two draws were compared, because draws could stop early, or not every question had the
             same number of draws.
         spread: The mean over instances of the standard deviation of the values drawn.
@@ -117,7 +117,7 @@ class PanelReport:
         percent_agreement: The share of agreeing pairs of judges.
         alpha: Krippendorff's alpha of the judges' selections, by the metric that belongs to the scale.
         effective: Of errors, how many independent judges the panel is worth; of scores, how many votes do not repeat
-            each other, for a shared truth or a shared error. See `evenhand.statistics.effective_judges`.
+            each other, for a shared truth or a shared error. See `evenhand.statistics.correlation.effective_judges`.
         correlated: Whether its correlations are those of the judges' ``scores``, or of ``errors`` against a reference.
         judges: In the order of their names.
         pairs: Every two judges.
