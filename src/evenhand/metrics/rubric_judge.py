@@ -5,12 +5,13 @@ from typing import Any, Dict, List, Union
 
 from evenhand.aggregation import mean_covered_mass
 from evenhand.criteria import Criterion, Rubric, Scale
+from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.sheet import check_calls
 from evenhand.metrics.assessing_judge import AssessingJudge
-from evenhand.metrics.judge_metric import JudgedInstance, using_scores
+from evenhand.metrics.judge_metric import JudgedInstance, distinct, using_scores
 from evenhand.metrics.scores import (
     number_or_nan,
     panel_scores,
@@ -29,12 +30,12 @@ from evenhand.modes.rubric import (
 from evenhand.results.measures import scores_of
 from evenhand.scoring import ScoreSummary
 from evenhand.unitxt.bases import EvaluationInput, Maybe
-from evenhand.unitxt.loading import load_rubric, rubric_artifact
+from evenhand.unitxt.loading import load_rubric, load_rubric_of_row, rubric_artifact
 from evenhand.votes import Verdict
 
 NO_RUBRIC = (
     "the metric has no rubric: give a catalog id such as rubrics.evenhand.summarization, the path of a YAML or JSON "
-    "file, a dict, or a rubric"
+    "file, a dict, or a rubric; or rubric_field, the task data field with each instance's own"
 )
 
 
@@ -57,6 +58,9 @@ class RubricJudge(AssessingJudge):
     Attributes:
         rubric: What is judged: a catalog id, the path of a YAML or JSON file, a dict, an artifact, or a frozen
             :class:`~evenhand.criteria.Rubric`.
+        rubric_field: The task data field that holds each instance's own rubric: a list or mapping of criteria, in the
+            form of another tool too (such as the ``rubrics`` of HealthBench), a JSON text of one, or the id of a
+            rubric. The scores of its criteria are then those of an instance, in the list ``<main>_criteria``.
         calls: ``per_criterion``: a call for each criterion; ``per_item``: one reply for the whole rubric, in which a
             missing or invalid entry leaves only its own criterion unscored.
         shuffle_options: Show the options in a seeded random order of each instance and criterion, which is in each
@@ -71,6 +75,7 @@ class RubricJudge(AssessingJudge):
     """
 
     rubric: Any = None
+    rubric_field: Maybe[str] = None
     calls: str = "per_criterion"
     shuffle_options: bool = True
     auto_na_option: bool = True
@@ -102,6 +107,12 @@ class RubricJudge(AssessingJudge):
                 "the metric judges a rubric and takes neither criteria nor criteria_field: give rubric, or use "
                 "metrics.evenhand.direct for one criterion"
             )
+        own = self.rubric_field
+        if own is not None and (self.rubric is not None or self.examples is not None):
+            raise InvalidInputError(
+                f"rubric_field is {own!r} and {'examples is' if self.rubric is None else 'rubric is'} given too: where "
+                "each instance has a rubric of its own, no criterion is that of all; drop one of the two"
+            )
         for name in ("shuffle_options", "auto_na_option"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInputError(f"{name} is {getattr(self, name)!r}; accepted: True or False")
@@ -131,7 +142,7 @@ class RubricJudge(AssessingJudge):
     def shown_fields(self) -> List[str]:
         """The task data fields that the judge is shown beside the response, for any of the criteria."""
         if self.rubric is None or self.context_fields is not None:
-            return super().shown_fields()
+            return [*super().shown_fields(), *([self.rubric_field] if self.rubric_field else [])]
         fields = [field for each in self.judged_rubric().criteria for field in each.context_fields.values()]
         return list(dict.fromkeys(fields))
 
@@ -148,8 +159,27 @@ class RubricJudge(AssessingJudge):
         """
         if self.rubric is None:
             raise InvalidInputError(NO_RUBRIC)
+        return self._as_judged(load_rubric(self.rubric))
+
+    def rubrics(self, inputs: Sequence[EvaluationInput]) -> Sequence[Rubric]:
+        """The rubric of each instance, as it is judged: the metric's own, or the one that the instance holds or names.
+
+        Raises:
+            InvalidInputError: If there is none.
+        """
+        if self.rubric_field is None:
+            return [self.judged_rubric()] * len(inputs)
+        field = self.rubric_field
+        return loaded_of_rows(
+            [task_data for _, _, task_data in inputs],
+            field,
+            "rubric_field",
+            lambda given, row: self._as_judged(load_rubric_of_row(given, f"the field {field!r} of instance {row}")),
+        )
+
+    def _as_judged(self, rubric: Rubric) -> Rubric:
         return rubric_as_judged(
-            load_rubric(self.rubric),
+            rubric,
             auto_na_option=self.auto_na_option,
             na_strategy=self.na_strategy,
             na_partial=self.na_partial,
@@ -157,17 +187,21 @@ class RubricJudge(AssessingJudge):
 
     def mode_of(self, subjects: Sequence[Subject]) -> RubricMode:
         """An option of every criterion for each response."""
-        pools = self.example_pools(subjects[0].judged.criteria)
-        if self.calls == "per_criterion":
-            return RubricMode(self.settings(), pools)
-        return RubricMode(self.settings().asking(reasoning=self.flow != "verdict_only"), pools, together=True)
+        own, together = self.rubric_field is not None, self.calls == "per_item"
+        criteria = [each for rubric in distinct(about.judged for about in subjects) for each in rubric.criteria]
+        settings = self.settings(
+            list(dict.fromkeys(each.scale for each in criteria)), has_values=all(each.has_values for each in criteria)
+        )
+        if together:
+            settings = settings.asking(reasoning=self.flow != "verdict_only")
+        return RubricMode(settings, {} if own else self.example_pools(criteria), together=together, own_rubrics=own)
 
     def subjects(self, inputs: Sequence[EvaluationInput]) -> tuple[List[Subject], List[None]]:
         """The response of each instance, as each criterion sees it."""
-        rubric = self.judged_rubric()
+        rubrics = self.rubrics(inputs)
         penalty = length_penalty_of(self.length_penalty)
         found = []
-        for row, given in enumerate(inputs):
+        for row, (given, rubric) in enumerate(zip(inputs, rubrics, strict=True)):
             parts = {each.name: self.response_subject(row, given, each) for each in rubric.criteria}
             parts = {name: part for name, part in parts.items() if part.responses}
             responses = [part.responses[0] for part in parts.values()]
@@ -175,7 +209,7 @@ class RubricJudge(AssessingJudge):
             policy = getattr(given, "data_classification", None)
             texts = {"": responses[0] if responses else None}
             found.append(Subject(row, texts, data_classification=policy, judged=rubric, facts=facts, parts=parts))
-        self.warn_of_context(rubric.criteria)
+        self.warn_of_context([each for rubric in distinct(rubrics) for each in rubric.criteria])
         return found, [None] * len(found)
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
@@ -188,22 +222,25 @@ class RubricJudge(AssessingJudge):
             result,
             expected=self.rules().scoring == "expected",
             with_prompts=self.include_prompts_in_result,
+            own_rubric=self.rubric_field is not None,
         )
         return {main: score, f"{main}_using_{judged.evaluator}": score, **scores}
 
     def global_scores(self, measures: RubricSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """The mean rubric score, that of each criterion, and how far they can be trusted."""
-        main, rubric, shown = judged[0].score_name, judged[0].about.judged, self.return_confidence_interval
+        main, shown = judged[0].score_name, self.return_confidence_interval
+        criteria = () if self.rubric_field is not None else judged[0].about.judged.criteria
         warn_of_unread(main, measures.unread)
         warn_of_mentions(measures.readings)
         return {
-            **global_scores(main, rubric, measures, self._panels(judged), with_intervals=shown),
+            **global_scores(main, criteria, measures, self._panels(judged, criteria), with_intervals=shown),
             **using_scores(judged[0], measures.score, with_intervals=shown),
         }
 
-    def _panels(self, assessments: Sequence[JudgedInstance]) -> Dict[str, Union[PanelReport, None]]:
+    def _panels(
+        self, assessments: Sequence[JudgedInstance], criteria: Sequence[Criterion]
+    ) -> Dict[str, Union[PanelReport, None]]:
         """Criterion name -> what the votes say about the judges."""
-        rubric = assessments[0].about.judged
         return {
             criterion.name: report_of_run(
                 [each.result.verdicts[place] for each in assessments],
@@ -213,7 +250,7 @@ class RubricJudge(AssessingJudge):
                 level=self.level_of(assessments),
                 seed=self.seed,
             )
-            for place, criterion in enumerate(rubric.criteria)
+            for place, criterion in enumerate(criteria)
         }
 
 
@@ -222,6 +259,7 @@ OF_RUBRIC = (
     "length_penalty",
     "unscored_reason",
     "na",
+    "criteria",
     "counted_criteria",
     "na_criteria",
     "unscored_criteria",
@@ -296,7 +334,13 @@ def check_score_names(rubric: Rubric) -> None:
 
 
 def instance_scores(
-    main: str, rubric: Rubric, result: RubricResult, *, expected: bool, with_prompts: bool
+    main: str,
+    rubric: Rubric,
+    result: RubricResult,
+    *,
+    expected: bool,
+    with_prompts: bool,
+    own_rubric: bool = False,
 ) -> Dict[str, Any]:
     """The scores of one instance; what there is nothing to say about is left out, except a score."""
     scored = result.unpenalized
@@ -310,14 +354,31 @@ def instance_scores(
         "unscored_criteria": list(scored.unscored),
     }
     prompts = {}
+    if own_rubric:
+        named["criteria"] = []
     for criterion, verdict in zip(rubric.criteria, result.verdicts, strict=True):
-        named |= _criterion_scores(criterion, verdict, expected=expected)
+        if own_rubric:
+            named["criteria"].append(_own_criterion(criterion, verdict))
+        else:
+            named |= _criterion_scores(criterion, verdict, expected=expected)
         sent = next((dict(vote.prompts) for vote in verdict.votes if vote.prompts), None)
         if sent is not None:
             prompts[criterion.name] = sent
     if with_prompts:
         named["prompts"] = prompts or None
     return {f"{main}_{name}": value for name, value in named.items() if value is not None}
+
+
+def _own_criterion(criterion: Criterion, verdict: Verdict) -> Dict[str, Any]:
+    """What a criterion of an instance's own rubric got."""
+    return {
+        "name": criterion.name,
+        "weight": criterion.weight,
+        "score": number_or_nan(verdict.aggregated_value),
+        "selected_option": verdict.selected_label,
+        "unscored_reason": verdict.unscored_reason,
+        "assessment": verdict.assessment,
+    }
 
 
 def _criterion_scores(criterion: Criterion, verdict: Verdict, *, expected: bool) -> Dict[str, Any]:
@@ -339,7 +400,7 @@ def _criterion_scores(criterion: Criterion, verdict: Verdict, *, expected: bool)
 
 def global_scores(
     main: str,
-    rubric: Rubric,
+    criteria: Sequence[Criterion],
     summary: RubricSummary,
     panels: Mapping[str, Union[PanelReport, None]],
     *,
@@ -347,7 +408,7 @@ def global_scores(
 ) -> Dict[str, Any]:
     """The scores of all instances together."""
     scores: Dict[str, Any] = scores_of(summary, main, with_intervals=with_intervals)
-    for criterion in rubric.criteria:
+    for criterion in criteria:
         named = f"{main}_{criterion_score_name(criterion)}"
         found = summary.criteria[criterion.name]
         scores |= scores_of(found, named, with_intervals=with_intervals, only=_MEASURED)

@@ -1,0 +1,90 @@
+"""The metric of a rubric where instances have rubrics of their own, are nested, or are clipped at the mean."""
+
+import math
+
+import pytest
+
+import evenhand
+from evenhand.errors import InvalidInputError
+from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.unitxt.catalogs import register
+from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW, TREE
+from tests.support.judges import ScriptedJudge
+from tests.tables.test_own_rubrics import OTHER, says
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+
+
+def metric(engine=None, **settings):
+    given = {"max_reasks": 0, "progress": False, "journal": None, "context_fields": [], **settings}
+    return RubricJudge(inference_engine=engine or ScriptedJudge(says), **given)
+
+
+def compute(judge, *rows):
+    return judge.compute([{"prediction": said, "references": [], "task_data": dict(data)} for said, data in rows])
+
+
+def test_each_instance_is_scored_by_its_own_rubric():
+    instances, overall = compute(
+        metric(rubric_field="rubrics"), ("advice", HEALTH_ROW), ("amount", OTHER), ("lie", OTHER)
+    )
+    # (7 − 9) / 10, 5 / 5, and the fault of the third alone, whose other criterion is unread
+    assert [each["score"] for each in instances[:2]] == [-0.2, 1.0]
+    assert math.isnan(instances[2]["score"])
+    assert overall["score"] == pytest.approx(0.4)
+    main = overall["score_name"]
+    assert [(each["name"], each["selected_option"]) for each in instances[1][f"{main}_criteria"]] == [
+        ("says_how_much", "Yes"),
+        ("lies", "No"),
+    ]
+    assert (overall[f"{main}_num_unscored"], overall[f"{main}_score_if_unscored_0"]) == (1, 0.0)
+
+
+def test_a_mean_below_0_is_clipped_to_it():
+    harmful = {"rubrics": [{"criterion": "Says how much.", "points": 5}, {"criterion": "Lies.", "points": -25}]}
+    said = {"says_how_much": "No", "lies": "Yes"}
+    judge = metric(ScriptedJudge(lambda asked: said[asked.question.criterion.name]), rubric_field="rubrics")
+    instances, overall = compute(judge, ("x", harmful), ("y", harmful))
+    assert [each["score"] for each in instances] == [-5.0, -5.0]
+    assert (overall["score"], overall["score_ci_low"]) == (0.0, 0.0)
+
+
+def test_a_nested_rubric_of_all_instances():
+    met = {"a": "Yes", "b1": "No", "b21": "Yes", "b22": "No"}
+    judge = metric(ScriptedJudge(lambda asked: met[asked.question.criterion.name]), rubric=TREE)
+    instances, overall = compute(judge, ("x", {}))
+    assert (instances[0]["score"], overall["score"]) == (0.7, 0.7)
+    assert overall["rubric_a"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rubric": "rubrics.evenhand.safety"}, "rubric_field is 'rubrics' and rubric is given too"),
+        ({"examples": [{"response": "x"}]}, "rubric_field is 'rubrics' and examples is given too"),
+    ],
+)
+def test_what_contradicts_rubrics_of_instances_is_refused(settings, message):
+    with pytest.raises(InvalidInputError) as caught:
+        metric(rubric_field="rubrics", **settings)
+    assert message in str(caught.value)
+
+
+def test_an_instance_without_its_rubric_is_told():
+    with pytest.raises(InvalidInputError, match="instance 0 has no field 'rubrics', which rubric_field names"):
+        compute(metric(rubric_field="rubrics"), ("x", {"rubric": []}))
+
+
+def test_no_rubric_names_the_field_too():
+    with pytest.raises(InvalidInputError, match="or rubric_field, the task data field"):
+        compute(metric(), ("x", {}))
+
+
+def test_a_rubric_of_another_tool_is_an_artifact_that_says_the_same():
+    rubric = evenhand.load(TREE)
+    assert evenhand.load(metric(rubric=TREE).rubric) == rubric
