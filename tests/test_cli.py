@@ -122,6 +122,9 @@ RUN_OPTIONS = [
     (["--no-progress"], "progress", False),
 ]
 DATA_OPTIONS = [
+    (["--context-fields", "question"], "context_fields", {"question": "question"}),
+    (["--reference-field", "answer"], "reference_field", "answer"),
+    (["--id-field", "question"], "id_field", "question"),
     (["--context", "question", "task=title"], "context_fields", {"question": "question", "task": "title"}),
     (["--reference", "answer"], "reference_field", "answer"),
 ]
@@ -513,7 +516,7 @@ def test_compare_dry_run_makes_no_call(jsonl, capsys):
         ([], "no systems were given"),
         (["--systems", "answer"], "name at least two"),
         (["--systems", "answer,ohter"], "no field 'ohter', which systems names. Did you mean 'other'?"),
-        (["--systems", "answer,other", "--id-field", "question"], "belongs to data with one row per response"),
+        (["--systems", "answer,other", "--response", "question"], "belongs to data with one row per response"),
         (["--systems-field", "answer"], "must be named too"),
         (["--systems", "answer,other", "--design", "swiss"], "is not a number of rounds"),
         (["--systems", "answer,other", "--on-position-bias", "abstane"], "'abstane'"),

@@ -170,3 +170,18 @@ def test_recorded_judges_are_read_as_the_reader_reads_each_reply():
     table = evenhand.read_replies(sample, "text", labels, cluster_field=False)
     for row, verdict in zip(sample, table.verdicts, strict=True):
         assert verdict.votes[0].match == match_closest_option(row["text"], ["A", "C", "B"])
+
+
+def test_a_column_whose_name_has_a_dot_is_never_taken_for_a_nested_one():
+    rows = [{"gpt-4.1": "Good", "gpt-4": ["Bad", "Bad"]}, {"gpt-4": ["Bad", "Bad"]}]
+    table = evenhand.read_replies(rows, "gpt-4.1", QUALITY)
+    assert [len(verdict.votes) for verdict in table.verdicts] == [1, 0]
+    votes = evenhand.aggregate_votes(rows, "gpt-4.1", QUALITY)
+    assert [verdict.unscored_reason for verdict in votes.verdicts] == [None, "not_asked"]
+
+
+@pytest.mark.parametrize("column", ["judge/vote", "judge.vote"])
+def test_recorded_votes_may_stand_in_a_nested_column(column):
+    rows = [{"judge": {"vote": "Good"}, "right": "Good"}, {"judge": {"vote": "Bad"}, "right": "Good"}]
+    table = evenhand.aggregate_votes(rows, column, QUALITY, gold="right")
+    assert [verdict.selected_label for verdict in table.verdicts] == ["Good", "Bad"]

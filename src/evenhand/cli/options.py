@@ -64,12 +64,12 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "cluster_field": ("--cluster-field", "--cluster"),
     "context_fields": ("--context",),
     "gold_field": ("--gold",),
-    "gold_fields": ("--gold",),
+    "gold_fields": ("--gold", "--gold-field"),
     "label_fields": ("--label",),
     "reference_field": ("--reference",),
     "response_field": ("--response",),
 }
-"""Options that have other names in the shell."""
+"""Options that have shorter names in the shell too; the names that they have in Python are accepted as well."""
 
 PAIRS: Mapping[str, tuple[str, str]] = {
     "gold_fields": ("CRITERION=COLUMN", "relevance=gold_relevance"),
@@ -194,7 +194,7 @@ def shell_option(
 
 def _flags(name: str) -> tuple[str, ...]:
     """What an option is called in the shell."""
-    return FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+    return tuple(dict.fromkeys((*FLAGS.get(name, ()), f"--{name.replace('_', '-')}")))
 
 
 def flag_of(name: str) -> str:

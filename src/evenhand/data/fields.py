@@ -100,6 +100,19 @@ def field_or(row: Mapping[str, Any], field: str, default: object = None) -> Any:
     return value
 
 
+def column_of(rows: Sequence[Mapping[str, Any]], field: str, default: object) -> list[Any]:
+    """A column as :func:`field_of` finds it: that of this very name if any row has one, else a nested one.
+
+    Args:
+        rows: The data.
+        field: The column's name.
+        default: The cell of a row without it.
+    """
+    if any(field in row for row in rows):
+        return [row.get(field, default) for row in rows]
+    return [field_or(row, field, default) for row in rows]
+
+
 def text_of(value: object) -> str:
     """A value as the judge reads it: text as it is, nothing for a missing one, other data as JSON, else its own text.
 

@@ -22,6 +22,7 @@ from evenhand.data.cells import (
     number_of,
     plain_cell,
 )
+from evenhand.data.fields import column_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Verdict, Vote
 
@@ -171,11 +172,13 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
     listed = [names] if isinstance(names, str) else list(names or ())
     if not listed or len(set(listed)) < len(listed) or not all(isinstance(name, str) for name in listed):
         raise InvalidInputError(f"{what} is {names!r}; name at least one column, each once")
-    for name in listed:
-        if not any(name in row for row in rows):
+    columns = [VoteColumn(name, tuple(map(plain_cell, column_of(rows, name, NOT_ASKED)))) for name in listed]
+    for column in columns:
+        if all(cell is NOT_ASKED for cell in column.cells):
             known = list(dict.fromkeys(key for row in rows for key in row))
-            raise InvalidInputError(f"{what} names the column {name!r}, which no row has. {did_you_mean(name, known)}")
-    columns = [VoteColumn(name, tuple(plain_cell(row.get(name, NOT_ASKED)) for row in rows)) for name in listed]
+            raise InvalidInputError(
+                f"{what} names the column {column.name!r}, which no row has. {did_you_mean(column.name, known)}"
+            )
     if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
         return columns_within(columns[0])
     return tuple(columns)

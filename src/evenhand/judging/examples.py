@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader
-from evenhand.data.fields import context_of, field_of, text_of, texts_of
+from evenhand.data.fields import context_of, field_of, field_or, text_of, texts_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Example, Question
 from evenhand.votes import is_missing
@@ -193,7 +193,7 @@ def _case(
         response = field_of(given, response_field, row, "the response of an example")
         if is_missing(response) or label is None:
             return None
-        reference = None if fields.reference is None else given.get(fields.reference)
+        reference = None if fields.reference is None else field_or(given, fields.reference)
         context = context_of(given, fields.context, criterion, row, texts_of(reference))
     except InvalidInputError as error:
         raise InvalidInputError(f"row {row} of the examples cannot be shown: {error}") from error

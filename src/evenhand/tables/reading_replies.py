@@ -11,7 +11,7 @@ from evenhand.aggregation import check_rule
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.cells import NOT_ASKED
-from evenhand.data.fields import field_of, field_or, name_of, read_clusters, row_ids, text_of
+from evenhand.data.fields import column_of, field_of, name_of, read_clusters, row_ids, text_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import (
@@ -160,10 +160,12 @@ class _ReplyLog:
     swapped_field: str | None
     finish_reason_field: str | None
     _read: dict[tuple[str | None, str | None], Match] = field(default_factory=dict)
+    _held: dict[str, list[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for column in self.columns:
-            if all(field_or(row, column, NOT_ASKED) is NOT_ASKED for row in self.rows):
+            self._held[column] = column_of(self.rows, column, NOT_ASKED)
+            if all(cell is NOT_ASKED for cell in self._held[column]):
                 known = list(dict.fromkeys(key for row in self.rows for key in row))
                 raise InvalidInputError(
                     f"replies names the column {column!r}, which no row has. {did_you_mean(column, known)}"
@@ -232,7 +234,7 @@ class _ReplyLog:
     def _cells(self, number: int) -> Iterator[tuple[str, object]]:
         row = self.rows[number]
         for column in self.columns:
-            held = field_or(row, column, NOT_ASKED)
+            held = self._held[column][number]
             judge = column
             if self.judge_field is not None:
                 judge = name_of(field_of(row, self.judge_field, number, "judge_field"))
