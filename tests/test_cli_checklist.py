@@ -90,6 +90,7 @@ OPTIONS = [
     (["--allow-na"], "allow_na", True),
     (["--no-allow-na"], "allow_na", False),
     (["--shuffle-items"], "shuffle_items", True),
+    (["--scorer", "rlcf"], "scorer", "rlcf"),
     (["--guidelines", "Be strict."], "guidelines", "Be strict."),
     (["--check-positional-bias", "true"], "check_positional_bias", True),
     (["--samples", "3"], "samples", 3),

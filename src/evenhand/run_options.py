@@ -32,6 +32,16 @@ NEEDS_ALL_DRAWS = (
 
 CheckMode = Literal["batch", "item"]
 ChecklistMetric = Literal["pass", "weighted", "normalized"]
+Scorer = Literal["batch", "item", "weighted", "normalized", "rlcf", "rocketeval"]
+SCORERS: Mapping[Scorer, Mapping[str, Any]] = {
+    "batch": {"mode": "batch", "primary_metric": "pass"},
+    "item": {"mode": "item", "primary_metric": "pass", "capture_reasoning": True},
+    "weighted": {"mode": "item", "primary_metric": "weighted"},
+    "normalized": {"mode": "item", "primary_metric": "normalized"},
+    "rlcf": {"mode": "item", "primary_metric": "weighted"},
+    "rocketeval": {"mode": "item", "primary_metric": "normalized"},
+}
+"""The scorers of autochecklist (https://pypi.org/project/autochecklist) by their names, as options of a checklist."""
 
 
 class Seeded(Options):
@@ -310,6 +320,25 @@ class ChecklistOptions(Options):
     shuffle_items: bool = option(
         False, "Show the items of a call in a seeded random order, another one for each instance."
     )
+    scorer: Scorer | None = option(
+        None,
+        "A scorer of autochecklist by its name, which stands for ``mode``, ``primary_metric`` and "
+        "``capture_reasoning``: ``batch``, ``item``, ``weighted``, ``normalized``, ``rlcf`` or ``rocketeval``.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_scored(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """The options with those that the scorer stands for."""
+        scorer = given.get("scorer")
+        stands_for: Mapping[str, Any] = SCORERS.get(scorer, {}) if isinstance(scorer, str) else {}  # type: ignore[call-overload] # another name is refused as a value
+        for name, value in stands_for.items():
+            default = cls.model_fields[name].default
+            if given.get(name, default) not in {default, value}:
+                raise InvalidInputError(
+                    f"scorer={scorer!r} is {name}={value!r}, and {name}={given[name]!r} is given: drop one of the two"
+                )
+        return {**given, **stands_for}
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:

@@ -99,7 +99,7 @@ class ChecklistJudge(ChecklistFields):
 
     def check_prompt(self, settings: RunSettings) -> None:
         """Check that the prompt is for one item, or for all of them at once."""
-        settings.flow.check_prompt("assess", sheet=self.mode == "batch")
+        settings.flow.check_prompt("assess", sheet=self.mode_of().options.mode == "batch")
 
     def scales(self) -> Sequence[Scale]:
         """Every item is a yes/no question."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -108,6 +109,10 @@ OWN_PLACEHOLDERS: dict[Subject, frozenset[str]] = {
 """What a user's own prompt may name; what is judged it must."""
 
 
+_NAMED = re.compile(rf"{{{{\s*({'|'.join(sorted(frozenset().union(*OWN_PLACEHOLDERS.values())))})\b")
+"""A placeholder of a template of ours."""
+
+
 def _read_source(name: str) -> str:
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
 
@@ -190,6 +195,75 @@ def is_prompt_name(prompt: str) -> bool:
     return prompt in get_args(PromptName)
 
 
+_SINGLE_BRACES = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
+_AUTOCHECKLIST: Mapping[str, str] = {
+    "target": "response",
+    "question": "criterion_description",
+    "checklist": "items",
+    "input": 'context["input"]',
+    "history": 'context["history"]',
+}
+"""What the prompts of autochecklist name in single braces, and what that is here."""
+
+
+@cache
+def own_template(text: str) -> str:
+    """A user's own prompt as a template: one in the form of autochecklist is translated, any other stays as it is.
+
+    Such a prompt names ``{target}``, which is judged, and may name ``{input}`` and ``{history}``, which are contexts
+    of these names, ``{question}`` and ``{checklist}``; ``{{`` and ``}}`` are braces.
+
+    Raises:
+        InvalidPromptError: If it names something else.
+
+    >>> own_template("Of {input} came {target}. {question}")
+    'Of {{ context["input"] }} came {{ response }}. {{ criterion_description }}'
+    """
+    names = set(_SINGLE_BRACES.findall(text))
+    if "target" not in names or _NAMED.search(text):
+        return text
+    unknown = sorted(names - _AUTOCHECKLIST.keys())
+    if unknown:
+        raise InvalidPromptError(
+            f"the prompt names {{{unknown[0]}}}, with which it is not filled. "
+            + did_you_mean(unknown[0], _AUTOCHECKLIST)
+        )
+    parts = []
+    for place, part in enumerate(_SINGLE_BRACES.split(text)):
+        if place % 2:
+            parts.append(f"{{{{ {_AUTOCHECKLIST[part]} }}}}")
+        else:
+            said = part.replace("{{", "{").replace("}}", "}")
+            parts.append(f"{{% raw %}}{said}{{% endraw %}}" if "{" in said else said)
+    return "".join(parts)
+
+
+class _Contexts(str):
+    """All contexts as one text, and each by its name. ``history`` may be missing: the first turn has none."""
+
+    __slots__ = ("parts",)
+    parts: Mapping[str, str] | None
+
+    @classmethod
+    def of(cls, text: str, parts: Mapping[str, str] | None) -> _Contexts:
+        """The text, and its parts; None for whatever is named."""
+        made = cls(text)
+        made.parts = parts
+        return made
+
+    def __getitem__(self, name: Any) -> str:  # noqa: ANN401 - as of a text
+        if not isinstance(name, str):
+            return super().__getitem__(name)
+        if self.parts is None:
+            return "text"
+        if name not in self.parts and name != "history":
+            raise InvalidPromptError(
+                f"the prompt names the context {name!r}, which is not shown: name its column with context_fields. "
+                f"{did_you_mean(name, self.parts)}"
+            )
+        return self.parts.get(name, "")
+
+
 def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None:
     """Check the name of a prompt, or a user's own text, before anything is asked.
 
@@ -207,7 +281,7 @@ def check_first_prompt(prompt: str, subject: Subject, stage: FirstStage) -> None
 
 
 def _check_own_prompt(text: str, subject: Subject) -> None:
-    accepted = OWN_PLACEHOLDERS[subject]
+    accepted, text = OWN_PLACEHOLDERS[subject], own_template(text)
     shown = ", ".join(f"{{{{ {name} }}}}" for name in sorted(accepted))
     try:
         found = _placeholders_in(text)
@@ -227,7 +301,7 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
         if needed not in found:
             raise InvalidPromptError(f"the prompt does not name {{{{ {needed} }}}}; it may name {shown}")
     try:
-        _ENVIRONMENT.from_string(text).render(dict.fromkeys(accepted, "text"))
+        _ENVIRONMENT.from_string(text).render(dict.fromkeys(accepted, _Contexts.of("text", None)))
     except (TemplateError, TypeError, ValueError) as error:
         raise InvalidPromptError(
             f"the prompt cannot be filled: {error}; every placeholder ({shown}) stands for one whole text"
@@ -251,8 +325,15 @@ def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Ma
     """
     parts = {name: _OWN_PARTS.get((subject, name), _SHARED_PARTS.get(name)) for name in OWN_PLACEHOLDERS[subject]}
     blocks = {name: values[name] if part is None else _part(part, values) for name, part in parts.items()}
-    body = _ENVIRONMENT.from_string(text).render(blocks).strip()
+    each = {name: _part("_context.md", {**values, "context": {name: said}}) for name, said in _contexts(values)}
+    blocks["context"] = _Contexts.of(str(blocks["context"]), each)
+    body = _ENVIRONMENT.from_string(own_template(text)).render(blocks).strip()
     return _ENVIRONMENT.get_template("_own.md").render({**values, "body": body, "stage": stage}).strip()
+
+
+def _contexts(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    context = values["context"]
+    return list(context.items()) if isinstance(context, Mapping) else []
 
 
 def _part(name: str, values: Mapping[str, object]) -> str:

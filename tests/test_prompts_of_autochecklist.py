@@ -1,0 +1,134 @@
+"""Prompts in the form of autochecklist, and its scorers by name."""
+
+import json
+
+import pytest
+
+import evenhand
+from evenhand.errors import InvalidInputError, InvalidPromptError
+from evenhand.metrics.checklist_judge import ChecklistJudge
+from evenhand.prompts import check_first_prompt, own_template, render_own_prompt
+from evenhand.run_options import SCORERS, ChecklistOptions
+from evenhand.unitxt.bases import fetch_artifact
+from evenhand.unitxt.catalogs import register
+from tests.support.judges import ScriptedJudge
+
+ITEM = 'History:\n{history}\nInput:\n{input}\nTarget:\n{target}\nReply {{"answer": "YES"}} to: {question}'
+
+
+def test_a_prompt_for_one_item():
+    check_first_prompt(ITEM, "response", "verdict")
+    sent = []
+
+    def says(request):
+        sent.append(request.messages[-1]["content"])
+        return "Yes"
+
+    rows = [{"input": "Write {a} poem.", "response": "Roses {target}.", "unseen": "x"}]
+    evenhand.checklist(
+        rows,
+        ["Does it rhyme?"],
+        ScriptedJudge(says),
+        mode="item",
+        prompt=ITEM,
+        context_fields=["input"],
+        journal=None,
+        progress=False,
+    )
+    (prompt,) = sent
+    assert (
+        prompt.index("Write {a} poem.") < prompt.index("Roses {target}.") < prompt.index('Reply {"answer": "YES"} to')
+    )
+    assert prompt.count("Write {a} poem.") == 1
+    assert 'Reply {"answer": "YES"} to: Does it rhyme?' in prompt
+    assert "History:\n\nInput:" in prompt  # there is none
+
+
+def test_a_prompt_for_all_items():
+    text = "Input: {input}\nTarget: {target}\nQuestions:\n{checklist}"
+    assert own_template(text).endswith("{{ items }}")
+    sent = []
+
+    def says(request):
+        sent.append(request.messages[-1]["content"])
+        return json.dumps({"answers": [{"number": 1, "answer": "Yes"}, {"number": 2, "answer": "No"}]})
+
+    rows = [{"input": "Write.", "response": "Roses."}]
+    given = {"prompt": text, "context_fields": ["input"], "journal": None, "progress": False, "max_reasks": 0}
+    evenhand.checklist(rows, ["Does it rhyme?", "Is it short?"], ScriptedJudge(says), **given)
+    assert "1. Does it rhyme?" in sent[0]
+    assert "2. Is it short?" in sent[0]
+
+
+def test_our_own_templates_stay_as_they_are():
+    ours = 'Judge {{ response }} like {"target": {target}}.'
+    assert own_template(ours) == ours
+    assert own_template("No placeholder but {question}.") == "No placeholder but {question}."
+
+
+def test_a_template_of_ours_may_name_one_context():
+    values = {"response": "r", "context": {"a": "first", "b": "second"}, "nonce": "n", "guidelines": ""}
+    values |= {"criterion_name": "c", "criterion_description": "d", "options": (), "codes": False, "answers": ()}
+    with pytest.raises(InvalidPromptError, match="names the context 'd', which is not shown"):
+        render_own_prompt('{{ context["d"] }} {{ response }}', "response", "assessment", values)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{target} {qeustion}", "the prompt names {qeustion}, with which it is not filled. Did you mean 'question'?"),
+        ("{target} {checklist}", "the prompt names 'items', with which it is not filled"),
+    ],
+)
+def test_what_it_is_not_filled_with_is_refused(text, message):
+    with pytest.raises(InvalidPromptError) as caught:
+        check_first_prompt(text, "response", "verdict")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "options"),
+    [
+        ("batch", ("batch", "pass", False)),
+        ("item", ("item", "pass", True)),
+        ("weighted", ("item", "weighted", False)),
+        ("normalized", ("item", "normalized", False)),
+        ("rlcf", ("item", "weighted", False)),
+        ("rocketeval", ("item", "normalized", False)),
+    ],
+)
+def test_a_scorer_by_its_name(scorer, options):
+    judge = ChecklistJudge(checklist=["?"], inference_engine=ScriptedJudge(lambda _: "Yes"), scorer=scorer)
+    for given in (ChecklistOptions(scorer=scorer), judge.mode_of().options):
+        assert (given.mode, given.primary_metric, given.capture_reasoning) == options
+
+
+def test_every_scorer_is_known():
+    assert set(SCORERS) == {"batch", "item", "weighted", "normalized", "rlcf", "rocketeval"}
+
+
+@pytest.mark.parametrize("scorer", ["rlcf", "rocketeval"])
+def test_a_scorer_in_the_catalog(scorer):
+    register()
+    artifact, _ = fetch_artifact(
+        f"metrics.evenhand.checklist.{scorer}[checklist=checklists.evenhand.summary,"
+        "inference_engine=engines.evenhand.baseline]"
+    )
+    assert artifact.mode_of().options.scorer == scorer
+
+
+def test_a_scorer_and_another_option_that_it_is_not():
+    with pytest.raises(InvalidInputError, match="scorer='rlcf' is primary_metric='weighted', and primary_metric='norm"):
+        ChecklistOptions(scorer="rlcf", primary_metric="normalized")
+    with pytest.raises(InvalidInputError, match="scorer is 'rclf'"):
+        ChecklistOptions(scorer="rclf")
+
+
+def test_the_scores_of_a_scorer():
+    rows = [{"response": "Roses."}]
+    checklist = {
+        "questions": [{"question": "Does it rhyme?", "weight": 30}, {"question": "Is it short?", "weight": 10}]
+    }
+    says = ScriptedJudge(lambda request: "Yes" if "rhyme" in request.question.criterion.description else "No")
+    table = evenhand.checklist(rows, checklist, says, scorer="rlcf", journal=None, progress=False)
+    assert table.reports["response"].primary_score.estimate == 0.75  # 30 of 40
