@@ -74,6 +74,7 @@ def test_a_yaml_file(tmp_path):
 def test_a_criterion_as_it_dumps_it():
     assert evenhand.load(DUMPED).labels == ("MET", "UNMET", "CANNOT_ASSESS")
     assert evenhand.load([DUMPED]).criteria[0].weight == 10
+    assert evenhand.load({"requirement": "How deep?", "options": LEVELS}).options[3].na
     with pytest.warns(LeftOutWarning, match="not read with it: aggregation: min"):
         evenhand.load({**DUMPED, "options": LEVELS, "aggregation": "min"})
 

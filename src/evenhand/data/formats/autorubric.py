@@ -71,8 +71,11 @@ def _is_rubric(data: object) -> bool:
 
 
 def _is_dumped(data: object) -> bool:
-    """Whether data are one criterion as autorubric writes it, which says that it has no options."""
-    return _is_criterion(data) and isinstance(data, dict) and bool({"aggregation", "options"} <= data.keys())
+    """Whether data are one criterion as autorubric writes it: without options, with its rule, or NA with a value."""
+    if not (_is_criterion(data) and isinstance(data, dict)):
+        return False
+    options = data.get("options", ())
+    return "aggregation" in data or options is None or any(option.get("na") for option in options)
 
 
 def _is_data_set(data: object) -> bool:
