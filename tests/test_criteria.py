@@ -32,8 +32,8 @@ def criterion(*options, **more):
     [
         (lambda: Option(label="  "), "an option's label is '  '"),
         (lambda: Option(label="N/A", value=0.5, na=True), "the NA option 'N/A' has the value 0.5"),
-        (lambda: Option(label="Best", value=5), r"value 5.0; a value lies in \[0, 1\]"),
-        (lambda: Option(label="Worst", value=-0.1), r"value -0.1; a value lies in \[0, 1\]"),
+        (lambda: Option(label="Best", value=math.inf), "value inf; a value is a finite number"),
+        (lambda: Option(label="Worst", value=-math.inf), "value -inf; a value is a finite number"),
         (lambda: Option(label="Odd", value=math.nan), "value nan"),
         (lambda: criterion(GOOD, Option(label=" gOOd ", value=0.5)), "the option label ' gOOd ' twice"),
         (lambda: criterion(GOOD), r"has 1 option\(s\) that are not NA; a choice needs at least two"),

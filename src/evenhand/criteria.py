@@ -109,7 +109,8 @@ class Option(FrozenModel):
 
     Attributes:
         label: The text that the judge is shown and names.
-        value: What choosing it is worth, in [0, 1]; None when no value was given, or for an NA option.
+        value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
+            when no value was given, or for an NA option.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
@@ -127,10 +128,9 @@ class Option(FrozenModel):
             raise InvalidCriterionError(
                 f"the NA option {self.label!r} has the value {self.value!r}; an NA option has none"
             )
-        if self.value is not None and not 0 <= self.value <= 1:
+        if self.value is not None and not math.isfinite(self.value):
             raise InvalidCriterionError(
-                f"the option {self.label!r} has the value {self.value!r}; a value lies in [0, 1]: "
-                "rescale the option values"
+                f"the option {self.label!r} has the value {self.value!r}; a value is a finite number, such as 0.5 or 4"
             )
         return self
 
@@ -191,7 +191,23 @@ class Criterion(FrozenModel):
                 f"the two options of the binary criterion {self.name!r} both have the value {scored[0].value!r}; "
                 "give the one that means 'met' the higher value"
             )
+        self._check_range()
         return self
+
+    def _check_range(self) -> None:
+        low, high = self.score_range
+        for option in self.options:
+            if self.scale == "pairwise" and option.value is not None and not 0 <= option.value <= 1:
+                raise InvalidCriterionError(
+                    f"the option {option.label!r} of the pairwise criterion {self.name!r} has the value "
+                    f"{option.value!r}; it lies in [0, 1]: 1 where the first response is better, 0 where the second "
+                    "is, 0.5 for a tie"
+                )
+        if not 0 < high - low < math.inf:
+            raise InvalidCriterionError(
+                f"the options of the criterion {self.name!r} have values from {low!r} to {high!r}; values that do not "
+                "lie in [0, 1] say how far a score can go: give at least two that differ, by a finite number"
+            )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -202,6 +218,27 @@ class Criterion(FrozenModel):
     def has_values(self) -> bool:
         """Whether every option that is not NA has a value, so that a score is defined."""
         return all(option.value is not None for option in self.options if not option.na)
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The least and the greatest score: [0, 1] where all values lie in it, else the least and greatest value.
+
+        >>> criterion = yes_no_criterion("cites", "Does the response cite a source?")
+        >>> criterion.score_range
+        (0.0, 1.0)
+        >>> levels = tuple(Option(label=str(value), value=value) for value in (1, 2, 3, 4, 5))
+        >>> Criterion(name="clear", description="How clear is it?", options=levels).score_range
+        (1.0, 5.0)
+        """
+        values = [option.value for option in self.options if option.value is not None]
+        if all(0 <= value <= 1 for value in values):
+            return (0.0, 1.0)
+        return (min(values), max(values))
+
+    def share_of_range(self, score: float) -> float:
+        """Where a score lies in the range: 0 at its lower end, 1 at its upper one. What rubrics count."""
+        low, high = self.score_range
+        return (score - low) / (high - low)
 
     @property
     def na_index(self) -> int | None:
@@ -298,7 +335,7 @@ class Rubric(FrozenModel):
             it. Without them all criteria count side by side, whatever section they belong to.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
             ``partial`` (see ``na_partial``), or ``fail`` it: count its worst option.
-        na_partial: The value that ``partial`` counts, in [0, 1].
+        na_partial: What ``partial`` counts, a share of the criterion's range in [0, 1].
         clip: Where what lies outside [0, 1] is clipped: the ``score`` of each response, or only the ``mean`` over
             responses, so that faults take a response below 0.
     """

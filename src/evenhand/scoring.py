@@ -142,8 +142,8 @@ class ScoreSummary(VoteMeasures):
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
         score: The mean of the instances' scores.
         score_if_unscored_0: The mean if every unscored vote had selected the lowest value; an instance without votes,
-            or whose orders contradict each other, counts 0.
-        score_if_unscored_1: The same with the highest value, and 1.
+            or whose orders contradict each other, counts the lower end of its criterion's range.
+        score_if_unscored_1: The same with the highest value, and the upper end.
         covered_mass: How much of the probability expected values rest on: the mean of
             :func:`~evenhand.aggregation.mean_covered_mass` over the instances whose votes have probabilities; missing
             for scores of the options selected.
@@ -160,20 +160,42 @@ class ScoreSummary(VoteMeasures):
     unread: UnreadBounds | None
 
 
+UNIT_RANGE: Final = (0.0, 1.0)
+"""The range of the scores of a criterion whose values all lie in it."""
+
+
 def summarize(
-    verdicts: Sequence[Verdict], *, level: float = 0.95, covered_masses: Sequence[float | None] = ()
+    verdicts: Sequence[Verdict],
+    ranges: Sequence[tuple[float, float]] = (),
+    *,
+    level: float = 0.95,
+    covered_masses: Sequence[float | None] = (),
 ) -> ScoreSummary:
     """Scores with intervals over instances, or the clusters that they are of; one verdict an instance.
 
     Args:
         verdicts: One an instance, with all its votes.
+        ranges: Of each verdict the :attr:`~evenhand.criteria.Criterion.score_range` of its criterion; empty for [0, 1]
+            throughout. The bounds of the mean are the least and the greatest of them.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
             options selected.
     """
-    scores, masses = [verdict.aggregated_value for verdict in verdicts], covered_masses or [None] * len(verdicts)
-    measures, (score, covered_mass) = vote_measures(verdicts, scores, masses, level=level)
-    known_limits = [each for each in map(score_limits, verdicts) if each is not None]
+    ranges = ranges or [UNIT_RANGE] * len(verdicts)
+    bounds = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else UNIT_RANGE
+    low, width = bounds[0], bounds[1] - bounds[0]
+    scores = [verdict.aggregated_value for verdict in verdicts]
+    shares = [None if score is None else (score - low) / width for score in scores]
+    measures, (share, covered_mass) = vote_measures(
+        verdicts,
+        shares,
+        covered_masses or [None] * len(verdicts),
+        level=level,
+        width=max((high - low for low, high in ranges), default=1.0),
+    )
+    score = None if share is None else share.on_scale(low, width)
+    of = list(zip(verdicts, ranges, strict=True))
+    known_limits = [each for each in (score_limits(*pair) for pair in of) if each is not None]
     return ScoreSummary(
         score=known(score, "no instance has a score"),
         covered_mass=known(covered_mass, "no expected value rests on probabilities"),
@@ -185,7 +207,7 @@ def summarize(
         score_if_unscored_1=_mean([high for _, high in known_limits]),
         unread=None
         if score is None and any(verdict.unscored_reason == "no_value" for verdict in verdicts)
-        else unread_bounds(score, [_unread_limits(verdict) for verdict in verdicts], level=level),
+        else unread_bounds(score, [_unread_limits(*pair) for pair in of], level=level, bounds=bounds),
         **measures,
     )
 
@@ -218,6 +240,7 @@ def vote_measures(
     *beside: Sequence[float | None],
     rows: IntArray | None = None,
     level: float,
+    width: float = 1.0,
 ) -> tuple[dict[str, Any], tuple[Interval | None, ...]]:
     """The fields of :class:`VoteMeasures`, and other means over the verdicts; intervals are over instances.
 
@@ -226,6 +249,7 @@ def vote_measures(
         *beside: Other numbers of each verdict, in [0, 1]; None where it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
+        width: Of the range of the values that are voted on; draws spread by half of it at most.
     """
     rows = np.arange(len(verdicts)) if rows is None else rows
     columns = [
@@ -237,7 +261,7 @@ def vote_measures(
     table = np.array(columns, dtype=float).T  # NaN for None
     sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
     positional_bias, agreement, *means = ratio_intervals(sums[:, :-1], counts[:, :-1], level=level)
-    (spread,) = ratio_intervals(sums[:, -1:], counts[:, -1:], level=level, bounds=(0.0, 0.5))
+    (spread,) = ratio_intervals(sums[:, -1:], counts[:, -1:], level=level, bounds=(0.0, width / 2))
     measures = {
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
         "agreement": known(agreement, "no instance has two votes"),
@@ -257,23 +281,27 @@ def _unscored(verdict: Verdict) -> int:
     return sum(vote.selected_index is None and not vote.na for vote in verdict.votes)
 
 
-def score_limits(verdict: Verdict) -> tuple[float, float] | None:
+def score_limits(verdict: Verdict, score_range: tuple[float, float] = UNIT_RANGE) -> tuple[float, float] | None:
     """The least and the greatest score that the instance could have had if every vote had been readable.
 
     None where all that voted said that the criterion does not apply.
+
+    Args:
+        verdict: On the instance.
+        score_range: Of its criterion.
     """
     if verdict.bounds is not None:
         return verdict.bounds
     if verdict.na:
         return None
     value = verdict.aggregated_value
-    return (0.0, 1.0) if value is None else (value, value)
+    return score_range if value is None else (value, value)
 
 
-def _unread_limits(verdict: Verdict) -> tuple[float, float] | None:
+def _unread_limits(verdict: Verdict, score_range: tuple[float, float]) -> tuple[float, float] | None:
     """The same for the bounds that lead; None too where all was read and a rule gives no score, and without a value."""
     no_score = verdict.aggregated_value is None and (verdict.read or verdict.unscored_reason == "no_value")
-    return None if no_score else score_limits(verdict)
+    return None if no_score else score_limits(verdict, score_range)
 
 
 def _mean(values: Sequence[float]) -> float | Missing:

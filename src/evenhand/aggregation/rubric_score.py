@@ -49,7 +49,8 @@ class RubricScore:
 def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     r"""One score in [0, 1] from one verdict per criterion, in the rubric's order.
 
-    With weights :math:`w_i` and the values :math:`v_i` of the options selected (``Verdict.value``, snapped):
+    With weights :math:`w_i` and the values :math:`v_i` of the options selected (``Verdict.value``, snapped), each as a
+    share of its criterion's range (:meth:`~evenhand.criteria.Criterion.share_of_range`; the value itself in [0, 1]):
 
     .. math:: \mathrm{score} = \frac{\sum w_i v_i}{\sum_{w_i > 0} w_i}
         \quad\text{or, with no positive weight,}\quad 1 + \frac{\sum w_i v_i}{\sum |w_i|},
@@ -98,7 +99,7 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     unscored: list[str] = []
     reasons: list[UnscoredReason] = []
     for criterion, verdict in zip(rubric.criteria, verdicts, strict=True):
-        value = _na_value(criterion, rubric) if verdict.na else verdict.value
+        value = _na_value(criterion, rubric) if verdict.na else _share(criterion, verdict.value)
         if verdict.na:
             na.append(criterion.name)
         elif value is None:
@@ -130,6 +131,10 @@ _Weighed = tuple[float, float | None]
 """A weight, and the value that it weighs; None where it is left out."""
 
 
+def _share(criterion: Criterion, value: float | None) -> float | None:
+    return None if value is None else criterion.share_of_range(value)
+
+
 def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
     """What a criterion that does not apply counts; None where it is left out."""
     if rubric.na_strategy == "skip":
@@ -141,7 +146,7 @@ def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
     values = [option.value for option in criterion.options if option.value is not None]
     if not values:
         return None
-    return min(values) if criterion.weight >= 0 else max(values)
+    return criterion.share_of_range(min(values) if criterion.weight >= 0 else max(values))
 
 
 def _scored(parts: Sequence[_Weighed], clip: Clip) -> tuple[float | None, float | None]:

@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 
 TOLERANCE = 1e-9
-"""Numbers closer than this are tied."""
+"""Numbers closer than this are tied; option values, closer than this share of their range."""
 
 UNNAMED_TIE = -1
 """The index of a pairwise tie that no option names."""
@@ -42,6 +42,7 @@ class Levels:
         na: Per option whether it says that the criterion does not apply.
         scored: The indices of the options that are not NA.
         has_values: Whether every scored option has a value.
+        tolerance: Values closer than this are tied.
     """
 
     criterion: Criterion
@@ -49,6 +50,7 @@ class Levels:
     na: tuple[bool, ...]
     scored: tuple[int, ...]
     has_values: bool
+    tolerance: float
 
     @classmethod
     def of(cls, criterion: Criterion) -> Levels:
@@ -67,7 +69,8 @@ class Levels:
                 f"the pairwise criterion {criterion.name!r} has options without a value; give each one: "
                 "1 where the first response is better, 0 where the second is, 0.5 for a tie"
             )
-        return cls(criterion, values, na, scored, has_values)
+        low, high = criterion.score_range
+        return cls(criterion, values, na, scored, has_values, TOLERANCE * (high - low))
 
     @property
     def pairwise(self) -> bool:
@@ -153,7 +156,7 @@ class Levels:
         if self.pairwise and self.side(value) == 0:
             return self.tie.option
         distances = {index: abs(self.number(index) - value) for index in self.scored}
-        nearest = min(distances.values()) + TOLERANCE
+        nearest = min(distances.values()) + self.tolerance
         candidates = [index for index, distance in distances.items() if distance <= nearest]
         if self.pairwise:
             return min(candidates, key=lambda index: (abs(self.number(index) - 0.5), index))

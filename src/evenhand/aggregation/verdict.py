@@ -19,7 +19,6 @@ from evenhand.aggregation.collapse import (
 from evenhand.aggregation.early_stop import draws_are_settled, draws_left_out, order_result
 from evenhand.aggregation.rules import (
     RULES,
-    TOLERANCE,
     UNNAMED_TIE,
     WEIGHTED_RULES,
     Ballot,
@@ -113,9 +112,10 @@ def aggregate(
     without one it falls back to ``mode`` with an :class:`AggregationWarning`. Weighted rules set aside the judges of
     weight 0.
 
-    **Ties** (of counts, of weights within 1e-9 of the heaviest, of distances within 1e-9) go to the option that scores
-    worst (:meth:`~evenhand.aggregation.rules.Levels.worst`). Pairwise ties favour neither side: they are a tie, ½, and
-    where no option names it ``selected_index`` is None and ``selected_label`` is ``"tie"``.
+    **Ties** (of counts, of weights within 1e-9 of the heaviest, of distances within 1e-9 of the range of the values) go
+    to the option that scores worst (:meth:`~evenhand.aggregation.rules.Levels.worst`). Pairwise ties favour neither
+    side: they are a tie, ½, and where no option names it ``selected_index`` is None and ``selected_label`` is
+    ``"tie"``.
 
     **Without values** (``criterion.has_values`` is False) rules that need them select by ``mode``; the selection is
     reported, and ``unscored_reason`` is ``no_value`` where the option selected has none.
@@ -361,7 +361,7 @@ def _assessment(votes: Sequence[Vote], levels: Levels, index: int, number: float
     valued = [(vote, levels.values[vote.selected_index]) for vote in reasoned if vote.selected_index is not None]
     distances = [(abs(value - number), vote) for vote, value in valued if value is not None]
     nearest = min((distance for distance, _ in distances), default=0.0)
-    return _first_assessment([vote for distance, vote in distances if distance <= nearest + TOLERANCE])
+    return _first_assessment([vote for distance, vote in distances if distance <= nearest + levels.tolerance])
 
 
 def _first_assessment(votes: Sequence[Vote]) -> str | None:
@@ -427,7 +427,7 @@ class VoteRules(RuleOptions):
         if self.scoring == "expected" and not has_values:
             raise InvalidInputError(
                 "scoring='expected' is the mean of the options' values, and a criterion has options without a value: "
-                "give each option a value in [0, 1], or use scoring='selected'"
+                "give each option a value, or use scoring='selected'"
             )
 
     def aggregate(

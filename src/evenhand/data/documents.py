@@ -199,7 +199,7 @@ def _option_fields(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
         raise InvalidCriterionError(f"{what} has the options {options!r}; give a list of objects with a name")
     if not isinstance(values, dict | None):
         raise InvalidCriterionError(
-            f"{what} has the option_map {values!r}; give an object: the name of an option -> its value in [0, 1]"
+            f"{what} has the option_map {values!r}; give an object: the name of an option -> its value, a number"
         )
     for option in options:
         if not isinstance(option, dict) or not isinstance(option.get("name"), str):
@@ -385,7 +385,7 @@ def _options(given: object, what: str) -> tuple[Option, ...]:
         where = f"option {number} of {what}"
         if not isinstance(option, dict):
             raise InvalidCriterionError(
-                f"{where} is {briefly(option)}; give a mapping with a label, and a value in [0, 1] or na: true"
+                f"{where} is {briefly(option)}; give a mapping with a label, and a value or na: true"
             )
         fields = present(option, OPTION_FIELDS, where)
         fields["label"] = text(fields.get("label"), "label", where)

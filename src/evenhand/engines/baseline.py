@@ -150,11 +150,15 @@ def choose_option(question: Question, *, first_shown: int = 0) -> int:
 
 
 def option_positions(criterion: Criterion) -> dict[int, float]:
-    """Index of each option that is not NA -> its value, or, where values are missing, its place from 1 down to 0."""
+    """Index of each option that is not NA -> how good it is, from 0 to 1.
+
+    That is the share of the criterion's range that its value is, or, where values are missing, its place from 1 down to
+    0.
+    """
     scored = [index for index, option in enumerate(criterion.options) if not option.na]
     values = [criterion.options[index].value for index in scored]
     spaced = [1 - place / (len(scored) - 1) for place in range(len(scored))]
-    given = [value for value in values if value is not None]
+    given = [criterion.share_of_range(value) for value in values if value is not None]
     return dict(zip(scored, given if len(given) == len(scored) else spaced, strict=True))
 
 

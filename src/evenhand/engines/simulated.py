@@ -1,8 +1,9 @@
 """A judge with known faults: the truth against which every reliability measure is tested, and a planning tool.
 
-Every response has a latent quality: an assessment expects it in [0, 1], a comparison reads it as log-odds. With quality
-q, length preference λ · ln((1 + length) / (1 + ``typical_length``)) (length in characters), and θ the
-``position_preference`` in log-odds, the judge's choice has these probabilities:
+Every response has a latent quality: an assessment expects it in [0, 1], as a share of the range of the criterion's
+values; a comparison reads it as log-odds. With quality q, length preference λ · ln((1 + length) /
+(1 + ``typical_length``)) (length in characters), and θ the ``position_preference`` in log-odds, the judge's choice has
+these probabilities:
 
     two responses, two options     P(first shown) = σ(δ), with δ = s₁ − s₂ + θ and s = q + length preference
     … with a tie (three options)   P(first) : P(tie) : P(second) = exp(δ/2) : ``tie`` : exp(−δ/2)   (Davidson 1970)
@@ -304,13 +305,11 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
         Raises:
             InvalidInputError: If an option has no value.
         """
-        values = [option.value for option in question.criterion.options if not option.na]
-        if any(value is None for value in values):
+        if not question.criterion.has_values:
             raise InvalidInputError(
                 f"the criterion {question.criterion.name!r} has options without values; an expected value needs all"
             )
-        values_by_index = option_positions(question.criterion)
-        weights = np.array([values_by_index.get(index, 0.0) for index in range(len(question.criterion.options))])
+        weights = np.array([option.value or 0.0 for option in question.criterion.options])
         return float(np.mean([self.choice_probabilities(question, order) @ weights for order in orders]))
 
     def true_value(self, question: Question) -> float:

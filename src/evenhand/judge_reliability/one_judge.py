@@ -134,7 +134,7 @@ class CriterionReliability:
         position: Pairs of single votes in an order and its reverse: consistency, and what the rest moves towards. Of
             options, primacy is a move towards what is shown earlier.
         repetition: Agreement of the draws of a prompt.
-        spread: Mean standard deviation of the values of a prompt's draws, in [0, 0.5].
+        spread: Mean standard deviation of the values of a prompt's draws.
         flips: Per option of the criterion.
         grade_score: Of exactly two systems, whose two rotations are the two orders; the first draw counts.
         verbosity: The length of a response and its chance of winning: a vote, the place held fixed, or the higher score
@@ -146,6 +146,7 @@ class CriterionReliability:
         resamples: Draws for the intervals of kappa and alpha.
         seed: Of these draws.
         num_clusters: Clusters that the instances are of; None where instances do not depend on each other.
+        greatest_spread: What the spread can be at most: half of the range of the criterion's values.
     """
 
     judge_id: str
@@ -170,6 +171,7 @@ class CriterionReliability:
     resamples: int
     seed: int
     num_clusters: int | None = None
+    greatest_spread: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +292,8 @@ def criterion_reliability(
     categories = Categories(criterion, sides)
     drawing = Drawing(level=level, resamples=resamples, seed=seed)
     people = agreement_with_people(asked, categories, **drawing)
+    low, high = criterion.score_range
+    greatest = (high - low) / 2
     return CriterionReliability(
         judge_id=judge_id,
         criterion=criterion.name,
@@ -303,7 +307,8 @@ def criterion_reliability(
         replies=_replies(asked, level),
         position=_position(asked, categories, level),
         repetition=_repetition(asked, categories, level),
-        spread=_spread(asked, level),
+        spread=_spread(asked, level, greatest),
+        greatest_spread=greatest,
         flips=_flips(asked, categories, level),
         grade_score=_grade_score_of_two(asked, categories, level, seed),
         verbosity=verbosity(asked, categories, level),
@@ -394,7 +399,7 @@ def _repetition(asked: Sequence[Asked], categories: Categories, level: float) ->
     return found if found.n_repeated else Missing("no prompt has a selection in two draws")
 
 
-def _spread(asked: Sequence[Asked], level: float) -> Interval | Missing:
+def _spread(asked: Sequence[Asked], level: float, greatest: float) -> Interval | Missing:
     drawn = [
         (question.together, [vote.value for vote in votes if vote.value is not None])
         for question in asked
@@ -406,7 +411,7 @@ def _spread(asked: Sequence[Asked], level: float) -> Interval | Missing:
         [1.0] * len(spreads),
         [instance for instance, _ in spreads],
         level,
-        bounds=(0.0, 0.5),
+        bounds=(0.0, greatest),
     )
     return found or Missing("no prompt was drawn twice with a value: set samples to 3 or more")
 

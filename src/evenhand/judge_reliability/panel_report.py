@@ -293,6 +293,7 @@ def _judge_report(
 ) -> JudgeReport:
     judge, without = table.judges[place], table.without[:, place]
     votes = [vote for verdict in verdicts for vote in verdict.votes if vote.judge_id == judge and vote.asked]
+    low, high = criterion.score_range
     if not criterion.has_values:
         unscored = lost = NO_VALUES
     else:
@@ -305,15 +306,15 @@ def _judge_report(
         num_votes=len(votes),
         num_unscored=sum(vote.selected_index is None and not vote.na for vote in votes),
         num_na=sum(vote.na for vote in votes),
-        mean=_mean(table.scores[:, place], level, unscored),
-        stability=_stability(place, draws_of(judge, verdicts, criterion), table, level),
-        score_without=_mean(without, level, lost),
-        change_without=_mean(without - table.panel, level, lost, bounds=(-1.0, 1.0)),
+        mean=_mean(table.scores[:, place], level, unscored, bounds=(low, high)),
+        stability=_stability(place, draws_of(judge, verdicts, criterion), table, level, width=high - low),
+        score_without=_mean(without, level, lost, bounds=(low, high)),
+        change_without=_mean(without - table.panel, level, lost, bounds=(low - high, high - low)),
         num_lost=int((~np.isnan(table.panel) & np.isnan(without)).sum()),
     )
 
 
-def _stability(place: int, drawn: IntArray, table: PanelTable, level: float) -> JudgeStability:
+def _stability(place: int, drawn: IntArray, table: PanelTable, level: float, *, width: float) -> JudgeStability:
     counts = (drawn != NOT_DRAWN).sum(axis=2)
     stopped = table.stopped[place]
     uneven = stopped or len(np.unique(counts[counts > 0])) > 1
@@ -322,7 +323,7 @@ def _stability(place: int, drawn: IntArray, table: PanelTable, level: float) -> 
     return JudgeStability(
         same_option=known(same, "no question was answered in two draws"),
         first_two=uneven,
-        spread=_mean(table.spreads[:, place], level, once, bounds=(0.0, 0.5)),
+        spread=_mean(table.spreads[:, place], level, once, bounds=(0.0, width / 2)),
         flip_rate=_mean(table.flips[:, place], level, Missing("no instance was answered in two orders")),
     )
 
@@ -579,7 +580,8 @@ def _drawn(vote: Vote, criterion: Criterion) -> int:
 
 def _check_same(score: float, verdict: Verdict, row: int, rule: PanelRule) -> None:
     given = _number(verdict.aggregated_value)
-    if not np.isclose(score, given, rtol=0, atol=SAME, equal_nan=True):
+    low, high = rule.criterion.score_range
+    if not np.isclose(score, given, rtol=0, atol=SAME * (high - low), equal_nan=True):
         raise InvalidInputError(
             f"the votes of verdict {row} come to {score!r} under the rule {rule.name!r}, but the verdict says "
             f"{verdict.aggregated_value!r}: pass the rules and weights that it was made with"

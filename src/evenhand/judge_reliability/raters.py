@@ -71,12 +71,14 @@ class Scale:
         levels: Per option its level from 0 for the lowest; None for an NA option. Options of equal value are one level;
             without values the options count in the order in which they are listed.
         values: Per option its value, None where it has none.
+        bounds: The least and the greatest score.
     """
 
     kind: ScaleName
     labels: tuple[str, ...]
     levels: tuple[int | None, ...]
     values: tuple[float | None, ...]
+    bounds: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def of(cls, criterion: Criterion) -> Scale:
@@ -94,6 +96,7 @@ class Scale:
             labels=labels,
             levels=tuple(None if value is None else ranked.index(value) for value in order),
             values=tuple(values),
+            bounds=criterion.score_range,
         )
 
     @property
@@ -362,7 +365,7 @@ def summarize_votes(
     selected = [verdict.selected_index for verdict in verdicts]
     given = [] if references is None else references
     return VoteSummary(
-        scores=summarize(verdicts, level=level),
+        scores=summarize(verdicts, [criterion.score_range] * len(verdicts), level=level),
         krippendorff_alpha=_alpha_of_votes(verdicts, scale, **drawn),
         num_votes=len(votes),
         num_abstentions=sum(vote.unscored_reason == "abstained" for vote in votes),
@@ -404,7 +407,10 @@ def _comparison(
         confusion_matrix=confusion_matrix(truth, judged, len(scale.labels)),
         errors=defined(
             lambda: value_errors(
-                scale.as_values(references), _looked_up(numbers, range(len(numbers))), level=drawn["level"]
+                scale.as_values(references),
+                _looked_up(numbers, range(len(numbers))),
+                level=drawn["level"],
+                bounds=scale.bounds,
             )
         ),
         **agreement,

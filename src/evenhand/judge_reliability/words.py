@@ -73,7 +73,7 @@ def findings(report: CriterionReliability) -> tuple[Finding, ...]:
         "preference for a place": _said(report.position, fairness_in_words, mode),
         "option flips": _said(report.flips, flips_in_words),
         "repetition": _said(report.repetition, repetition_in_words, report.num_samples),
-        "spread of draws": _said(report.spread, spread_in_words),
+        "spread of draws": _said(report.spread, spread_in_words, report.greatest_spread),
         "Grade Score": _said(report.grade_score, grade_score_in_words),
         "verbosity": _said(report.verbosity, verbosity_in_words, mode),
         "verbosity, preference fixed": _said(report.verbosity_given_people, fixed_verbosity_in_words, mode),
@@ -260,11 +260,11 @@ def repetition_in_words(repetition: RepetitionStability, samples: int) -> str | 
     return text + _too_few(agreement)
 
 
-def spread_in_words(spread: Interval) -> str:
+def spread_in_words(spread: Interval, greatest: float = 0.5) -> str:
     """How far the values of a prompt's draws lie apart."""
     return (
         f"the values drawn for one prompt have a standard deviation of {format_interval(spread, digits=3)} on average "
-        "(0 for one answer throughout, 0.5 at most)"
+        f"(0 for one answer throughout, {greatest:g} at most)"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,6 +15,10 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.question import Question
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
+
+
+class DifferentRangesWarning(UserWarning):
+    """Scores in different units are averaged."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,22 @@ class DirectMode(Mode[Verdict]):
         """See :func:`~evenhand.scoring.summarize`."""
         rules = self.settings.rules
         masses = [covered_mass(verdict, about.judged, rules) for about, verdict in zip(subjects, results, strict=True)]
-        return summarize(results, level=level, covered_masses=masses if rules.scoring == "expected" else ())
+        ranges = [about.judged.score_range for about in subjects]
+        _warn_of_different_ranges([about.judged for about in subjects])
+        return summarize(results, ranges, level=level, covered_masses=masses if rules.scoring == "expected" else ())
+
+
+def _warn_of_different_ranges(criteria: Sequence[Criterion]) -> None:
+    """Warn (:class:`DifferentRangesWarning`) where rows bring criteria of their own, in different units."""
+    ranges = {criterion.score_range: criterion.name for criterion in criteria}
+    if len(ranges) > 1:
+        said = "; ".join(f"{name!r} from {low:g} to {high:g}" for (low, high), name in ranges.items())
+        warnings.warn(
+            f"the scores of the rows' criteria have different ranges ({said}), so that their mean is in no units: give "
+            "their options values of one range, or group the rows by their criteria",
+            DifferentRangesWarning,
+            stacklevel=3,
+        )
 
 
 def covered_mass(verdict: Verdict, criterion: Criterion, rules: VoteRules) -> float | None:

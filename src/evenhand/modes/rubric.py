@@ -330,7 +330,7 @@ def summarize_criterion(
         0.75
     """
     masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
-    return summarize(verdicts, level=level, covered_masses=masses)
+    return summarize(verdicts, [criterion.score_range] * len(verdicts), level=level, covered_masses=masses)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:

@@ -17,6 +17,7 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import PairedDifference, over_one_family, paired_differences
 
 Row = Mapping[str, Any]
+Ranges = Callable[[Mapping[str, str]], tuple[float, float] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,7 @@ def compare(
     columns: tuple[str, str],
     clusters: Mapping[int, str],
     level_over: Callable[[Sequence[str | None]], IntervalLevel],
+    ranges: tuple[Ranges, Ranges],
 ) -> RunComparison:
     """Compare two results row by row.
 
@@ -90,9 +92,10 @@ def compare(
         columns: Of the score and of what was selected.
         clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
         level_over: The clusters of rows -> the level of intervals over these.
+        ranges: Of the two results: the columns that name a group -> the range of its scores.
 
     Raises:
-        InvalidInputError: If they have no row in common.
+        InvalidInputError: If they have no row in common, or scores of one group in different units.
     """
     groups = tuple(name for name in by if name != "instance")
     first, second = ({tuple(row[name] for name in by): row for row in rows} for rows in (one, other))
@@ -108,7 +111,8 @@ def compare(
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
     levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
     pairs = [
-        _paired([(first[key], second[key]) for key in own], columns[0], levels[named]) for named, own in held.items()
+        _paired([(first[key], second[key]) for key in own], columns[0], levels[named], _range(groups, named, ranges))
+        for named, own in held.items()
     ]
     found = {}
     for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
@@ -126,6 +130,20 @@ def compare(
     return RunComparison(groups, found, float(level_over(())))
 
 
-def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float) -> PairedDifference:
+def _range(groups: Sequence[str], named: Sequence[str], ranges: tuple[Ranges, Ranges]) -> tuple[float, float]:
+    about = dict(zip(groups, named, strict=True))
+    found = [known for known in (each(about) for each in ranges) if known is not None]
+    if len(set(found)) > 1:
+        (low, high), (other_low, other_high) = found
+        raise InvalidInputError(
+            f"the scores of {'/'.join(named)!r} go from {low:g} to {high:g} in the first result and from {other_low:g} "
+            f"to {other_high:g} in the second: give the options the same values, or compare what was judged apart"
+        )
+    return found[0] if found else (0.0, 1.0)
+
+
+def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float, bounds: tuple[float, float]) -> PairedDifference:
     values = [[np.nan if row[score] is None else row[score] for row in (other, one)] for one, other in rows]
-    return paired_differences(np.array(values, dtype=float).reshape(len(values), 2), level=level)[0]
+    given = [value for pair in values for value in pair if not np.isnan(value)]
+    bounds = min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
+    return paired_differences(np.array(values, dtype=float).reshape(len(values), 2), level=level, bounds=bounds)[0]

@@ -137,6 +137,15 @@ class Results(PrintedTables, Generic[Entry]):
         """The level of intervals over rows of these clusters, and their method."""
         return clustered_level(self.parameters["level"], clusters, self.parameters.get("interval", "auto"))
 
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """The least and the greatest score of a group of rows; None where there is no such group.
+
+        Args:
+            group: The columns that name it, such as system and criterion.
+        """
+        del group
+        return (0.0, 1.0)
+
     def votes(self) -> pyarrow.Table:
         """Every vote as a row of an Arrow table, with what it was about."""
         return votes_table(self.named_cells())
@@ -196,8 +205,8 @@ class Results(PrintedTables, Generic[Entry]):
             (:func:`~evenhand.statistics.paired_differences`), and how often both select the same.
 
         Raises:
-            InvalidInputError: A result of another kind, one without a row in common, or one whose rows have the same
-                indices and other ids.
+            InvalidInputError: A result of another kind, one without a row in common, one whose rows have the same
+                indices and other ids, or one whose scores have other units.
         """
         if type(other) is not type(self):
             raise InvalidInputError(
@@ -211,6 +220,7 @@ class Results(PrintedTables, Generic[Entry]):
             columns=self.compared,
             clusters={**other.clusters(), **self.clusters()},  # either may know what belongs together
             level_over=self.level_over,
+            ranges=(self.score_range, other.score_range),
         )
 
     def to_pandas(self) -> pd.DataFrame:

@@ -441,20 +441,24 @@ class ValueErrors:
     bias: Interval
 
 
-def value_errors(truth: ArrayLike, judged: ArrayLike, *, level: float = 0.95) -> ValueErrors:
-    r"""Root mean square error, mean absolute error and bias of values in [0, 1].
+def value_errors(
+    truth: ArrayLike, judged: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
+) -> ValueErrors:
+    r"""Root mean square error, mean absolute error and bias of values on one scale, in its units.
 
     :math:`\sqrt{\overline{(x - t)^2}}`, :math:`\overline{|x - t|}` and :math:`\overline{x - t}` over the units that
-    have both a value judged x and a true value t; the others are set aside. Intervals as in `mean_intervals`, with the
-    bounds (0, 1) for squares and distances and (-1, 1) for differences.
+    have both a value judged x and a true value t; the others are set aside. Intervals as in `mean_intervals`: with
+    values from a to b and the width w = b - a, the bounds are (0, w²) for squares, (0, w) for distances and (-w, w) for
+    differences.
 
     Args:
-        truth: (n_units,) values in [0, 1], NaN for missing.
+        truth: (n_units,) values within the bounds, NaN for missing.
         judged: (n_units,).
         level: Of the intervals.
+        bounds: The least and the greatest value.
 
     Raises:
-        InvalidInputError: Shapes that differ, or values outside [0, 1].
+        InvalidInputError: Shapes that differ, or values outside the bounds.
         EstimationError: No unit has both.
 
     Errors 0.5, 0 and -0.25: squares 0.25, 0 and 0.0625.
@@ -466,12 +470,15 @@ def value_errors(truth: ArrayLike, judged: ArrayLike, *, level: float = 0.95) ->
     0.0833
     """
     truths, judgements, confidence = _complete(truth, judged, "the error of values", level)
-    if min(truths.min(), judgements.min()) < 0 or max(truths.max(), judgements.max()) > 1:
-        raise InvalidInputError("a value lies outside [0, 1]; rescale the values, as the options of a criterion are")
-    errors = judgements - truths
+    low, high = bounds
+    if min(truths.min(), judgements.min()) < low or max(truths.max(), judgements.max()) > high:
+        raise InvalidInputError(f"a value lies outside [{low:g}, {high:g}]; give the bounds that hold for these values")
+    width = high - low
+    errors = (judgements - truths) / width
     squared, absolute = mean_intervals(np.column_stack([errors**2, np.abs(errors)]), level=confidence)
     (bias,) = mean_intervals(errors, level=confidence, bounds=(-1.0, 1.0))
-    return ValueErrors(_rooted(_defined(squared)), _defined(absolute), _defined(bias))
+    shares = (_rooted(_defined(squared)), _defined(absolute), _defined(bias))
+    return ValueErrors(*(share.on_scale(0.0, width) for share in shares))
 
 
 def _rooted(interval: Interval) -> Interval:

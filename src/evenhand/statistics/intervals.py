@@ -11,7 +11,7 @@ sampling", section 5.4), so that intervals over rows are too narrow. Over the su
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
 import numpy as np
@@ -186,6 +186,11 @@ class Interval:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", float(self.level))
+
+    def on_scale(self, low: float, width: float) -> Self:
+        """The same in units of which ``low`` is what is 0 here, and ``width`` higher what is 1 here."""
+        estimate, lower, upper = (low + width * number for number in (self.estimate, self.low, self.high))
+        return replace(self, estimate=estimate, low=lower, high=upper)
 
 
 def mean_intervals(

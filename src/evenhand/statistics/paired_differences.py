@@ -215,33 +215,40 @@ class PairedDifference:
 
 
 def paired_differences(
-    scores: ArrayLike, *, low: ArrayLike | None = None, high: ArrayLike | None = None, level: float = 0.95
+    scores: ArrayLike,
+    *,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[PairedDifference, ...]:
     r"""Compare every two systems by their scores on the same rows.
 
     The estimate is :math:`\bar d = \frac1n\sum_r (x_{rs} - x_{rt})` over the rows where both have a score. Its interval
-    is Student's on the logit scale of :math:`(1 + \bar d)/2`, with the standard error over clusters, as for the
-    differences of win rates; with fewer than five clusters whose difference is not 0 it is the one with the bounds
-    -1 and 1. The test flips the signs of the clusters' sums (:func:`sign_flip_p_value`):
-    exact where these are multiples of a unit, and McNemar's exact test for 0/1 scores. Holm's correction makes the
-    p-values hold together, over all pairs here or over a larger family by :func:`over_one_family`.
+    is Student's on the logit scale of :math:`(1 + \bar d / w)/2`, with w the width between the bounds of scores and the
+    standard error over clusters, as for the differences of win rates; with fewer than five clusters whose difference is
+    not 0 it is the one with the bounds -w and w. The test flips the signs of the clusters' sums
+    (:func:`sign_flip_p_value`): exact where these are multiples of a unit, and McNemar's exact test for 0/1 scores.
+    Holm's correction makes the p-values hold together, over all pairs here or over a larger family by
+    :func:`over_one_family`.
 
     In ``python -m benchmarks.paired_differences`` (three systems, 10 to 200 clusters of 1 or 8 rows) nominal 95 %
     intervals held the truth in 93.9 to 99.6 % of the cases, and of families of three equal systems 0 to 5.0 % had an
     adjusted p-value below 0.05. The same rows of clusters taken as independent: 69 to 87 %, and 15 to 41 %.
 
     Args:
-        scores: (n_rows, n_systems) in [0, 1]; NaN where there is none.
+        scores: (n_rows, n_systems) within the bounds; NaN where there is none.
         low: The same shape: the least that the score could have been had every vote been read; NaN where the question
             does not apply. Without it a missing score could be anything.
         high: The greatest.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
+        bounds: The least and the greatest that a score can be; a difference goes as far as they are apart.
 
     Returns:
         One a pair, the first system before the second in the order of the columns.
 
     Raises:
-        InvalidInputError: Shapes that differ, a score outside [0, 1], a bad level.
+        InvalidInputError: Shapes that differ, a score outside the bounds, a bad level.
 
     Source: McNemar (1947), Psychometrika 12; Fisher (1935), The Design of Experiments, section 21; Holm (1979),
     Scandinavian Journal of Statistics 6; Liang and Zeger (1986), Biometrika 73, for the standard error.
@@ -255,12 +262,12 @@ def paired_differences(
     >>> round(pair.if_unscored_low, 3), round(pair.if_unscored_high, 3)  # (4 + 0) / 6, (4 + 1) / 6
     (0.667, 0.833)
     """
-    table = _table(scores, None)
+    table = _table(scores, None, bounds)
     missing = np.isnan(table)
-    least = np.where(missing, 0.0, table) if low is None else _table(low, table.shape)
-    most = np.where(missing, 1.0, table) if high is None else _table(high, table.shape)
-    asked = IntervalLevel.of(level)
-    found = [_compared((table, least, most), asked, *pair) for pair in combinations(range(table.shape[1]), 2)]
+    least = np.where(missing, bounds[0], table) if low is None else _table(low, table.shape, bounds)
+    most = np.where(missing, bounds[1], table) if high is None else _table(high, table.shape, bounds)
+    asked, width = IntervalLevel.of(level), bounds[1] - bounds[0]
+    found = [_compared((table, least, most), asked, width, *pair) for pair in combinations(range(table.shape[1]), 2)]
     return over_one_family(found)
 
 
@@ -271,7 +278,7 @@ def over_one_family(pairs: Sequence[PairedDifference]) -> tuple[PairedDifference
 
 
 def _compared(
-    tables: tuple[FloatArray, FloatArray, FloatArray], level: IntervalLevel, first: int, second: int
+    tables: tuple[FloatArray, FloatArray, FloatArray], level: IntervalLevel, width: float, first: int, second: int
 ) -> PairedDifference:
     table, least, most = tables
     differences = table[:, first] - table[:, second]
@@ -282,7 +289,7 @@ def _compared(
     if both.any():
         own, rows = differences[both], level.only(both)
         test = sign_flip_test(cluster_sums(own, rows.labels(len(own))))
-        (interval,) = mean_intervals(own, level=_with_method(rows, test.clusters), bounds=(-1.0, 1.0))
+        (interval,) = mean_intervals(own, level=_with_method(rows, test.clusters), bounds=(-width, width))
     return PairedDifference(
         first=first,
         second=second,
@@ -302,14 +309,17 @@ def _with_method(level: IntervalLevel, informing: int) -> IntervalLevel:
     return IntervalLevel(float(level), level.clusters, "t_logit" if informing >= ENOUGH_CLUSTERS else "bounded")
 
 
-def _table(values: ArrayLike, shape: tuple[int, ...] | None) -> FloatArray:
+def _table(values: ArrayLike, shape: tuple[int, ...] | None, bounds: tuple[float, float]) -> FloatArray:
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or (shape is not None and table.shape != shape):
         expected = "(n_rows, n_systems)" if shape is None else f"{shape!r}, that of the scores"
         raise InvalidInputError(f"the scores or their limits have the shape {table.shape!r}; give {expected}")
-    outside = (table < 0) | (table > 1)
+    low, high = bounds
+    outside = (table < low) | (table > high)
     if outside.any():
-        raise InvalidInputError(f"a score is {float(table[outside][0])!r}; scores lie in [0, 1], and NaN is missing")
+        raise InvalidInputError(
+            f"a score is {float(table[outside][0])!r}; scores lie in [{low:g}, {high:g}], and NaN is missing"
+        )
     return table
 
 

@@ -85,26 +85,28 @@ def unread_bounds(
     """
     table = np.array([(np.nan, np.nan) if each is None else each for each in limits], dtype=float).reshape(-1, 2)
     known = ~np.isnan(table[:, 0])
-    open_rows = known & (table[:, 1] - table[:, 0] > TOLERANCE)
-    if not open_rows.any() or mean_leads(score, *table[known].mean(axis=0)):
+    tolerance = TOLERANCE * (bounds[1] - bounds[0])
+    open_rows = known & (table[:, 1] - table[:, 0] > tolerance)
+    if not open_rows.any() or mean_leads(score, *table[known].mean(axis=0), tolerance=tolerance):
         return None
     return bounds_between(
         *mean_intervals(table, level=level, bounds=bounds), share=float(open_rows.sum() / known.sum())
     )
 
 
-def mean_leads(score: Interval | None, least: float, greatest: float) -> bool:
+def mean_leads(score: Interval | None, least: float, greatest: float, *, tolerance: float = TOLERANCE) -> bool:
     """The rule of :func:`unread_bounds`, for a score whose bounds are known: whether the mean of what was read leads.
 
     Args:
         score: Of what was read.
         least: The score if everything unread had been the lowest.
         greatest: The same with the highest.
+        tolerance: What is no difference.
     """
     if score is None:
         return False
-    below = GREATEST_BIAS * (score.estimate - score.low) + TOLERANCE
-    above = GREATEST_BIAS * (score.high - score.estimate) + TOLERANCE
+    below = GREATEST_BIAS * (score.estimate - score.low) + tolerance
+    above = GREATEST_BIAS * (score.high - score.estimate) + tolerance
     return bool(score.estimate - least <= below and greatest - score.estimate <= above)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +49,17 @@ class SystemDifference:
 
 
 def system_differences(
-    scored: Mapping[str, Mapping[str, Sequence[Scored]]], level: float
+    scored: Mapping[str, Mapping[str, Sequence[Scored]]],
+    level: float,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> tuple[SystemDifference, ...]:
     """All pairs of systems on each score; one family for Holm's correction.
 
     Args:
         scored: Name of the score -> system -> its rows, the same ones for every system.
         level: Of the intervals, with the clusters of the rows.
+        ranges: Name of the score -> the least and the greatest that it can be; for those that are not named [0, 1], and
+            as far beyond as the scores go.
     """
     named: list[tuple[str, list[str]]] = []
     pairs: list[PairedDifference] = []
@@ -64,10 +69,9 @@ def system_differences(
             np.array([[_number(limits and limits[side]) for _, limits in rows] for rows in systems.values()]).T
             for side in (0, 1)
         )
-        least, width = _range(values, low, high)
-        scaled, lows, highs = ((table - least) / width for table in (values, low, high))
-        found = paired_differences(scaled, low=lows, high=highs, level=level)
-        pairs += found if width == 1 else [_widened(pair, width) for pair in found]
+        bounds = (ranges or {}).get(score) or _range(values, low, high)
+        found = paired_differences(values, low=low, high=high, level=level, bounds=bounds)
+        pairs += found
         named += [(score, list(systems))] * len(found)
     return tuple(
         SystemDifference(
@@ -86,32 +90,14 @@ def system_differences(
 
 
 def _range(*tables: NDArray[np.float64]) -> tuple[float, float]:
-    """The least score and the width of all: 0 and 1, but for a rubric that is clipped at the mean only."""
+    """The least and the greatest score of all: 0 and 1, but for a rubric that is clipped at the mean only."""
     numbers = np.concatenate([table[np.isfinite(table)] for table in tables])
-    least = float(numbers.min(initial=0.0))
-    return least, float(numbers.max(initial=1.0)) - least
-
-
-def _widened(pair: PairedDifference, width: float) -> PairedDifference:
-    """A difference of scores that were divided by the width, in their own units."""
-
-    def wide(number: float | None) -> float | None:
-        return None if number is None else number * width
-
-    own = pair.difference
-    if own is not None:
-        own = replace(own, estimate=own.estimate * width, low=own.low * width, high=own.high * width)
-    return replace(
-        pair,
-        difference=own,
-        if_unscored_low=wide(pair.if_unscored_low),
-        if_unscored_high=wide(pair.if_unscored_high),
-    )
+    return float(numbers.min(initial=0.0)), float(numbers.max(initial=1.0))
 
 
 def best_system(scores: Mapping[str, Interval | Missing | None]) -> str:
     """The system with the highest mean score, the first of equals."""
-    return max(scores, key=lambda system: found.estimate if (found := scores[system]) else -1.0)
+    return max(scores, key=lambda system: found.estimate if (found := scores[system]) else -math.inf)
 
 
 def differences_tables(

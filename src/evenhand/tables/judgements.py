@@ -142,14 +142,15 @@ class JudgementTable(Results[Judgement]):
         scored = {
             criterion.name: {
                 system: [
-                    (item.verdict.aggregated_value, score_limits(item.verdict))
+                    (item.verdict.aggregated_value, score_limits(item.verdict, criterion.score_range))
                     for item in self._cell(system, criterion.name)
                 ]
                 for system in self.systems
             }
             for criterion in self.criteria
         }
-        return system_differences(scored, self._level_of(self.systems[0], self.criteria[0].name))
+        ranges = {criterion.name: criterion.score_range for criterion in self.criteria}
+        return system_differences(scored, self._level_of(self.systems[0], self.criteria[0].name), ranges)
 
     @cached_property
     def rubric_differences(self) -> tuple[SystemDifference, ...]:
@@ -161,6 +162,10 @@ class JudgementTable(Results[Judgement]):
             for system, results in self.rubric_results.items()
         }
         return system_differences({self.rubric.name: scored}, self._level_of(self.systems[0], self.criteria[0].name))
+
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """That of the criterion."""
+        return next((each.score_range for each in self.criteria if each.name == group["criterion"]), None)
 
     def panel(self, system: str, criterion: str) -> PanelReport | None:
         """What the votes on a cell say about the judges: agreement, stability, the score without each.

@@ -83,6 +83,12 @@ class ModeResults(Results[JudgedSubject]):
             found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
         return found
 
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
+        """That of the criteria, where a score is in their units."""
+        del group
+        ranges = [each.score_range for each in self._criteria if isinstance(each, Criterion)] or [(0.0, 1.0)]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
     def text_tables(self) -> tuple[TextTable, ...]:
         """The measures, one row a system."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"

@@ -107,6 +107,11 @@ class VoteTable(Results[RecordedInstance]):
         """The label that is right, for each instance."""
         return tuple(each.reference for each in self.instances)
 
+    def score_range(self, group: Mapping[str, str]) -> tuple[float, float]:
+        """That of the criterion."""
+        del group
+        return self.criterion.score_range
+
     @cached_property
     def summary(self) -> VoteSummary:
         """What the verdicts come to."""

@@ -368,7 +368,7 @@ def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion],
     without = [criterion.name for criterion in criteria if not criterion.has_values]
     if confidences and without:
         raise InvalidInputError(
-            f"confidences=True needs a value in [0, 1] for each option, as scoring='expected' does, and the criteria "
+            f"confidences=True needs a value for each option, as scoring='expected' does, and the criteria "
             f"{without!r} have options without one: give them values, or leave confidences out"
         )
     if options.get("stop_early"):

@@ -99,7 +99,7 @@ class EvenhandRubric(Artifact):
         name: Names the score.
         description: What the rubric is for.
         na_strategy: What a criterion that does not apply does: ``skip``, ``zero``, ``partial`` or ``fail``.
-        na_partial: The value that ``partial`` counts, in [0, 1].
+        na_partial: What ``partial`` counts, a share of a criterion's range in [0, 1].
         clip: Where what lies outside [0, 1] is clipped: ``score`` or ``mean``.
         prediction_field: The field that holds the response, for the criteria that name none.
         context_fields: What the judge is shown beside the response, for the criteria that say nothing about it.
@@ -522,8 +522,7 @@ def _warn_without_values(criterion: Criterion) -> None:
     if unvalued:
         warnings.warn(
             f"the criterion {criterion.name!r} gives no value to {unvalued!r}, so its score is undefined: options are "
-            "selected, and every score is missing. Give each option a value in [0, 1] (in unitxt's form: an "
-            "option_map)",
+            "selected, and every score is missing. Give each option a value (in unitxt's form: an option_map)",
             UndefinedScoreWarning,
             stacklevel=3,
         )

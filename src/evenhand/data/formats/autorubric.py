@@ -18,6 +18,7 @@ from evenhand.data.formats.translation import (
     Format,
     Translated,
     Value,
+    as_counted,
     criteria_of,
     has_labels,
     is_yes_no,
@@ -201,6 +202,7 @@ def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:
         raise InvalidInputError(
             f"the criterion {criterion.name!r} gives no value to an option, and autorubric needs one for each"
         )
+    criterion = as_counted(criterion, written)
     document = {"name": criterion.name, "weight": criterion.weight, "requirement": criterion.description}
     if _is_own_binary(criterion):
         return document

@@ -21,6 +21,7 @@ from evenhand.data.formats.translation import (
     Format,
     Translated,
     Value,
+    as_counted,
     criteria_of,
     is_yes_no,
     kept,
@@ -223,7 +224,8 @@ def _write_prometheus(value: Value) -> Translated:
             f"the rubric {rubric.name!r} has {len(rubric.criteria)} criteria; the format 'prometheus' holds one: name "
             "one of them"
         )
-    [criterion] = rubric.criteria
+    written = Translated({})
+    criterion = as_counted(rubric.criteria[0], written)
     options = sorted((each for each in criterion.options if not each.na), key=lambda option: option.value or 0.0)
     even = [place / 4 for place in range(5)]
     if not criterion.has_values or [option.value for option in options] != even:
@@ -231,7 +233,7 @@ def _write_prometheus(value: Value) -> Translated:
             f"the criterion {criterion.name!r} has options of the values {[option.value for option in options]!r}; the "
             f"scores 1 to 5 of the format 'prometheus' are {even!r}"
         )
-    written = Translated({"criteria": criterion.description})
+    written.data = {"criteria": criterion.description}
     for field in ("context_fields", "prediction_field", "section", "tags"):
         if getattr(criterion, field):
             written.without(field)

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.criteria import Checklist, Criterion, Rubric
-from evenhand.data.formats.translation import Format, Translated, Value, kept, mappings_with, numbered, refuse_nested
+from evenhand.data.formats.translation import (
+    Format,
+    Translated,
+    Value,
+    as_counted,
+    kept,
+    mappings_with,
+    numbered,
+    refuse_nested,
+)
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 
 _CRITERION = frozenset(
@@ -95,6 +104,11 @@ def _values(item: Mapping[str, Any], options: Sequence[Any], where: str, *, norm
             raise InvalidCriterionError(f"all options of {where} have the score {low!r}; they must differ")
         scores = [(score - low) / (high - low) for score in scores]
     threshold = item.get("score_threshold")
+    if threshold is None and not all(0 <= score <= 1 for score in scores):
+        raise InvalidCriterionError(
+            f"{where} has the scores {scores!r}, which count as they are (normalize_scores: false); a criterion "
+            "counts a share of its range here: leave normalize_scores out, or rescale the scores to [0, 1]"
+        )
     return scores if threshold is None else [float(score > threshold) for score in scores]
 
 
@@ -143,7 +157,8 @@ def _write(value: Value) -> Translated:
             raise InvalidInputError(
                 f"the criterion {criterion.name!r} gives no value to an option; each needs one here"
             )
-        items.append({"criterion": _written(criterion, written), "weight": criterion.weight / total})
+        counted = as_counted(criterion, written)
+        items.append({"criterion": _written(counted, written), "weight": criterion.weight / total})
     if not _is_normalized(value):
         written.without("options that are worth less than 1 at best or more than 0 at worst count as they are")
     written.data = {"items": items, "normalize_scores": False}
@@ -152,7 +167,8 @@ def _write(value: Value) -> Translated:
 
 def _is_normalized(rubric: Rubric) -> bool:
     ranges = [[option.value for option in each.options if option.value is not None] for each in rubric.criteria]
-    return all((min(values), max(values)) == (0.0, 1.0) for values in ranges)
+    found = zip(rubric.criteria, ranges, strict=True)
+    return all((min(values), max(values)) == criterion.score_range for criterion, values in found)
 
 
 def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:

@@ -107,6 +107,18 @@ def is_yes_no(criterion: Criterion) -> bool:
     return sorted(option.value or 0.0 for option in criterion.options if not option.na) == [0.0, 1.0]
 
 
+def as_counted(criterion: Criterion, noted: Translated) -> Criterion:
+    """The criterion with the values that count in a rubric, shares of their range; note it where they are others."""
+    if criterion.score_range == (0.0, 1.0):
+        return criterion
+    noted.without("the units of the options' values, which are shares of their range there")
+    counted = [
+        option if option.value is None else option.model_copy(update={"value": criterion.share_of_range(option.value)})
+        for option in criterion.options
+    ]
+    return criterion.model_copy(update={"options": tuple(counted)})
+
+
 def has_labels(criterion: Criterion, labels: Sequence[str]) -> bool:
     """Whether these are its labels, in this order."""
     return [fold_label(label) for label in criterion.labels] == [fold_label(label) for label in labels]

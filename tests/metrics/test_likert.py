@@ -1,0 +1,126 @@
+"""Option maps on any scale in recipes: the commonest one is 1 to 5."""
+
+import re
+
+import pytest
+from unitxt import create_dataset, evaluate
+from unitxt.llm_as_judge import LLMJudgeDirect
+from unitxt.task import Task
+
+from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.rubric_judge import RubricJudge
+from evenhand.modes.direct_assessment import DifferentRangesWarning
+from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
+from evenhand.unitxt.catalogs import register
+from evenhand.unitxt.loading import artifact_from_criterion, criterion_from_artifact
+from tests.support.scripted import ScriptedInferenceEngine, script
+
+LABELS = ["Very poor", "Poor", "Fair", "Good", "Excellent"]
+MAPS = {
+    "likert": {label: place + 1 for place, label in enumerate(LABELS)},
+    "sentiment": dict(zip(LABELS, (-1.0, -0.5, 0.0, 0.5, 1.0), strict=True)),
+    "percent": dict(zip(LABELS, (0, 25, 50, 75, 100), strict=True)),
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _catalog():
+    register()
+
+
+def criterion(name):
+    options = [CriteriaOption(name=label, description=f"It is {label.lower()}.") for label in LABELS]
+    return CriteriaWithOptions(name=name, description="How good is it?", options=options, option_map=MAPS[name])
+
+
+@script
+def likert_judge(messages):
+    if len(messages) == 1:
+        return "The response deals with the question."
+    return LABELS[int(re.search(r"answer-(\d+)", messages[0]["content"]).group(1)) % 5]
+
+
+def run(metric, rows=None):
+    rows = rows or [{"question": f"question {row}"} for row in range(12)]
+    task = Task(
+        input_fields=dict.fromkeys(rows[0], str),
+        reference_fields={},
+        prediction_type=str,
+        metrics=[metric],
+        default_template="templates.empty",
+    )
+    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"])
+    results = evaluate(predictions=[f"answer-{row}" for row in range(len(rows))], data=data)
+    return [result["score"]["instance"] for result in results], results[0]["score"]["global"]
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_scores_are_those_of_unitxt(name):
+    given = {"criteria": criterion(name), "context_fields": ["question"]}
+    theirs, their_global = run(LLMJudgeDirect(inference_engine=ScriptedInferenceEngine(script="likert_judge"), **given))
+    judge = DirectJudge(inference_engine=ScriptedInferenceEngine(script="likert_judge"), progress=False, **given)
+    ours, our_global = run(judge)
+    values = list(MAPS[name].values())
+    for place, (their, our) in enumerate(zip(theirs, ours, strict=True)):
+        assert our[name] == their[name] == MAPS[name][our[f"{name}_selected_option"]] == values[place % 5]
+    assert our_global[name] == pytest.approx(their_global[name])
+    # of 12 answers the first two levels are chosen three times, the others twice
+    assert our_global[name] == pytest.approx((2 * sum(values) + values[0] + values[1]) / 12)
+    assert values[0] <= our_global[f"{name}_ci_low"] < our_global[name] < our_global[f"{name}_ci_high"] <= values[4]
+
+
+@pytest.mark.parametrize("engine", ["engines.evenhand.baseline", "engines.evenhand.simulated[noise=0.3]"])
+def test_a_likert_recipe_runs_offline(engine):
+    ours, scores = run(DirectJudge(inference_engine=engine, criteria=criterion("likert"), progress=False))
+    assert {each["likert"] for each in ours} <= {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5}
+    assert scores["likert"] == pytest.approx(sum(each["likert"] for each in ours) / 12)
+    assert 1 <= scores["likert_ci_low"] <= scores["likert"] <= scores["likert_ci_high"] <= 5
+    # the engines look at options by their place in the range, whatever the units
+    percent, _ = run(DirectJudge(inference_engine=engine, criteria=criterion("percent"), progress=False))
+    if engine == "engines.evenhand.baseline":
+        assert [each["percent"] for each in percent] == pytest.approx([25 * (each["likert"] - 1) for each in ours])
+
+
+@script
+def broken_off_judge(messages):
+    """Reads nothing of every fourth response, and chooses the best level for the others."""
+    number = int(re.search(r"answer-(\d+)", messages[0]["content"]).group(1))
+    return "Hm." if len(messages) == 1 or number % 4 == 0 else "Excellent"
+
+
+def test_bounds_of_what_was_not_read_are_the_ends_of_the_scale():
+    engine = ScriptedInferenceEngine(script="broken_off_judge")
+    _, scores = run(DirectJudge(inference_engine=engine, criteria=criterion("likert"), max_reasks=0, progress=False))
+    assert (scores["likert"], scores["likert_num_unscored"]) == (5, 3)
+    assert (scores["likert_score_if_unscored_0"], scores["likert_score_if_unscored_1"]) == ((9 * 5 + 3 * 1) / 12, 5)
+
+
+def test_a_rubric_counts_shares_of_the_scale():
+    rubric = {"name": "reply", "criteria": [criterion_from_artifact(criterion(name)) for name in ("likert", "percent")]}
+    engine = ScriptedInferenceEngine(script="likert_judge")
+    ours, scores = run(RubricJudge(inference_engine=engine, rubric=rubric, context_fields=["question"], progress=False))
+    assert [each["reply"] for each in ours] == [place % 5 / 4 for place in range(12)]
+    assert [each["reply_likert"] for each in ours] == [place % 5 + 1 for place in range(12)]
+    assert 0 <= scores["reply_ci_low"] < scores["reply"] < scores["reply_ci_high"] <= 1
+
+
+def test_a_mean_over_units_is_told():
+    names = ("likert", "sentiment")
+    rows = [{"question": "q", "criterion": criterion(name).to_json()} for name in names for _ in range(3)]
+    engine = ScriptedInferenceEngine(script="likert_judge")
+    judge = DirectJudge(
+        inference_engine=engine, criteria_field="criterion", context_fields=["question"], progress=False
+    )
+    with pytest.warns(DifferentRangesWarning, match="'likert' from 1 to 5; 'sentiment' from -1 to 1"):
+        ours, scores = run(judge, rows)
+    assert [each["llm_as_judge"] for each in ours] == [1, 2, 3, 0.5, 1, -1]
+    assert -1 <= scores["llm_as_judge_ci_low"] <= scores["llm_as_judge_ci_high"] <= 5
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_artifacts_keep_the_scale(name):
+    frozen = criterion_from_artifact(criterion(name))
+    assert criterion_from_artifact(artifact_from_criterion(frozen)) == frozen
+    assert [option.value for option in frozen.options] == list(MAPS[name].values())

@@ -1,0 +1,143 @@
+"""Criteria with option values on any scale, in tables: every number in its units, and nothing else changed."""
+
+import pytest
+
+import evenhand
+from evenhand.criteria import Criterion, Option, Rubric
+from evenhand.engines.simulated import SimulatedJudge
+from evenhand.errors import InvalidInputError
+from evenhand.results.measures import plain
+from tests.support.judges import ScriptedJudge
+
+FACTOR, SHIFT = 4.0, 1.0
+LABELS = ["Awful", "Poor", "Fair", "Good", "Great"]
+SHARES = dict(zip(LABELS, (0, 0.25, 0.5, 0.75, 1), strict=True))
+LIKERT = {label: FACTOR * share + SHIFT for label, share in SHARES.items()}
+QUIET = {"journal": None, "progress": False}
+ROWS = [{"alder": f"alder {row}", "birch": f"birch {row}", "gold": LABELS[row % 5]} for row in range(12)]
+JUDGES = [SimulatedJudge(seed=seed, noise=0.3, refusal_rate=0.1, position_preference=0.5) for seed in (1, 2)]
+
+
+def criterion(values, name="help", **more):
+    options = tuple(Option(label=label, value=value) for label, value in values.items())
+    return Criterion(name=name, description="How helpful?", options=options, **more)
+
+
+IN_UNITS = {"score", "score_if_unscored_0", "score_if_unscored_1", "unread", "mean", "score_without"}
+DIFFERENCES = {
+    *("spread", "greatest_spread", "change_without", "difference", "if_unscored_low", "if_unscored_high"),
+    *("root_mean_square", "mean_absolute", "bias"),
+}
+LIMITS = {"estimate", "low", "high", "interval_low", "interval_high"}
+
+
+def leaves(value, path=()):
+    """The path of every number and text of plain JSON, and what stands there."""
+    if isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path, value
+
+
+def check(one, two):
+    """In the second a score is in other units, a difference of scores is scaled, and all else is the same."""
+    first, second = dict(leaves(plain(one))), dict(leaves(plain(two)))
+    assert first.keys() == second.keys()
+    for path, value in first.items():
+        name = next((step for step in reversed(path) if isinstance(step, str) and step not in LIMITS), "")
+        expected = value
+        if isinstance(value, float) and "categories" not in path:
+            expected = FACTOR * value if name in DIFFERENCES else value
+            expected = FACTOR * value + SHIFT if name in IN_UNITS else expected
+            expected = pytest.approx(expected, rel=1e-7, abs=1e-7)
+        assert second[path] == expected or "categories" in path, path
+
+
+def judged(values, **options):
+    given = {"response_field": ["alder", "birch"], "gold_fields": {"help": "gold"}, "samples": 3, **QUIET, **options}
+    return evenhand.judge(ROWS, criterion(values), JUDGES, **given)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"on_position_bias": "abstain", "aggregation": "median"}, {"scoring": "expected"}]
+)
+def test_a_table_in_other_units(options):
+    one, two = judged(SHARES, **options), judged(LIKERT, **options)
+    assert one.summaries["alder", "help"].num_lone  # something is not read
+    for first, second in zip(one.records(), two.records(), strict=True):
+        check(first, second)
+    check(one.overview(), two.overview())
+    check(
+        *(
+            plain(list(each.compare(again).groups.values()))
+            for each, again in ((one, judged(SHARES)), (two, judged(LIKERT)))
+        )
+    )
+    low, high = two.summaries["alder", "help"].score.low, two.summaries["alder", "help"].score.high
+    assert 1 <= low < high <= 5
+
+
+def test_results_in_different_units_are_not_compared():
+    with pytest.raises(
+        InvalidInputError, match="'alder/help' go from 0 to 1 in the first result and from 1 to 5 in the"
+    ):
+        judged(SHARES, samples=1).compare(judged(LIKERT, samples=1))
+
+
+def test_a_rubric_counts_shares():
+    def table(values):
+        rubric = Rubric(name="r", criteria=(criterion(values, weight=2.0), criterion(SHARES, "polite", weight=-1.0)))
+        return evenhand.judge(ROWS, rubric, JUDGES, response_field=["alder", "birch"], **QUIET)
+
+    one, two = table(SHARES), table(LIKERT)
+    for name in ("rubric_scores", "rubric_differences", "rubric_results"):
+        first, second = (dict(leaves(plain(getattr(each, name)))) for each in (one, two))
+        own = {path: value for path, value in first.items() if not {"criteria", "verdicts"} & set(path)}
+        assert len(own) > 10
+        for path, value in own.items():
+            assert second[path] == (pytest.approx(value) if isinstance(value, float) else value), path
+    check(one.rubric_scores["alder"].criteria["help"], two.rubric_scores["alder"].criteria["help"])
+    assert two.rubric_scores["birch"].criteria["polite"] == one.rubric_scores["birch"].criteria["polite"]
+
+
+def test_votes_and_references_in_other_units():
+    rows = [{"ann": a, "bob": b, "gold": g} for a, b, g in [(5, 4, 5), (1, 2, 2), (3, 3, 4), (5, 5, 5), (2, 4, 3)]]
+    table = evenhand.aggregate_votes(rows, ["ann", "bob"], criterion(LIKERT), gold="gold")
+    # means 4.5, 1.5, 3, 5, 3 against 5, 2, 4, 5, 3: distances .5, .5, 1, 0, 0
+    errors = table.summary.comparison.errors
+    assert table.summary.scores.score.estimate == pytest.approx(17 / 5)
+    assert errors.mean_absolute.estimate == pytest.approx(2 / 5)
+    assert errors.root_mean_square.estimate == pytest.approx((1.5 / 5) ** 0.5)
+    assert errors.bias.estimate == pytest.approx(-2 / 5)
+    assert 0 <= errors.mean_absolute.low < errors.mean_absolute.high <= 4
+    shares = [{name: (value - 1) / 4 for name, value in row.items()} for row in rows]
+    own = evenhand.aggregate_votes(shares, ["ann", "bob"], criterion(SHARES), gold="gold")
+    check(own.summary, table.summary)
+    assert "1 = Awful, 2 = Poor, 3 = Fair, 4 = Good, 5 = Great" in str(table)
+
+
+def test_the_reliability_of_judges_in_other_units():
+    def found(values):
+        given = {"response_field": ["alder", "birch"], "samples": 3, "gold_fields": {"help": "gold"}, **QUIET}
+        return evenhand.reliability(ROWS, criterion(values), JUDGES, **given)
+
+    one, two = found(SHARES), found(LIKERT)
+    check(one.results, two.results)
+    assert "(0 for one answer throughout, 2 at most)" in str(two)
+
+
+def test_draws_end_at_the_same_time():
+    one, two = (judged(values, samples=9, stop_early=True) for values in (SHARES, LIKERT))
+    assert len(one.votes()) == len(two.votes()) < 9 * 12 * 2 * 2 * 2
+
+
+def test_own_units_are_saved_and_written(tmp_path):
+    sentiment = criterion({"Against": -1, "Neither": 0, "For": 1})
+    scripted = ScriptedJudge(lambda request: "For" if request.question.responses[0].endswith("1") else "Neither")
+    table = evenhand.judge(ROWS[:2], sentiment, scripted, response_field="alder", check_positional_bias=False, **QUIET)
+    assert [record["score"] for record in table.records()] == [0, 1]
+    table.save(tmp_path / "table.parquet")
+    again = evenhand.open(tmp_path / "table.parquet")
+    assert again.summaries == table.summaries
+    assert again.criteria[0].score_range == (-1, 1)
