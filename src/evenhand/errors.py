@@ -25,8 +25,12 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 
-class EvenhandError(Exception):
-    """The root of every error that evenhand raises on purpose."""
+class _RootError(Exception):
+    """What stands in for unitxt's own error until unitxt is loaded."""
+
+
+class EvenhandError(_RootError):
+    """The root of every error that evenhand raises on purpose. Where unitxt is loaded, it is a ``UnitxtError`` too."""
 
     def __str__(self) -> str:
         """The message. unitxt draws a box into that of an error raised while it makes an artifact; it is left out."""

@@ -195,7 +195,7 @@ def _instance_scores(result: ChecklistResult, *, with_prompts: bool) -> Dict[str
     }
     return {
         **{name: number_or_nan(record[name]) for name in OF_RESPONSE},
-        **{name: value for name, value in reasons.items() if value is not None},
+        **reasons,
         "num_items": len(result.items),
         **{f"num_{name}": count for name, count in result.counts().items()},
         "categories": {category: number_or_nan(rate) for category, rate in result.category_pass_rates.items()},

@@ -278,8 +278,8 @@ def _instance_scores(grade_: InstanceGrade, votes: Sequence[Vote], names: Sequen
         "selections": [None if vote.selected_index is None else names[vote.selected_index] for vote in votes],
         "orders": [[names[index] for index in vote.order] for vote in votes],
         "assessments": [vote.assessment for vote in votes],
-        **({"prompts": prompts} if any(prompts) else {}),
-        **({} if grade_.unscored_reason is None else {"unscored_reason": grade_.unscored_reason}),
+        "prompts": prompts if any(prompts) else None,
+        "unscored_reason": grade_.unscored_reason,
     }
 
 

@@ -56,8 +56,7 @@ class DirectJudge(AssessingJudge):
         """The scores of one instance, under the names that unitxt documents for ``LLMJudgeDirect``."""
         verdict, main = judged.result, judged.score_name
         orders = list(dict.fromkeys(vote.order for vote in verdict.votes))
-        first = _order_result(judged, orders[0]) if orders else {}
-        second = _order_result(judged, orders[1]) if len(orders) > 1 else {}
+        first, second = (_order_result(judged, order) for order in (*orders, None, None)[:2])
         score = number_or_nan(verdict.aggregated_value)
         consistent = verdict.position_consistent
         results = {
@@ -116,8 +115,14 @@ class DirectJudge(AssessingJudge):
         return criterion
 
 
-def _order_result(judged: JudgedInstance, order: tuple[int, ...]) -> dict[str, Any]:
-    """What the judges said under one order."""
+OF_ORDER = ("selected_option", "value", "assessment", "summary", "option_selection_completion", "prompts")
+"""What an instance's scores say of each order."""
+
+
+def _order_result(judged: JudgedInstance, order: Union[tuple[int, ...], None]) -> dict[str, Any]:
+    """What the judges said under one order; None throughout where it was not asked about."""
+    if order is None:
+        return dict.fromkeys(OF_ORDER)
     votes = [vote for vote in judged.result.votes if vote.order == order]
     verdict = judged.mode.result(judged.about, [votes])
     shown = next((vote for vote in votes if vote.assessment == verdict.assessment), votes[0])

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Scale
 from evenhand.data.fields import (
-    clustered_level,
     context_of,
     field_of,
     loaded_of_rows,
-    read_clusters,
     recipe_context_fields,
     text_of,
     texts_of,
@@ -24,134 +22,24 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge, engine_named, with_model
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base_metric import EvenhandMetric
 from evenhand.metrics.scores import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import IntervalLevel
 from evenhand.unitxt.bases import (
     Artifact,
     Criteria,
     EmptyPrediction,
     EvaluationInput,
     InferenceEngine,
-    MapReduceMetric,
     Maybe,
-    field_value,
     fields_class,
 )
-from evenhand.unitxt.catalogs import is_sentence, local_entry, read_object
-from evenhand.unitxt.loading import load_criteria_artifact
+from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact
 from evenhand.votes import is_missing
-
-if TYPE_CHECKING:
-
-    class IntervalFields(MapReduceMetric):
-        """How intervals are made: see :class:`~evenhand.run_options.IntervalOptions`."""
-
-        interval: str = "auto"
-        cluster_field: Maybe[Union[str, bool]] = None
-else:
-    IntervalFields = fields_class(
-        "IntervalFields", MapReduceMetric, IntervalOptions, module=__name__, left_out=("level",)
-    )
-
-
-class EvenhandMetric(IntervalFields):
-    """The base of all metrics of evenhand, whether a model judges or votes are read.
-
-    The scores of an instance and of all instances name the main one among them in ``score_name``.
-
-    Attributes:
-        criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
-    """
-
-    main_score: str = "score"
-    prediction_type: Any = Any
-    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
-
-    criteria: Maybe[Criteria] = None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "criteria" and isinstance(value, str) and is_sentence(value):
-            value = load_criteria_artifact(value)
-        super().__setattr__(name, field_value(type(self), name, value))
-
-    def verify(self) -> None:
-        """Check what the intervals are over, and how they are made."""
-        super().verify()
-        given: dict[str, Any] = {"interval": self.interval, "cluster_field": self.cluster_field}
-        IntervalOptions(**given)
-
-    def clusters_of(self, inputs: Sequence[EvaluationInput]) -> List[Union[str, None]]:
-        """The cluster of each instance; None where every instance stands for itself."""
-        rows = [task_data for _, _, task_data in inputs]
-        found = read_clusters(rows, self.cluster_field, what="instance")
-        return [None] * len(rows) if found is None else list(found)
-
-    def level_of(self, intermediates: Sequence[Any]) -> IntervalLevel:
-        """The level of intervals over these instances, with their clusters."""
-        return clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval)
-
-    def prepare(self) -> None:
-        """Make a frozen criterion an artifact, which unitxt can copy and write."""
-        super().prepare()
-        given: object = self.criteria
-        if isinstance(given, Criterion):
-            self.criteria = load_criteria_artifact(given)
-
-    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
-        """What the metric was made from, as unitxt writes it."""
-        data = {name: _as_made(given, getattr(self, name, None)) for name, given in data.items()}
-        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
-            return {**data, "criteria": self.criteria.to_dict()}
-        return data
-
-    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
-        prediction, references, task_data = super()._instance_to_evaluation_input(instance)
-        raw = instance.get("raw_prediction", prediction)
-        if is_missing(raw):
-            prediction = None  # a recipe's postprocessors make the text "None" or "nan" of it
-        elif isinstance(raw, (list, tuple, dict)) and prediction == str(raw).strip():
-            prediction = raw  # and a text of these, from which what is missing cannot always be read back
-        return EvaluationInput(prediction, references, task_data)
-
-    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
-        """The global scores; they bring their own intervals."""
-        if not intermediates:
-            raise InvalidInputError("there are no instances to score: the data set is empty")
-        return self.reduce(intermediates)
-
-    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
-        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
-        main = scores["score_name"]
-        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
-        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
-        for bound in ("ci_low", "ci_high"):
-            if f"{main}_{bound}" in scores:
-                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
-        return annotated
-
-
-def _as_made(given: Any, held: Any) -> Any:
-    """What a field was made from, whole.
-
-    unitxt writes an artifact that was fetched from a catalog as its id alone: what was overridden when it was fetched
-    (``engines.evenhand.litellm[model=…]``) would be gone from every copy of the metric, those that a recipe makes too.
-    """
-    if isinstance(given, list) and isinstance(held, list) and len(given) == len(held):
-        return [_as_made(*pair) for pair in zip(given, held, strict=True)]
-    if not isinstance(held, Artifact) or held.__id__ is None or given != held.__id__:
-        return given
-    try:
-        path, _ = local_entry(given)
-    except LookupError:
-        return given
-    entry, made = read_object(path, f"the catalog entry {str(path)!r}"), held.to_dict()
-    return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
-
 
 Value = TypeVar("Value")
 
@@ -230,9 +118,11 @@ class JudgeMetric(RunFields):
             far as the row has them.
         guidelines: What the judge is told about judging, beside the criterion.
         evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
+        format: Of unitxt's judges: ``formats.chat_api``, the only one that they take too.
     """
 
     main_score: str = "llm_as_judge"
+    format: str = "formats.chat_api"
 
     inference_engine: Maybe[Union[InferenceEngine, List[InferenceEngine]]] = None
     criteria_field: Maybe[str] = None
@@ -250,6 +140,14 @@ class JudgeMetric(RunFields):
         super().verify()
         if self.model is not None:
             self.engines()
+        if self.format != "formats.chat_api":
+            raise InvalidInputError(f"format is {self.format!r}; judges are asked by chat: leave it out")
+        for engine in self.engines() if self.inference_engine else ():
+            if not isinstance(engine, (InferenceEngine, JudgeEngine)):
+                raise InvalidInputError(
+                    f"inference_engine is {engine!r}, which cannot be asked: give the catalog id of an engine, an "
+                    "inference engine of unitxt, or a judge (evenhand.JudgeEngine)"
+                )
         self.check_prompt(self.settings(self.scales()))
 
     def check_prompt(self, settings: RunSettings) -> None:
@@ -303,25 +201,67 @@ class JudgeMetric(RunFields):
                     engine.verify_instance({"data_classification_policy": list(policy)})
         return [as_judge(engine) for engine in engines]
 
-    def criteria_artifacts(self, inputs: Sequence[EvaluationInput]) -> list[Criteria]:
-        """One criteria artifact an instance: the metric's own, or the one that the instance names.
+    def criteria_artifacts(self, rows: Sequence[Mapping[str, Any]]) -> list[Criteria]:
+        """One criteria artifact a row of task data: the metric's own, or the one that the row names.
 
         Raises:
             InvalidInputError: If neither is given.
-            ArtifactError: If an instance names something that is not a criterion.
+            ArtifactError: If a row names something that is not a criterion.
         """
         if self.criteria is not None:
-            return [load_criteria_artifact(self.criteria)] * len(inputs)
+            return [load_criteria_artifact(self.criteria)] * len(rows)
         if self.criteria_field is None:
             raise InvalidInputError(
                 "the metric has neither criteria nor criteria_field: give criteria (a catalog id such as "
                 "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
                 "instance's own"
             )
-        rows = [task_data for _, _, task_data in inputs]
         return loaded_of_rows(
             rows, self.criteria_field, "criteria_field", lambda given, _: load_criteria_artifact(given)
         )
+
+    def get_criteria(self, task_data: Sequence[Mapping[str, Any]], eval_count: int) -> list[Criteria]:
+        """One criteria artifact a row, as unitxt's judges give them.
+
+        Args:
+            task_data: The rows.
+            eval_count: How many there are.
+        """
+        return self.criteria_artifacts(list(task_data) or [{}] * eval_count)
+
+    def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[dict[str, str]]:
+        """What the judge is shown beside each response, as unitxt's judges give it.
+
+        Args:
+            task_data: The rows.
+            criteria: Of each.
+        """
+        rows = enumerate(zip(task_data, map(comparison_from_artifact, criteria), strict=True))
+        return [self.context_of(EvaluationInput(None, [], data), own, row) for row, (data, own) in rows]
+
+    def get_predictions(
+        self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria], predictions: Sequence[Any]
+    ) -> list[Any]:
+        """The predictions, or what the criteria say that the rows hold in their place, as unitxt's judges give them."""
+        given = predictions or [EmptyPrediction()] * len(task_data)
+        rows = enumerate(zip(given, task_data, criteria, strict=True))
+        return [
+            self.response_of(EvaluationInput(prediction, [], data), own.prediction_field, row)
+            for row, (prediction, data, own) in rows
+        ]
+
+    def clean_results(self, results: Any) -> Any:
+        """Results without what is None or empty, at any depth of dicts, as unitxt's judges clean theirs."""
+        if isinstance(results, list):
+            return [self.clean_results(each) for each in results]
+        cleaned = {
+            name: self.clean_results(value) if isinstance(value, dict) else value for name, value in results.items()
+        }
+        return {
+            name: value
+            for name, value in cleaned.items()
+            if value is not None and not (isinstance(value, (list, dict)) and not value)
+        }
 
     def frozen_criteria(
         self, inputs: Sequence[EvaluationInput], freeze: Callable[[Criteria], Criterion]
@@ -332,7 +272,7 @@ class JudgeMetric(RunFields):
             inputs: The instances.
             freeze: Makes a criterion of an artifact, as the metric judges it.
         """
-        artifacts = self.criteria_artifacts(inputs)
+        artifacts = self.criteria_artifacts([task_data for _, _, task_data in inputs])
         frozen = {id(artifact): (freeze(artifact), artifact.to_json()) for artifact in distinct(artifacts)}
         found = [frozen[id(artifact)] for artifact in artifacts]
         return [criterion for criterion, _ in found], [as_json for _, as_json in found]
@@ -448,17 +388,6 @@ class JudgeMetric(RunFields):
         return [
             JudgedInstance(name, evaluator, mode, *judged) for judged in zip(subjects, results, artifacts, strict=True)
         ]
-
-    def reduce_one(self, intermidate: JudgedInstance) -> Dict[str, Any]:  # unitxt spells its parameter so
-        """The scores of one instance; what there is nothing to say about is left out."""
-        scores = self.instance_scores(intermidate)
-        return {name: value for name, value in scores.items() if value is not None} | {
-            "score_name": intermidate.score_name
-        }
-
-    @abstractmethod
-    def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:
-        """The scores of one instance, the main one among them."""
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """The global scores: the main one and every measure of how far it can be trusted."""

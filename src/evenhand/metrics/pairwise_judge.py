@@ -182,14 +182,13 @@ def instance_scores(
     rule: Union[str, None] = None,
     reduction: Reduction = "win_rate",
 ) -> dict[str, Any]:
-    """The scores of one instance. A list has an entry per contest of the system; an empty list has no key.
+    """The scores of one instance. A list has an entry per contest of the system; it is empty where there is nothing.
 
     ``selections`` are those of the given order and ``positional_bias_selection`` those of the other one;
     ``contest_results`` and ``contest_scores`` are what both come to. A selection is None for a tie and for a reply that
     names no option, since a system may be called "tie". ``contest_results`` is None for an unscored contest; of a tied
     one neither side is the winner (False). ``option_selection_outputs`` are the replies, which know the systems as A
-    and B only. ``<system>_prompts`` holds the contests in which the system is the first of the pair, their opponents
-    under ``compared_to``, so that each is stored once.
+    and B only.
     """
     rates = winrates(contests, systems, reduction)
     ranks = instance_rankings(contests, systems, reduction)
@@ -201,7 +200,7 @@ def instance_scores(
     results: dict[str, Any] = {}
     for system, own in views.items():
         scores = _system_scores(system, own, rates[system], ranks[system])
-        results |= {f"{system}_{name}": value for name, value in scores.items() if not _is_nothing(value)}
+        results |= {f"{system}_{name}": value for name, value in scores.items()}
     return results
 
 
@@ -263,7 +262,7 @@ def _system_scores(
         "contest_grades": _unless_none(contest.grade_of(system) for contest in contests),
         "unscored_reasons": _unless_none(contest.unscored_reason for contest in contests),
         "positional_bias": _unless_none(view.positional_bias for view in views),
-        "prompts": _prompts([view for view in views if view.contest.first == system]),
+        "prompts": _prompts(system, views),
         "positional_bias_assessments": [view.shown.assessment if view else None for view in other],
         "positional_bias_summaries": _unless_none(view.shown.summary if view else None for view in other),
         "positional_bias_selection": [view.selection if view else None for view in other],
@@ -274,13 +273,13 @@ def _system_scores(
     }
 
 
-def _prompts(views: Sequence[_ContestView]) -> dict[str, Any]:
-    """The prompts of these contests: unitxt's names, an entry per contest, and the opponents beside them."""
+def _prompts(system: str, views: Sequence[_ContestView]) -> dict[str, Any]:
+    """The prompts of a system's contests: unitxt's names, an entry per contest, and the opponents beside them."""
     found = [view.prompts() for view in views]
     names = list(dict.fromkeys(name for prompts in found for name in prompts))
     if not names:
         return {}
-    opponents = [view.contest.second for view in views]
+    opponents = [view.contest.opponent(system) for view in views]
     return {"compared_to": opponents, **{name: [prompts.get(name) for prompts in found] for name in names}}
 
 
@@ -288,7 +287,3 @@ def _unless_none(values: Iterable[Any]) -> list[Any]:
     """The values, or nothing when every one is missing."""
     found = list(values)
     return found if any(value is not None for value in found) else []
-
-
-def _is_nothing(value: object) -> bool:
-    return value is None or (isinstance(value, (list, dict)) and not value)

@@ -11,7 +11,7 @@ from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRul
 from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
 from evenhand.judge_reliability.raters import Comparison, summarize_votes
 from evenhand.judge_reliability.report import measure_at
-from evenhand.metrics.judge_metric import EvenhandMetric
+from evenhand.metrics.base_metric import EvenhandMetric
 from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_unread
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries, scores_of
@@ -133,10 +133,10 @@ class VoteAggregation(EvenhandMetric):
             for verdict, reference, cluster in zip(verdicts, right, clusters, strict=True)
         ]
 
-    def reduce_one(self, intermidate: AggregatedVotes) -> Dict[str, Any]:  # unitxt spells its parameter so
+    def instance_scores(self, judged: AggregatedVotes) -> Dict[str, Any]:
         """The scores of one instance."""
-        verdict, main, right = intermidate.verdict, intermidate.score_name, intermidate.reference
-        judged = verdict.selected_index
+        verdict, main, right = judged.verdict, judged.score_name, judged.reference
+        selected = verdict.selected_index
         results = {
             "selected_option": verdict.selected_label,
             "value": verdict.value,
@@ -146,12 +146,11 @@ class VoteAggregation(EvenhandMetric):
             "unscored_reason": verdict.unscored_reason,
             "num_votes": len(verdict.votes),
             "num_abstentions": sum(vote.unscored_reason == "abstained" for vote in verdict.votes),
-            "reference": None if right is None else intermidate.criterion.options[right].label,
-            "match": None if right is None or judged is None else judged == right,
+            "reference": None if right is None else judged.criterion.options[right].label,
+            "match": None if right is None or selected is None else selected == right,
         }
-        named = {f"{main}_{name}": value for name, value in results.items() if value is not None}
-        score = number_or_nan(verdict.aggregated_value)
-        return {main: score, **named, "score_name": main}
+        named = {f"{main}_{name}": value for name, value in results.items()}
+        return {main: number_or_nan(verdict.aggregated_value), **named}
 
     def reduce(self, intermediates: List[AggregatedVotes]) -> Dict[str, Any]:
         """The global scores: the aggregated score, how far the judges agree, and how often they are right."""

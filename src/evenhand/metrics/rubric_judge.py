@@ -342,7 +342,7 @@ def instance_scores(
     with_prompts: bool,
     own_rubric: bool = False,
 ) -> Dict[str, Any]:
-    """The scores of one instance; what there is nothing to say about is left out, except a score."""
+    """The scores of one instance; None for what there is nothing to say about."""
     scored = result.unpenalized
     named: Dict[str, Any] = {
         "raw_score": number_or_nan(result.raw_score),
@@ -364,9 +364,8 @@ def instance_scores(
         sent = next((dict(vote.prompts) for vote in verdict.votes if vote.prompts), None)
         if sent is not None:
             prompts[criterion.name] = sent
-    if with_prompts:
-        named["prompts"] = prompts or None
-    return {f"{main}_{name}": value for name, value in named.items() if value is not None}
+    named["prompts"] = (prompts or None) if with_prompts else None
+    return {f"{main}_{name}": value for name, value in named.items()}
 
 
 def _own_criterion(criterion: Criterion, verdict: Verdict) -> Dict[str, Any]:

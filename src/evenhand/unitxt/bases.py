@@ -14,7 +14,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Dict, List, Literal, Union, get_args, get_origin, get_type_hints
 
 from evenhand.checked_options import Options, kinds_of, with_attributes
-from evenhand.errors import InvalidInputError
+from evenhand.errors import EvenhandError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,6 +101,8 @@ if TYPE_CHECKING:
         prediction_field: str
         n_resamples: int | None
         confidence_level: float
+        ci_method: str
+        ci_score_names: list[str] | None
         return_confidence_interval: bool
 
         def map_stream(self, evaluation_inputs_stream: Iterable[EvaluationInput]) -> list[Any]: ...
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
         def reduce_one(self, intermidate: Any) -> dict[str, Any]: ...
         def reduce_and_bootstrap(self, intermediates: list[Any]) -> dict[str, Any]: ...
         def annotate_scores(self, scores: dict[str, Any]) -> dict[str, Any]: ...
+        def compute(self, stream: Any, stream_name: str | None = None) -> Any: ...
         def process(self, stream: Iterable[dict[str, Any]], stream_name: str | None = None) -> Iterator[Any]: ...
         def _instance_to_evaluation_input(self, instance: dict[str, Any]) -> EvaluationInput: ...
 
@@ -153,6 +156,7 @@ else:
         fetch_artifact,
     )
     from unitxt.catalog import Catalog, LocalCatalog
+    from unitxt.error_utils import UnitxtError
     from unitxt.inference import InferenceEngine, TextGenerationInferenceOutput
     from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
     from unitxt.metric_utils import EmptyPrediction
@@ -161,6 +165,7 @@ else:
     from unitxt.register import register_local_catalog
 
     random.setstate(_state)
+    EvenhandError.__bases__ = (UnitxtError,)  # what handles the errors of unitxt handles these too
 
     class Maybe:
         """``Maybe[X]`` is ``X`` to unitxt, which does not understand optional field types, and ``X | None`` to mypy."""

@@ -1,0 +1,271 @@
+"""What all metrics share: how scores, intervals and errors are handed to unitxt, and to what calls a metric of its."""
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Union
+
+from evenhand.criteria import Criterion
+from evenhand.data.fields import clustered_level, read_clusters
+from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_count
+from evenhand.run_options import IntervalOptions
+from evenhand.statistics.intervals import IntervalLevel
+from evenhand.unitxt.bases import (
+    Artifact,
+    Criteria,
+    EmptyPrediction,
+    EvaluationInput,
+    MapReduceMetric,
+    Maybe,
+    field_value,
+    fields_class,
+)
+from evenhand.unitxt.catalogs import is_sentence, local_entry, read_object
+from evenhand.unitxt.loading import load_criteria_artifact
+from evenhand.votes import is_missing
+
+logger = logging.getLogger(__name__)
+
+
+class InstanceScores(Dict[str, float]):
+    """The numbers of one instance, which every reduction of unitxt can take, and what is none of them beside.
+
+    unitxt's reductions add up all that an instance's scores hold, and its ensembles and groups look for the score that
+    the metric's ``main_score`` names: so texts, lists and what is missing are held apart, and the main score stands
+    under both names. :meth:`EvenhandMetric.annotate_scores` brings them together for the results of a recipe.
+
+    Attributes:
+        texts: What is no number: texts, lists, and None for what there is nothing to say about.
+        main: The name of the main score.
+    """
+
+    def __init__(self, scores: Dict[str, Any], main: str, alias: str) -> None:
+        """Part the scores.
+
+        Args:
+            scores: All of an instance, the main one among them.
+            main: The name of the main score.
+            alias: The name under which unitxt's own code looks for it.
+        """
+        super().__init__({name: value for name, value in scores.items() if isinstance(value, (int, float))})
+        self.setdefault(alias, self[main])
+        self.texts = {name: value for name, value in scores.items() if name not in self}
+        self.main = main
+
+    @property
+    def whole(self) -> Dict[str, Any]:
+        """The numbers and all else."""
+        return {**self, **self.texts}
+
+
+if TYPE_CHECKING:
+
+    class IntervalFields(MapReduceMetric):
+        """How intervals are made: see :class:`~evenhand.run_options.IntervalOptions`."""
+
+        interval: str = "auto"
+        cluster_field: Maybe[Union[str, bool]] = None
+else:
+    IntervalFields = fields_class(
+        "IntervalFields", MapReduceMetric, IntervalOptions, module=__name__, left_out=("level",)
+    )
+
+
+class EvenhandMetric(IntervalFields):
+    """The base of all metrics of evenhand, whether a model judges or votes are read.
+
+    The scores of an instance and of all instances name the main one among them in ``score_name``.
+
+    Attributes:
+        criteria: What is judged: an artifact, its catalog id, or a frozen :class:`~evenhand.criteria.Criterion`.
+        confidence_interval_calculation: ``return_confidence_interval`` as unitxt's judges call it.
+        reduction_map: Of unitxt's judges, for recipes that set it: the mean, which is what is done. Like
+            ``implemented_reductions``, ``ci_scores``, ``n_resamples`` and ``ci_method`` it is refused where it asks for
+            something else.
+        implemented_reductions: As above.
+        ci_scores: As above: every score has its interval.
+    """
+
+    main_score: str = "score"
+    prediction_type: Any = Any
+    n_resamples: Maybe[int] = None  # unitxt's own bootstrap stays off: the scores bring their intervals
+
+    criteria: Maybe[Criteria] = None
+    confidence_interval_calculation: Maybe[bool] = None
+    reduction_map: Maybe[Dict[str, List[str]]] = None
+    implemented_reductions: Maybe[List[str]] = None
+    ci_scores: Maybe[List[str]] = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "criteria" and isinstance(value, str) and is_sentence(value):
+            value = load_criteria_artifact(value)
+        super().__setattr__(name, field_value(type(self), name, value))
+
+    def verify(self) -> None:
+        """Check what the intervals are over, and how they are made."""
+        super().verify()
+        self._check_fields_of_unitxt()
+        given: dict[str, Any] = {"interval": self.interval, "cluster_field": self.cluster_field}
+        IntervalOptions(**given)
+
+    def clusters_of(self, inputs: Sequence[EvaluationInput]) -> List[Union[str, None]]:
+        """The cluster of each instance; None where every instance stands for itself."""
+        rows = [task_data for _, _, task_data in inputs]
+        found = read_clusters(rows, self.cluster_field, what="instance")
+        return [None] * len(rows) if found is None else list(found)
+
+    def level_of(self, intermediates: Sequence[Any]) -> IntervalLevel:
+        """The level of intervals over these instances, with their clusters."""
+        return clustered_level(self.confidence_level, [each.cluster for each in intermediates], self.interval)
+
+    def prepare(self) -> None:
+        """Make a frozen criterion an artifact, which unitxt can copy and write."""
+        super().prepare()
+        given: object = self.criteria
+        if isinstance(given, (list, tuple)):
+            raise InvalidInputError(
+                f"criteria is a list of {len(given)}; a metric judges by one criterion: give a metric for each, or all "
+                "of them as a rubric to metrics.evenhand.rubric"
+            )
+        if isinstance(given, Criterion):
+            self.criteria = load_criteria_artifact(given)
+        if self.confidence_interval_calculation is not None:
+            self.return_confidence_interval = self.confidence_interval_calculation
+
+    def _check_fields_of_unitxt(self) -> None:
+        """Refuse what unitxt's metrics take and what would do nothing here."""
+        mine = {
+            "n_resamples": (self.n_resamples or None, "intervals are not resampled by unitxt; interval='bootstrap' is"),
+            "ci_method": (None if self.ci_method == "BCa" else self.ci_method, "the method of intervals is interval=…"),
+            "ci_scores": (self.ci_scores, "every score has its interval"),
+            "ci_score_names": (self.ci_score_names, "every score has its interval"),
+            "implemented_reductions": (self.implemented_reductions, "scores are reduced to their means"),
+        }
+        for name, (given, why) in mine.items():
+            if given is not None:
+                raise InvalidInputError(f"{name} is {given!r}, and {why}: leave {name} out")
+        for reduction in self.reduction_map or ():
+            if reduction != "mean":
+                raise InvalidInputError(
+                    f"reduction_map is {self.reduction_map!r}; scores are reduced to their means. The weighted winrate "
+                    "is metrics.evenhand.pairwise[scale=graded, reduction=weighted_win_rate]"
+                )
+
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it."""
+        data = {name: _as_made(given, getattr(self, name, None)) for name, given in data.items()}
+        if isinstance(data.get("criteria"), Criterion) and self.criteria is not None:
+            return {**data, "criteria": self.criteria.to_dict()}
+        return data
+
+    def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
+        prediction, references, task_data = super()._instance_to_evaluation_input(instance)
+        raw = instance.get("raw_prediction", prediction)
+        if is_missing(raw):
+            prediction = None  # a recipe's postprocessors make the text "None" or "nan" of it
+        elif isinstance(raw, (list, tuple, dict)) and prediction == str(raw).strip():
+            prediction = raw  # and a text of these, from which what is missing cannot always be read back
+        return EvaluationInput(prediction, references, task_data)
+
+    def reduce_and_bootstrap(self, intermediates: List[Any]) -> Dict[str, Any]:
+        """The global scores; they bring their own intervals."""
+        if not intermediates:
+            raise InvalidInputError("there are no instances to score: the data set is empty")
+        return self.reduce(intermediates)
+
+    @abstractmethod
+    def instance_scores(self, judged: Any) -> Dict[str, Any]:
+        """The scores of one instance, the main one among them; None for what there is nothing to say about."""
+
+    def reduce_one(self, intermidate: Any) -> InstanceScores:  # unitxt spells its parameter so
+        """The scores of one instance: what is a number, as reductions take it, and the rest beside."""
+        return InstanceScores(self.instance_scores(intermidate), intermidate.score_name, self.main_score)
+
+    def compute(
+        self,
+        stream: Maybe[Iterable[Dict[str, Any]]] = None,
+        stream_name: Maybe[str] = None,
+        *,
+        references: Maybe[Sequence[Any]] = None,
+        predictions: Maybe[Sequence[Any]] = None,
+        task_data: Maybe[Sequence[Dict[str, Any]]] = None,
+    ) -> Any:
+        """The scores of each instance and of all, as a recipe asks for them, or those of each, as unitxt's judges do.
+
+        Args:
+            stream: The instances.
+            stream_name: Of a recipe.
+            references: Without a stream: of each instance.
+            predictions: As above; empty where the criteria name the fields of the task data that hold them.
+            task_data: As above.
+
+        Returns:
+            With a stream the scores of each instance, and of all; else one dict an instance, as ``compute`` of unitxt's
+            ``LLMJudgeDirect`` gives them to its ``MetricInferenceEngine``.
+        """
+        if stream is not None:
+            return super().compute(list(stream), stream_name)
+        rows = task_data if task_data is not None else [{} for _ in predictions or ()]
+        given = predictions or [EmptyPrediction()] * len(rows)
+        known = references or [[] for _ in rows]
+        inputs = [EvaluationInput(*each) for each in zip(given, known, rows, strict=True)]
+        return [self.reduce_one(each).whole for each in self.map_stream(inputs)]
+
+    def process(self, stream: Iterable[Dict[str, Any]], stream_name: Maybe[str] = None) -> Iterator[Any]:
+        """Add the scores to the instances; where they replace those of a metric before, say so once."""
+        instances = list(stream)
+        before = [instance.get("score") or {"global": {}, "instance": {}} for instance in instances]
+        hidden = [{**instance, "score": {"global": {}, "instance": {}}} for instance in instances]
+        for row, (scored, old) in enumerate(zip(super().process(hidden, stream_name), before, strict=True)):
+            own = scored["score"]
+            if row == 0:
+                _tell_of_replaced(own["global"], old["global"])
+            yield {**scored, "score": {part: {**old[part], **own[part]} for part in ("global", "instance")}}
+
+    def annotate_scores(self, scores: Dict[str, Any]) -> Dict[str, Any]:
+        """Add ``score`` and ``score_name``, which repeat the main score; the scores say which that is."""
+        if isinstance(scores, InstanceScores):
+            scores = {**scores.whole, "score_name": scores.main}
+        main = scores["score_name"]
+        scores = {self.main_score: scores[main], **scores}
+        annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
+        annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
+        for bound in ("ci_low", "ci_high"):
+            if f"{main}_{bound}" in scores:
+                annotated[f"score_{bound}"] = scores[f"{main}_{bound}"]
+        return annotated
+
+
+def _tell_of_replaced(scores: Dict[str, Any], before: Dict[str, Any]) -> None:
+    """Say once, and not for each score, that those of a metric before are replaced."""
+    replaced = [
+        name
+        for name in scores
+        if name in before and name not in {"score", "score_name", "num_of_instances"} and "_ci_" not in name
+    ]
+    if replaced:
+        logger.warning(
+            "%s (%s, …) replace those of a metric before: give one of the two metrics a score_prefix, such as "
+            "score_prefix='second_'",
+            format_count(len(replaced), "score"),
+            replaced[0],
+        )
+
+
+def _as_made(given: Any, held: Any) -> Any:
+    """What a field was made from, whole.
+
+    unitxt writes an artifact that was fetched from a catalog as its id alone: what was overridden when it was fetched
+    (``engines.evenhand.litellm[model=…]``) would be gone from every copy of the metric, those that a recipe makes too.
+    """
+    if isinstance(given, list) and isinstance(held, list) and len(given) == len(held):
+        return [_as_made(*pair) for pair in zip(given, held, strict=True)]
+    if not isinstance(held, Artifact) or held.__id__ is None or given != held.__id__:
+        return given
+    try:
+        path, _ = local_entry(given)
+    except LookupError:
+        return given
+    entry, made = read_object(path, f"the catalog entry {str(path)!r}"), held.to_dict()
+    return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
