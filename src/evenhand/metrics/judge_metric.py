@@ -154,6 +154,21 @@ class JudgeMetric(RunFields):
         """Check that the prompt fits what the metric asks."""
         settings.flow.check_prompt("assess")
 
+    def process_data_before_dump(self, data: Dict[str, Any]) -> Dict[str, Any]:
+        """What the metric was made from, as unitxt writes it.
+
+        Raises:
+            InvalidInputError: If the engine is none that unitxt can write.
+        """
+        for engine in self.engines() if self.inference_engine else ():
+            if not isinstance(engine, Artifact):
+                raise InvalidInputError(
+                    f"inference_engine is {engine!r}, which is no artifact of unitxt, and a recipe copies its metrics "
+                    "by writing them: give the catalog id of an engine, or an engine artifact, such as "
+                    "evenhand.SimulatedEngine(…)"
+                )
+        return super().process_data_before_dump(data)
+
     @abstractmethod
     def scales(self) -> Sequence[Scale]:
         """The scales of the criteria that are known when the metric is built."""
