@@ -41,6 +41,7 @@ from evenhand.tables import WinrateTable as WinrateTable
 from evenhand.tables import aggregate_votes as aggregate_votes
 from evenhand.tables import agreement as agreement
 from evenhand.tables import checklist as checklist
+from evenhand.tables import from_results as from_results
 from evenhand.tables import grade_scores as grade_scores
 from evenhand.tables import judge as judge
 from evenhand.tables import read_replies as read_replies

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 
+import evenhand
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Scale
 from evenhand.data.fields import (
@@ -22,11 +23,13 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge, engine_named, with_model
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import EvenhandMetric
+from evenhand.metrics.base_metric import EvenhandMetric, InstanceScores
 from evenhand.metrics.scores import score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries
+from evenhand.results.saved import line_of
+from evenhand.results.votes_columns import Cell
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import (
@@ -64,6 +67,7 @@ class JudgedInstance:
         about: What was judged, and by what.
         result: What the votes come to, as the mode has it.
         criteria_json: The criteria artifact as JSON; None where what is judged is none.
+        place: Of what it is judged by, among all that the instances are judged by.
     """
 
     score_name: str
@@ -72,6 +76,7 @@ class JudgedInstance:
     about: Subject
     result: Any
     criteria_json: Union[str, None] = None
+    place: int = 0
 
     @property
     def cluster(self) -> Union[str, None]:
@@ -400,9 +405,20 @@ class JudgeMetric(RunFields):
         name, evaluator = self.score_name(subjects), self.evaluator()
         panel, mode = self.panel(about.data_classification for about in subjects), self.mode_of(subjects)
         results = mode.judge(subjects, panel)
+        places = {id(each): place for place, each in enumerate(distinct(about.judged for about in subjects))}
         return [
-            JudgedInstance(name, evaluator, mode, *judged) for judged in zip(subjects, results, artifacts, strict=True)
+            JudgedInstance(name, evaluator, mode, about, result, criteria_json, places[id(about.judged)])
+            for about, result, criteria_json in zip(subjects, results, artifacts, strict=True)
         ]
+
+    def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
+        """The scores of one instance, and beside them the votes that they were made of."""
+        scores = super().reduce_one(intermidate)
+        cells = intermidate.mode.cells(intermidate.about, intermidate.result, intermidate.place)
+        cluster = {"cluster": intermidate.cluster}
+        lines = [line_of(Cell({**about, **cluster}, tuple(votes)).without(("prompts",))) for about, votes in cells]
+        scores.texts[f"{intermidate.score_name}_votes"] = lines
+        return scores
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
         """The global scores: the main one and every measure of how far it can be trusted."""
@@ -411,7 +427,30 @@ class JudgeMetric(RunFields):
             [each.result for each in intermediates],
             self.level_of(intermediates),
         )
-        return {**self.global_scores(measures, intermediates), "score_name": intermediates[0].score_name}
+        main = intermediates[0].score_name
+        return {
+            **self.global_scores(measures, intermediates),
+            f"{main}_run": self._run(intermediates),
+            "score_name": main,
+        }
+
+    def _run(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
+        """What :func:`evenhand.from_results` needs to know beside the votes: what was judged, by whom, and how."""
+        mode, systems = (
+            judged[0].mode,
+            dict.fromkeys(name or "response" for each in judged for name in each.about.texts),
+        )
+        different = {each.place: each.about.judged for each in judged}
+        return {
+            "evenhand": mode.saved_as,
+            "parameters": {
+                "evenhand_version": evenhand.__version__,
+                "judges": [as_judge(engine).judge_id for engine in self.engines()],
+                "n": len(judged),
+                **mode.parameters(),
+            },
+            **mode.judged_by([different[place] for place in sorted(different)], list(systems)),
+        }
 
     @abstractmethod
     def global_scores(self, measures: Any, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:

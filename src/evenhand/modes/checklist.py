@@ -30,7 +30,7 @@ from evenhand.criteria import Checklist
 from evenhand.errors import InvalidInputError, InvalidPromptError
 from evenhand.judging.flow import TOP_LOGPROBS
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.mode import Mode, Subject
+from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
 from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
@@ -178,6 +178,7 @@ class ChecklistMode(Mode[ChecklistResult]):
     options: ChecklistOptions
 
     kind: ClassVar = "checklist"
+    saved_as: ClassVar = "checklist"
     function: ClassVar = "checklist"
 
     @classmethod
@@ -245,6 +246,15 @@ class ChecklistMode(Mode[ChecklistResult]):
         """The scores, how many items were answered how, and the items."""
         del about
         return {**result.record(), **result.counts(), "items": [item_record(item) for item in result.items]}
+
+    def cells(self, about: Subject, result: ChecklistResult, place: int) -> VoteCells:
+        """One cell an item."""
+        for item, verdict in zip(about.judged.items, result.verdicts, strict=True):
+            yield {"system": system_of(about), "checklist": place, "item": item.name, "gold": None}, verdict.votes
+
+    def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
+        """The checklists."""
+        return {"systems": [*systems], "checklists": [each.model_dump(mode="json") for each in judged]}
 
     def measures(
         self, subjects: Sequence[Subject], results: Sequence[ChecklistResult], level: float

@@ -69,7 +69,7 @@ class Contest(FrozenModel):
         cluster: str | None = None,
     ) -> Self:
         """A contest of which nothing was judged yet, under a criterion."""
-        graded = len([option for option in criterion.options if not option.na]) > 3
+        graded = is_graded(criterion)
         verdict = MISSING_RESPONSE
         return cls(
             instance=instance, first=first, second=second, verdict=verdict, graded=graded, round=round, cluster=cluster
@@ -135,6 +135,11 @@ class Contest(FrozenModel):
         if system not in {self.first, self.second}:
             raise InvalidInputError(f"the contest is between {self.first!r} and {self.second!r}, without {system!r}")
         return system == self.first
+
+
+def is_graded(criterion: Criterion) -> bool:
+    """Whether a comparison is offered degrees of preference."""
+    return len([option for option in criterion.options if not option.na]) > 3
 
 
 def resolve(

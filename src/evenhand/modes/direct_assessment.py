@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from evenhand.aggregation import VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.mode import Mode, Subject
+from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
 from evenhand.question import Question
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
@@ -32,6 +32,7 @@ class DirectMode(Mode[Verdict]):
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
 
     kind: ClassVar = "direct"
+    saved_as: ClassVar = "judgements"
     function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -48,6 +49,18 @@ class DirectMode(Mode[Verdict]):
         """What the verdict says."""
         del about
         return verdict_record(result)
+
+    def cells(self, about: Subject, result: Verdict, place: int) -> VoteCells:
+        """The one cell."""
+        del place
+        yield (
+            {"system": system_of(about), "criterion": about.judged.name, "gold": None, "length_penalty": None},
+            result.votes,
+        )
+
+    def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
+        """The criteria."""
+        return {"systems": [*systems], **super().judged_by(judged, systems), "rubric": None}
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[Verdict], level: float) -> ScoreSummary:
         """See :func:`~evenhand.scoring.summarize`."""

@@ -22,8 +22,8 @@ from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import fold_label
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.modes.best_of import choice_question
-from evenhand.modes.mode import Mode, Subject
+from evenhand.modes.best_of import CHOICE_PROMPTS, choice_question
+from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
@@ -245,7 +245,14 @@ class GradeMode(Mode[Rotations]):
 
     judges: tuple[str, ...] = ()
 
+    @property
+    def prompt(self) -> str:
+        """The name of the prompt."""
+        asked = self.settings.flow.prompt
+        return next((name for name, full in CHOICE_PROMPTS.items() if full == asked), "own")
+
     kind: ClassVar = "grade_scores"
+    saved_as: ClassVar = "grade_scores"
     function: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -263,6 +270,13 @@ class GradeMode(Mode[Rotations]):
         del about
         return {judge: self.grade_of(judge, result.runs[0]).grade_score for judge in self.judges}
 
+    def cells(self, about: Subject, result: Rotations, place: int) -> VoteCells:
+        """One cell without, and where it was asked with, the unrelated option."""
+        del place
+        for run, votes in enumerate(result.runs):
+            named = {"prompt": self.prompt, "candidates": list(about.names), "missing": list(about.missing)}
+            yield {"with_unrelated": bool(run), "unrelated": about.facts[UNRELATED] if run else None, **named}, votes
+
     def measures(self, subjects: Sequence[Subject], results: Sequence[Rotations], level: float) -> GradeMeasures:
         """See :func:`grade` and :func:`unrelated_effect`."""
         del subjects
@@ -276,6 +290,19 @@ class GradeMode(Mode[Rotations]):
             effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
             num_clusters=known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         )
+
+    def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
+        """The criterion.
+
+        Raises:
+            InvalidInputError: If there are several.
+        """
+        del systems
+        return {"criterion": one_criterion(judged).model_dump(mode="json")}
+
+    def parameters(self) -> dict[str, Any]:
+        """What a result depends on, as plain JSON."""
+        return {"prompts": [self.prompt], **self.settings.parameters()}
 
     def grade_of(self, judge: str, votes: Sequence[Vote]) -> InstanceGrade:
         """One judge on one instance."""

@@ -7,6 +7,7 @@ the saved form) is generic over modes: see :mod:`evenhand.tables.mode_results`.
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
+from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.votes import Vote
 
@@ -33,6 +35,9 @@ NO_CRITERION: Final = Criterion(
 """What stands where a mode needs no criterion beside its own."""
 
 Result = TypeVar("Result")
+
+VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
+"""What a row of the saved form says of each question, and the votes on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,11 @@ class Subject:
     def responses(self) -> tuple[str, ...]:
         """The texts that there are."""
         return tuple(text for text in self.texts.values() if text is not None)
+
+    def remembered(self) -> dict[str, Any]:
+        """What is saved of it, as plain values: the names, who has a response, and the facts."""
+        given = [text is not None for text in self.texts.values()]
+        return {"names": list(self.texts), "given": given, "facts": json.dumps(dict(self.facts))}
 
     def without_texts(self) -> Subject:
         """What is left of it in a saved result: who has a response, and not what it says."""
@@ -151,6 +161,9 @@ class Mode(ABC, Generic[Result]):
     kind: ClassVar[str]
     """What it is called in recipes, in the shell and in saved files."""
 
+    saved_as: ClassVar[str] = "mode_results"
+    """What saved files call the kind of its results."""
+
     function: ClassVar[str] = "run_mode"
     """The function of evenhand that runs it."""
 
@@ -218,6 +231,34 @@ class Mode(ABC, Generic[Result]):
         """
         return None
 
+    def parameters(self) -> dict[str, Any]:
+        """What a result depends on, as plain JSON."""
+        own = {name: getattr(self, name) for name in self.own_options()}
+        return {"mode": self.kind, "mode_options": plain(own), **self.settings.parameters()}
+
+    def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
+        """What was judged, as the header of the saved form has it.
+
+        Args:
+            judged: What subjects were judged by, each once.
+            systems: The names of a subject.
+        """
+        del systems
+        return {"criteria": [each.model_dump(mode="json") for each in judged]}
+
+    def cells(self, about: Subject, result: Result, place: int) -> VoteCells:
+        """The votes on each question, with what a row of the saved form says of it beside whose it is.
+
+        A result that has an attribute ``votes`` is one question.
+
+        Args:
+            about: The subject.
+            result: Its result.
+            place: Of what it was judged by, among those of :meth:`judged_by`.
+        """
+        named = {"system": system_of(about), "criterion": place, **about.remembered()}
+        yield {**named, "question": 0 if about.responses else None}, getattr(result, "votes", ())
+
     def ask(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> list[tuple[tuple[Vote, ...], ...]]:
         """The votes on each question about each subject; all questions are in one queue."""
         asked = [self.questions(about) for about in subjects]
@@ -231,6 +272,26 @@ class Mode(ABC, Generic[Result]):
     def estimate(self, subjects: Sequence[Subject], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`judge` would take, without a call."""
         return self.settings.estimate([each for about in subjects for each in self.questions(about)], judges)
+
+
+def one_criterion(judged: Sequence[Criterion]) -> Criterion:
+    """The criterion that all were judged by.
+
+    Raises:
+        InvalidInputError: If there are several.
+    """
+    if len(judged) > 1:
+        names = ", ".join(repr(each.name) for each in judged)
+        raise InvalidInputError(
+            f"the instances were judged by {len(judged)} criteria ({names}), and a result of this kind is about one: "
+            "take the instances of one criterion alone"
+        )
+    return judged[0]
+
+
+def system_of(about: Subject) -> str:
+    """Whose response a subject is, where it holds one: recipes do not name it."""
+    return (*about.texts, "")[0] or "response" if len(about.texts) < 2 else ""
 
 
 def find_mode(given: object) -> type[Mode[Any]]:

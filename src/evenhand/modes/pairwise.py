@@ -36,7 +36,7 @@ from evenhand.modes.contest import (
     tally_table,
     winrates,
 )
-from evenhand.modes.mode import Mode, Subject
+from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
@@ -91,12 +91,15 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
     Attributes:
         design: Which pairs meet.
         reduction: How contests become winrates, by which a Swiss design pairs.
+        resamples: For the expected ranks.
     """
 
     design: Design = field(default_factory=lambda: parse_design("all"))
     reduction: Reduction = "win_rate"
+    resamples: int = 1000
 
     kind: ClassVar = "winrates"
+    saved_as: ClassVar = "winrates"
     function: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -112,6 +115,35 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
         """Each system's winrate."""
         rates = winrates(result, tuple(about.texts), self.reduction)
         return {f"{system}_winrate": rate for system, rate in rates.items()}
+
+    def cells(self, about: Subject, result: tuple[Contest, ...], place: int) -> VoteCells:
+        """One cell a contest."""
+        del place
+        for contest in result:
+            first, second = (about.texts[system] for system in (contest.first, contest.second))
+            named = {"first": contest.first, "second": contest.second, "round": contest.round}
+            lengths = {
+                "first_length": None if first is None else len(first),
+                "second_length": None if second is None else len(second),
+            }
+            yield {**named, "prompt_id": None, **lengths, "gold": None}, contest.verdict.votes
+
+    def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
+        """The systems and the criterion.
+
+        Raises:
+            InvalidInputError: If there are several criteria.
+        """
+        return {"systems": [*systems], "criterion": one_criterion(judged).model_dump(mode="json")}
+
+    def parameters(self) -> dict[str, Any]:
+        """What a result depends on, as plain JSON."""
+        return {
+            "design": str(self.design),
+            "reduction": self.reduction,
+            "resamples": self.resamples,
+            **self.settings.parameters(),
+        }
 
     def measures(
         self, subjects: Sequence[Subject], results: Sequence[tuple[Contest, ...]], level: float

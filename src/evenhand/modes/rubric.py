@@ -21,7 +21,7 @@ from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
-from evenhand.modes.mode import Mode, Subject
+from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
 from evenhand.numbers import Missing, format_level, format_range
 from evenhand.question import Question
 from evenhand.results.measures import Column, known, measure, measures_table, score_cell
@@ -122,6 +122,7 @@ class RubricMode(Mode[RubricResult]):
     own_rubrics: bool = False
 
     kind: ClassVar = "rubric"
+    saved_as: ClassVar = "judgements"
     function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> Sequence[Question]:
@@ -163,6 +164,22 @@ class RubricMode(Mode[RubricResult]):
             "raw_score": result.raw_score,
             "unscored_reason": result.unscored_reason,
             **named,
+        }
+
+    def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
+        """One cell a criterion."""
+        del place
+        shared = {"system": system_of(about), "gold": None, "length_penalty": about.facts.get("length_penalty")}
+        for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True):
+            yield {**shared, "criterion": criterion.name}, verdict.votes
+
+    def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
+        """The rubric and its criteria."""
+        (rubric,) = judged
+        return {
+            "systems": [*systems],
+            **super().judged_by(rubric.criteria, systems),
+            "rubric": rubric.model_dump(mode="json"),
         }
 
     def measures(self, subjects: Sequence[Subject], results: Sequence[RubricResult], level: float) -> RubricSummary:

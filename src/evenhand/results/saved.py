@@ -43,16 +43,24 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
         with _whole(path) as beside:
             _write_parquet(beside, first, held)
         return
-    lines = (
-        {
-            **cell.about,
-            **cell.verdict,
-            "votes": [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes],
-        }
-        for cell in held
-    )
     with _whole(path) as beside:
-        _write_lines(beside, (first, *lines))
+        _write_lines(beside, chain([first], map(line_of, held)))
+
+
+def line_of(cell: Cell) -> dict[str, Any]:
+    """A cell as plain JSON, with its votes inside."""
+    votes = [vote.model_dump(mode="json", exclude_defaults=True) for vote in cell.votes]
+    return {**cell.about, **cell.verdict, "votes": votes}
+
+
+def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
+    """The cell that :func:`line_of` wrote.
+
+    Args:
+        line: What it wrote.
+        about: The names of what a cell is about.
+    """
+    return Cell({name: line[name] for name in about if name in line}, tuple(map(Vote.model_validate, line["votes"])))
 
 
 @contextmanager
@@ -191,9 +199,4 @@ def _read_lines(path: Path) -> Saved:
         header: Any = next(lines, None)
         if saved_kind(header) is None or header.get("layout") != LAYOUT:
             return Saved(header, None, list(lines))
-        return Saved(header, [_cell_of(row, header["about"]) for row in lines], [])
-
-
-def _cell_of(row: Mapping[str, Any], about: Sequence[str]) -> Cell:
-    votes = tuple(map(Vote.model_validate, row["votes"]))
-    return Cell({name: row[name] for name in about if name in row}, votes)
+        return Saved(header, [cell_of(row, header["about"]) for row in lines], [])

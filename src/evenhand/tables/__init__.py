@@ -10,6 +10,7 @@ from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.mode_results import ModeResults, run_mode
 from evenhand.tables.reading_replies import read_replies
+from evenhand.tables.recipe_results import from_results
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport, reliability
 from evenhand.tables.winrate_table import WinrateTable
@@ -26,6 +27,7 @@ __all__ = [
     "aggregate_votes",
     "agreement",
     "checklist",
+    "from_results",
     "grade_scores",
     "judge",
     "read_file",

@@ -145,9 +145,7 @@ class ModeResults(Results[JudgedSubject]):
                 "instance": each.instance,
                 "system": each.system,
                 "criterion": places[id(each.about.judged)],
-                "names": list(each.about.texts),
-                "given": [text is not None for text in each.about.texts.values()],
-                "facts": json.dumps(dict(each.about.facts)),
+                **each.about.remembered(),
                 "cluster": each.about.cluster,
             }
             for number, cast in enumerate(each.votes or ((),)):

@@ -14,6 +14,7 @@ from evenhand.modes.contest import (
     Contest,
     check_reduction,
     cluster_numbers,
+    is_graded,
     presented_contests,
     resolve,
     resolved_contests,
@@ -109,7 +110,7 @@ class WinrateTable(Results[ContestEntry]):
         return summarize_contests(
             [entry.contest for entry in self.contests],
             self.systems,
-            reduction=check_reduction(self.parameters["reduction"], graded=self.parameters["scale"] == "graded"),
+            reduction=check_reduction(self.parameters["reduction"], graded=is_graded(self.criterion)),
             level=self._level,
             ranking=self.ranking,
         )
