@@ -51,13 +51,25 @@ def _table_lines(result: Any) -> list[str]:
     return lines
 
 
+def _is_of_votes(name: str, value: Any) -> bool:
+    return (name.endswith("_run") and isinstance(value, Mapping)) or (
+        name.endswith("_votes") and isinstance(value, list)
+    )
+
+
 def _metric_lines(result: Any) -> list[str]:
-    lines = [line(name, value) for name, value in sorted(result.global_scores.items())]
+    """The votes, and what they are about, are those that from_results is tested with."""
+    lines = [line(name, value) for name, value in sorted(result.global_scores.items()) if not _is_of_votes(name, value)]
     for instance in result.instance_scores:
-        lines += ["instance", *(line(f"  {name}", value) for name, value in sorted(instance.items()))]
+        told = [line(f"  {name}", value) for name, value in sorted(instance.items()) if not _is_of_votes(name, value)]
+        lines += ["instance", *told]
     groups = result[0]["score"].get("groups", {})
     for grouping, scores in sorted(groups.items()):
-        lines.append(line(f"groups by {grouping}", scores))
+        told = {
+            group: {name: value for name, value in own.items() if not _is_of_votes(name, value)}
+            for group, own in scores.items()
+        }
+        lines.append(line(f"groups by {grouping}", told))
     return lines
 
 

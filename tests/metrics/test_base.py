@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base_metric import IntervalFields
 from evenhand.metrics.direct import DirectJudge
-from evenhand.metrics.judge_metric import IntervalFields, RunFields
+from evenhand.metrics.judge_metric import RunFields
 from evenhand.metrics.pairwise_judge import PairwiseJudge
 from evenhand.metrics.rubric_judge import RubricJudge
 from evenhand.run_options import IntervalOptions, RunOptions

@@ -120,7 +120,7 @@ def test_what_a_disagreement_between_orders_counts():
     predictions = [quality(4, 1, 5), quality(1, 2, 9)]
     scores, instances = run(best_of("picker_swayed_by_place"), predictions)
     assert instances[0]["selections"] == ["1", "3"]
-    assert "selected_candidate" not in instances[0]
+    assert instances[0]["selected_candidate"] is None
     assert instances[0]["unscored_reason"] == "inconsistent"
     assert (instances[0]["1_selection_rate"], instances[0]["3_selection_rate"]) == (0.5, 0.5)
     assert (scores["1_selection_rate"], scores["3_selection_rate"]) == (0.25, 0.75)
@@ -193,7 +193,7 @@ def test_a_panel_and_its_weights():
     _, instances = run(best_of(inference_engine=panel, **settings), [["x", "y"]])
     assert (instances[0]["selected_candidate"], instances[0]["score"]) == ("1", pytest.approx(4 / 6))
     _, instances = run(best_of(inference_engine=panel, aggregation="unanimous"), [["x", "y"]])
-    assert "selected_candidate" not in instances[0]
+    assert instances[0]["selected_candidate"] is None
 
 
 def test_by_catalog_ids():

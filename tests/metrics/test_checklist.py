@@ -213,7 +213,7 @@ def test_an_empty_reply_answers_nothing_and_scores_nothing(reply):
     assert math.isnan(scores["primary_score"])
     assert math.isnan(scores["pass_rate"])
     assert scores["checklist_unscored_reason"] == "empty"
-    assert "primary_metric" not in scores
+    assert scores["primary_metric"] is None
     assert math.isnan(overall["score"])
     assert (overall["checklist_score_if_unscored_0"], overall["checklist_score_if_unscored_1"]) == (0.0, 1.0)
 

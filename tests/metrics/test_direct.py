@@ -140,7 +140,7 @@ def test_a_reply_that_names_no_option_is_unscored_and_counted():
     scores = instance_scores(results)
     assert [math.isnan(score["answer_relevance"]) for score in scores] == [index % 4 == 0 for index in range(12)]
     assert scores[0]["answer_relevance_unscored_reason"] == "no_match"
-    assert "answer_relevance_selected_option" not in scores[0]
+    assert scores[0]["answer_relevance_selected_option"] is None
     overall = global_scores(results)
     assert overall["answer_relevance"] == 1.0
     assert overall["answer_relevance_num_unscored"] == 3
@@ -505,16 +505,22 @@ def test_the_whole_result_by_hand():
     # the draws of "two" and one re-ask
     assert len(judge.requests) == 18 + 19
 
+    votes = instances[0].pop("tone_votes")
+    assert [len(line["votes"]) for line in votes] == [6]
+
     # given: the median of 1, 0, 0 is 0; reversed: that of 1, 1, 0.5 is 1; their mean is 0.5, which is Fair
     # the draws' standard deviations are sqrt(2)/3 and sqrt(2)/6; one vote of six says Fair
     assert instances[0] == {
         "tone": 0.5,
+        "llm_as_judge": 0.5,
         "score": 0.5,
         "score_name": "tone",
         "tone_using_scripted": 0.5,
         "tone_final_option": "Fair",
         "tone_agreement": pytest.approx(1 / 6),
         "tone_spread": pytest.approx(math.sqrt(2) / 4),
+        "tone_unscored_reason": None,
+        "tone_covered_mass": None,
         "tone_positional_bias": True,
         "tone_criteria": load_criteria_artifact(TONE).to_json(),
         # of each order, the first draw that says what the order comes to
@@ -564,6 +570,7 @@ def test_the_whole_result_by_hand():
         "tone_num_votes_planned": 12,
         "tone_num_votes_left_out": 0,
     }
+    assert overall.pop("tone_run")["parameters"]["judges"] == ["scripted"]
     expected = {
         **judge_scores,
         **score,

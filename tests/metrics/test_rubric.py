@@ -163,11 +163,12 @@ def test_expected_values_say_how_much_of_the_probability_was_on_the_options():
     assert instances[0]["r_clear"] == pytest.approx((0.5 * 1 + 0.2 * 0.5) / 0.8)
     assert instances[0]["r_clear_covered_mass"] == pytest.approx(0.8)  # .5 + .2 + .1
     assert instances[1]["r_clear_covered_mass"] == pytest.approx(1.0)
-    assert "r_clear_covered_mass" not in instances[2]
+    assert instances[2]["r_clear_covered_mass"] is None
     assert overall["r_clear_covered_mass"] == pytest.approx((0.8 + 1.0) / 2)
     assert overall["r_clear_covered_mass_ci_low"] < 0.9 < overall["r_clear_covered_mass_ci_high"]
     selected = compute(metric(ScriptedJudge(lambda request: "Good"), **settings), ["one"])
-    assert not [name for scores in (*selected[0], selected[1]) for name in scores if "covered_mass" in name]
+    told = [value for scores in (*selected[0], selected[1]) for name, value in scores.items() if "covered_mass" in name]
+    assert told == [None]
 
 
 def test_the_length_penalty():
@@ -187,7 +188,7 @@ def test_a_missing_response_is_unscored_and_nobody_is_asked():
     assert len(engine.requests) == 3
     assert math.isnan(instances[1]["score"])
     assert instances[1]["good_answer_unscored_reason"] == "missing_response"
-    assert "good_answer_length_penalty" not in instances[1]
+    assert instances[1]["good_answer_length_penalty"] is None
     assert (overall["good_answer_num_unscored"], overall["good_answer_score_if_unscored_0"]) == (1, 0.5)
 
 
@@ -196,7 +197,7 @@ def test_a_rubric_that_does_not_apply_says_so():
     instances, overall = compute(metric(engine), ["one"])
     assert math.isnan(instances[0]["score"])
     assert instances[0]["good_answer_na"] is True
-    assert "good_answer_unscored_reason" not in instances[0]
+    assert instances[0]["good_answer_unscored_reason"] is None
     assert (overall["good_answer_num_na"], overall["good_answer_num_unscored"]) == (1, 0)
     # under "zero" there is a score: 0 / 4
     assert compute(metric(engine, na_strategy="zero"), ["one"])[0][0]["score"] == 0.0

@@ -153,8 +153,8 @@ def test_nothing_is_dropped_silently():
     assert together["safe_accuracy"] == pytest.approx(2 / 3)
     assert (together["safe_accuracy_if_unscored_0"], together["safe_accuracy_if_unscored_1"]) == (2 / 4, 3 / 4)
     assert together["score"] == pytest.approx(2 / 3)  # Safe, Unsafe, Safe; neither NA nor the unscored instance
-    assert "safe_match" not in instances[3]
-    assert "safe_reference" not in instances[4]
+    assert instances[3]["safe_match"] is None
+    assert instances[4]["safe_reference"] is None
     assert instances[2]["safe_na"]
 
 

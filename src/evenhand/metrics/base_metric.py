@@ -130,8 +130,13 @@ class EvenhandMetric(IntervalFields):
             )
         if isinstance(given, Criterion):
             self.criteria = load_criteria_artifact(given)
-        if self.confidence_interval_calculation is not None:
-            self.return_confidence_interval = self.confidence_interval_calculation
+        self.set_confidence_interval_calculation(self.return_confidence_interval)
+
+    def set_confidence_interval_calculation(self, return_confidence_interval: bool) -> None:
+        """Give intervals, as a recipe says, unless the metric's own field says otherwise."""
+        self.return_confidence_interval = (
+            return_confidence_interval and self.confidence_interval_calculation is not False
+        )
 
     def _check_fields_of_unitxt(self) -> None:
         """Refuse what unitxt's metrics take and what would do nothing here."""
@@ -228,7 +233,6 @@ class EvenhandMetric(IntervalFields):
         if isinstance(scores, InstanceScores):
             scores = {**scores.whole, "score_name": scores.main}
         main = scores["score_name"]
-        scores = {self.main_score: scores[main], **scores}
         annotated = {self.score_prefix + name: value for name, value in scores.items() if name != "score_name"}
         annotated |= {"score_name": self.score_prefix + main, "score": scores[main]}
         for bound in ("ci_low", "ci_high"):

@@ -40,6 +40,7 @@ from evenhand.unitxt.bases import (
     InferenceEngine,
     Maybe,
     fields_class,
+    get_parsed_context,
 )
 from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact
 from evenhand.votes import is_missing
@@ -249,15 +250,16 @@ class JudgeMetric(RunFields):
         """
         return self.criteria_artifacts(list(task_data) or [{}] * eval_count)
 
-    def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[dict[str, str]]:
-        """What the judge is shown beside each response, as unitxt's judges give it.
+    def get_contexts(self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria]) -> list[str]:
+        """What the judge is shown beside each response, as unitxt's judges give it: in one text.
 
         Args:
             task_data: The rows.
             criteria: Of each.
         """
         rows = enumerate(zip(task_data, map(comparison_from_artifact, criteria), strict=True))
-        return [self.context_of(EvaluationInput(None, [], data), own, row) for row, (data, own) in rows]
+        shown = [self.context_of(EvaluationInput(None, [], data), own, row) for row, (data, own) in rows]
+        return [get_parsed_context(context) for context in shown]
 
     def get_predictions(
         self, task_data: Sequence[Dict[str, Any]], criteria: Sequence[Criteria], predictions: Sequence[Any]

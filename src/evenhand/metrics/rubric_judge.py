@@ -264,6 +264,8 @@ OF_RUBRIC = (
     "na_criteria",
     "unscored_criteria",
     "prompts",
+    "run",
+    "votes",
     "parse_rate",
     "num_unscored",
     "num_incomplete",

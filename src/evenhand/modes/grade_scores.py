@@ -292,13 +292,9 @@ class GradeMode(Mode[Rotations]):
         )
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The criterion.
-
-        Raises:
-            InvalidInputError: If there are several.
-        """
+        """The criterion."""
         del systems
-        return {"criterion": one_criterion(judged).model_dump(mode="json")}
+        return {"criterion": one_criterion(judged)}
 
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""

@@ -274,19 +274,9 @@ class Mode(ABC, Generic[Result]):
         return self.settings.estimate([each for about in subjects for each in self.questions(about)], judges)
 
 
-def one_criterion(judged: Sequence[Criterion]) -> Criterion:
-    """The criterion that all were judged by.
-
-    Raises:
-        InvalidInputError: If there are several.
-    """
-    if len(judged) > 1:
-        names = ", ".join(repr(each.name) for each in judged)
-        raise InvalidInputError(
-            f"the instances were judged by {len(judged)} criteria ({names}), and a result of this kind is about one: "
-            "take the instances of one criterion alone"
-        )
-    return judged[0]
+def one_criterion(judged: Sequence[Criterion]) -> dict[str, Any] | None:
+    """The criterion that all were judged by, as plain JSON; None where there are several."""
+    return judged[0].model_dump(mode="json") if len(judged) == 1 else None
 
 
 def system_of(about: Subject) -> str:

@@ -129,12 +129,8 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
             yield {**named, "prompt_id": None, **lengths, "gold": None}, contest.verdict.votes
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
-        """The systems and the criterion.
-
-        Raises:
-            InvalidInputError: If there are several criteria.
-        """
-        return {"systems": [*systems], "criterion": one_criterion(judged).model_dump(mode="json")}
+        """The systems and the criterion."""
+        return {"systems": [*systems], "criterion": one_criterion(judged)}
 
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""

@@ -48,6 +48,14 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
         )
     named = next(iter(runs)) if name is None else name
     run = runs[named]
+    several = (
+        run["rubric"] is None and len(run["criteria"]) > 1 if "rubric" in run else run.get("criterion", run) is None
+    )
+    if several:
+        raise InvalidInputError(
+            f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
+            "all rows: take the results of one criterion's instances alone"
+        )
     cells = [
         cell_of({"instance": instance, **line}, ["instance", *(key for key in line if key != "votes")])
         for instance, row in enumerate(rows)

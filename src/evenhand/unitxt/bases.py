@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     class UnitxtArtifactNotFoundError(Exception):
         """unitxt's error for an id that no catalog holds."""
 
+    def get_parsed_context(context: dict[str, str]) -> str: ...
     def fetch_artifact(artifact_rep: Any) -> tuple[Any, Catalog | None]: ...
     def separate_overrides(s: str) -> tuple[str, dict[str, Any] | None]: ...
     def register_local_catalog(catalog_path: str) -> None: ...
@@ -159,6 +160,7 @@ else:
     from unitxt.error_utils import UnitxtError
     from unitxt.inference import InferenceEngine, TextGenerationInferenceOutput
     from unitxt.llm_as_judge_constants import Criteria, CriteriaOption, CriteriaWithOptions
+    from unitxt.llm_as_judge_utils import get_parsed_context
     from unitxt.metric_utils import EmptyPrediction
     from unitxt.metrics import EvaluationInput, MapReduceMetric
     from unitxt.parsing_utils import separate_inside_and_outside_square_brackets as separate_overrides
@@ -287,6 +289,7 @@ __all__ = [
     "fetch_artifact",
     "field_value",
     "fields_class",
+    "get_parsed_context",
     "own_words",
     "register_local_catalog",
     "separate_overrides",

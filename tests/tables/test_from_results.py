@@ -1,0 +1,139 @@
+"""The results of a recipe as those of a function: the same votes, verdicts, numbers and files."""
+
+from typing import Any
+
+import pytest
+from unitxt import create_dataset, evaluate
+from unitxt.task import Task
+
+import evenhand
+from evenhand.errors import InvalidInputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+ENGINE = "engines.evenhand.simulated[seed=4,noise=2.0,refusal_rate=0.2]"
+ROWS = [{"question": f"Which is number {row}?", "doc": f"d{row // 3}"} for row in range(8)]
+TEXTS = [None if row == 5 else f"It is {row}, as I said." for row in range(8)]
+PAIRS = [{"a": f"It is {row}.", "b": None if row == 2 else f"No, {row + 1}.", "c": "No idea."} for row in range(8)]
+RUBRIC = {"name": "r", "criteria": ["Is it polite?", {"name": "short", "description": "Is it short?", "weight": 2}]}
+QUIET = {"journal": None, "progress": False, "cluster_field": "doc"}
+RELEVANCE, BETTER = "criteria.evenhand.direct.relevance", "criteria.evenhand.pairwise.overall_quality"
+
+
+def recipe(metric, predictions, **more):
+    task = Task(
+        input_fields=dict.fromkeys(ROWS[0], Any),
+        reference_fields={},
+        prediction_type=Any,
+        metrics=metric if isinstance(metric, list) else [metric],
+        default_template="templates.empty",
+    )
+    data = create_dataset(
+        task=task, test_set=ROWS, split="test", data_classification_policy=["public"], postprocessors=[], **more
+    )
+    return evaluate(predictions=predictions, data=data)
+
+
+def asked(kind, **settings):
+    evenhand.register()
+    return kind(inference_engine=ENGINE, **QUIET, **settings)
+
+
+@pytest.fixture(scope="module")
+def recipes():
+    """Kind -> what a recipe found."""
+    shown = {"context_fields": {"question": "question"}}
+    return {
+        "judgements": recipe(asked(evenhand.DirectJudge, criteria=RELEVANCE, samples=2, **shown), TEXTS),
+        "rubric": recipe(asked(evenhand.RubricJudge, rubric=RUBRIC, length_penalty={"free_budget": 3}), TEXTS),
+        "checklist": recipe(asked(evenhand.ChecklistJudge, checklist=["Is it short?", "Is it polite?"]), TEXTS),
+        "winrates": recipe(asked(evenhand.PairwiseJudge, criteria=BETTER, **shown), PAIRS),
+        "grade_scores": recipe(asked(evenhand.GradeScore, criteria=BETTER, unrelated_option=True), PAIRS),
+        "best_of": recipe(asked(evenhand.BestOfJudge, criteria=BETTER), PAIRS),
+    }
+
+
+def global_scores(results):
+    return results[0]["score"]["global"]
+
+
+def test_an_assessment_has_the_numbers_of_the_recipe(recipes):
+    results = recipes["judgements"]
+    table = evenhand.from_results(results)
+    assert isinstance(table, evenhand.JudgementTable)
+    summary, scores = table.summaries["response", "relevance"], global_scores(results)
+    for name, value in (("", summary.score), ("_parse_rate", summary.parse_rate), ("_agreement", summary.agreement)):
+        found = [scores[f"relevance{name}{bound}"] for bound in ("", "_ci_low", "_ci_high")]
+        assert [value.estimate, value.low, value.high] == pytest.approx(found)
+    assert summary.num_clusters == scores["relevance_num_clusters"] == 3
+    for item, result in zip(table, results, strict=True):
+        assert item.verdict.selected_label == result["score"]["instance"]["relevance_final_option"]
+    assert len({(vote.order, vote.sample) for vote in table[0].verdict.votes}) == 4
+
+
+def test_it_is_what_the_function_finds_on_the_same_rows(recipes):
+    rows = [{**row, "response": text} for row, text in zip(ROWS, TEXTS, strict=True)]
+    found = evenhand.judge(rows, RELEVANCE, ENGINE, samples=2, context_fields={"question": "question"}, **QUIET)
+    again = evenhand.from_results(recipes["judgements"])
+    assert [item.instance for item in again] == [item.instance for item in found]
+    assert again.parameters["judges"] == found.parameters["judges"]
+    assert len(again.votes()) == len(found.votes())
+    first = again.rescore(on_position_bias="first").summaries["response", "relevance"].score
+    by_recipe = recipe(
+        asked(
+            evenhand.DirectJudge,
+            criteria=RELEVANCE,
+            samples=2,
+            on_position_bias="first",
+            context_fields={"question": "question"},
+        ),
+        TEXTS,
+    )
+    assert first.estimate == pytest.approx(global_scores(by_recipe)["relevance"])
+
+
+def test_a_rubric_a_checklist_and_comparisons_have_them_too(recipes):
+    rubric = evenhand.from_results(recipes["rubric"])
+    assert rubric.rubric_scores["response"].score.estimate == pytest.approx(global_scores(recipes["rubric"])["r"])
+    report = evenhand.from_results(recipes["checklist"]).reports["response"]
+    assert report.pass_rate.low == pytest.approx(global_scores(recipes["checklist"])["pass_rate_ci_low"])
+    winrates = evenhand.from_results(recipes["winrates"])
+    for system in "abc":
+        scores = global_scores(recipes["winrates"])
+        found = winrates.winrate(system)
+        assert [found.estimate, found.low] == pytest.approx(
+            [scores[f"{system}_winrate"], scores[f"{system}_winrate_ci_low"]]
+        )
+        assert winrates.entry(system).rank.rank == scores[f"{system}_rank"]
+    grades = evenhand.from_results(recipes["grade_scores"])
+    (judge,) = grades.parameters["judges"]
+    scores = global_scores(recipes["grade_scores"])
+    for unrelated, prefix in ((False, ""), (True, "with_unrelated_")):
+        found = grades.gradings[judge, "evaluate_first", unrelated].grade_score
+        assert found.estimate == pytest.approx(scores[f"{prefix}grade_score"])
+    best = evenhand.from_results(recipes["best_of"]).measures[""].candidates["a"].rate
+    assert best.estimate == pytest.approx(global_scores(recipes["best_of"])["a_selection_rate"])
+
+
+@pytest.mark.parametrize("kind", ["judgements", "rubric", "checklist", "winrates", "grade_scores", "best_of"])
+def test_they_are_saved_and_opened_as_any_result(kind, recipes, tmp_path):
+    found = evenhand.from_results(recipes[kind])
+    found.save(tmp_path / "votes.parquet")
+    assert evenhand.open(tmp_path / "votes.parquet") == found
+    assert str(evenhand.open(tmp_path / "votes.parquet")) == str(found)
+
+
+def test_of_several_metrics_one_is_named():
+    shown = {"context_fields": {"question": "question"}}
+    metrics = [
+        asked(evenhand.DirectJudge, criteria=RELEVANCE, **shown),
+        asked(evenhand.DirectJudge, criteria=RELEVANCE, seed=3, score_prefix="second_", **shown),
+    ]
+    results = recipe(metrics, TEXTS)
+    with pytest.raises(InvalidInputError, match="of 2 metric.*'second_relevance'"):
+        evenhand.from_results(results)
+    assert evenhand.from_results(results, "second_relevance").parameters["seed"] == 3
+
+
+def test_what_has_no_votes_is_said():
+    with pytest.raises(InvalidInputError, match="hold no votes of evenhand"):
+        evenhand.from_results([{"score": {"global": {"f1": 1.0}, "instance": {}}}])
