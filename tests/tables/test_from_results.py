@@ -35,7 +35,7 @@ def recipe(metric, predictions, **more):
 
 def asked(kind, **settings):
     evenhand.register()
-    return kind(inference_engine=ENGINE, **QUIET, **settings)
+    return kind(**{"inference_engine": ENGINE, **QUIET, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,27 @@ def test_they_are_saved_and_opened_as_any_result(kind, recipes, tmp_path):
     assert str(evenhand.open(tmp_path / "votes.parquet")) == str(found)
 
 
+def test_rows_with_rubrics_of_their_own_have_them_too():
+    faults = {"criterion": "Is rude.", "points": -2}
+    rows = [{"rubrics": [{"criterion": f"Says {row}.", "points": 5}, faults]} for row in range(4)]
+    metric = asked(evenhand.RubricJudge, rubric_field="rubrics", cluster_field=None)
+    task = Task(
+        input_fields={"rubrics": Any},
+        reference_fields={},
+        prediction_type=Any,
+        metrics=[metric],
+        default_template="templates.empty",
+    )
+    data = create_dataset(
+        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
+    )
+    results = evaluate(predictions=[*TEXTS[:3], None], data=data)
+    found = evenhand.from_results(results)
+    assert found.measures["response"].score.estimate == pytest.approx(global_scores(results)["score"])
+    scores = [record["score"] for record in found.records()]
+    assert scores[:3] == pytest.approx([each["score"]["instance"]["score"] for each in results][:3], nan_ok=True)
+
+
 def test_of_several_metrics_one_is_named():
     shown = {"context_fields": {"question": "question"}}
     metrics = [
@@ -129,7 +150,7 @@ def test_of_several_metrics_one_is_named():
         asked(evenhand.DirectJudge, criteria=RELEVANCE, seed=3, score_prefix="second_", **shown),
     ]
     results = recipe(metrics, TEXTS)
-    with pytest.raises(InvalidInputError, match="of 2 metric.*'second_relevance'"):
+    with pytest.raises(InvalidInputError, match=r"of 2 metric.*'second_relevance'"):
         evenhand.from_results(results)
     assert evenhand.from_results(results, "second_relevance").parameters["seed"] == 3
 

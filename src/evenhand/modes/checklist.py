@@ -178,7 +178,6 @@ class ChecklistMode(Mode[ChecklistResult]):
     options: ChecklistOptions
 
     kind: ClassVar = "checklist"
-    saved_as: ClassVar = "checklist"
     function: ClassVar = "checklist"
 
     @classmethod
@@ -251,6 +250,11 @@ class ChecklistMode(Mode[ChecklistResult]):
         """One cell an item."""
         for item, verdict in zip(about.judged.items, result.verdicts, strict=True):
             yield {"system": system_of(about), "checklist": place, "item": item.name, "gold": None}, verdict.votes
+
+    @property
+    def saved_as(self) -> str:
+        """As the table of the Python function."""
+        return "checklist"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """The checklists."""

@@ -32,7 +32,6 @@ class DirectMode(Mode[Verdict]):
     pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
 
     kind: ClassVar = "direct"
-    saved_as: ClassVar = "judgements"
     function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -57,6 +56,11 @@ class DirectMode(Mode[Verdict]):
             {"system": system_of(about), "criterion": about.judged.name, "gold": None, "length_penalty": None},
             result.votes,
         )
+
+    @property
+    def saved_as(self) -> str:
+        """As the table of the Python function."""
+        return "judgements"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """The criteria."""

@@ -252,7 +252,6 @@ class GradeMode(Mode[Rotations]):
         return next((name for name, full in CHOICE_PROMPTS.items() if full == asked), "own")
 
     kind: ClassVar = "grade_scores"
-    saved_as: ClassVar = "grade_scores"
     function: ClassVar = "grade_scores"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -290,6 +289,11 @@ class GradeMode(Mode[Rotations]):
             effects={judge: unrelated_effect(own[1], own[0]) for judge, own in gradings.items() if len(own) > 1},
             num_clusters=known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         )
+
+    @property
+    def saved_as(self) -> str:
+        """As the table of the Python function."""
+        return "grade_scores"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """The criterion."""

@@ -161,9 +161,6 @@ class Mode(ABC, Generic[Result]):
     kind: ClassVar[str]
     """What it is called in recipes, in the shell and in saved files."""
 
-    saved_as: ClassVar[str] = "mode_results"
-    """What saved files call the kind of its results."""
-
     function: ClassVar[str] = "run_mode"
     """The function of evenhand that runs it."""
 
@@ -230,6 +227,11 @@ class Mode(ABC, Generic[Result]):
             level: Of the intervals.
         """
         return None
+
+    @property
+    def saved_as(self) -> str:
+        """What saved files call the kind of its results."""
+        return "mode_results"
 
     def parameters(self) -> dict[str, Any]:
         """What a result depends on, as plain JSON."""

@@ -99,7 +99,6 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
     resamples: int = 1000
 
     kind: ClassVar = "winrates"
-    saved_as: ClassVar = "winrates"
     function: ClassVar = "winrates"
 
     def questions(self, about: Subject) -> tuple[Question, ...]:
@@ -127,6 +126,11 @@ class PairwiseMode(Mode[tuple[Contest, ...]]):
                 "second_length": None if second is None else len(second),
             }
             yield {**named, "prompt_id": None, **lengths, "gold": None}, contest.verdict.votes
+
+    @property
+    def saved_as(self) -> str:
+        """As the table of the Python function."""
+        return "winrates"
 
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """The systems and the criterion."""

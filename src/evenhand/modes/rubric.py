@@ -122,7 +122,6 @@ class RubricMode(Mode[RubricResult]):
     own_rubrics: bool = False
 
     kind: ClassVar = "rubric"
-    saved_as: ClassVar = "judgements"
     function: ClassVar = "judge"
 
     def questions(self, about: Subject) -> Sequence[Question]:
@@ -168,13 +167,24 @@ class RubricMode(Mode[RubricResult]):
 
     def cells(self, about: Subject, result: RubricResult, place: int) -> VoteCells:
         """One cell a criterion."""
-        del place
+        if self.own_rubrics:
+            named = {"system": system_of(about), "criterion": place, **about.remembered()}
+            for number, verdict in enumerate(result.verdicts if about.parts else result.verdicts[:1]):
+                yield {**named, "question": number if about.parts else None}, verdict.votes
+            return
         shared = {"system": system_of(about), "gold": None, "length_penalty": about.facts.get("length_penalty")}
         for criterion, verdict in zip(about.judged.criteria, result.verdicts, strict=True):
             yield {**shared, "criterion": criterion.name}, verdict.votes
 
+    @property
+    def saved_as(self) -> str:
+        """As the table of the Python function."""
+        return "mode_results" if self.own_rubrics else "judgements"
+
     def judged_by(self, judged: Sequence[Any], systems: Sequence[str]) -> dict[str, Any]:
         """The rubric and its criteria."""
+        if self.own_rubrics:
+            return super().judged_by(judged, systems)
         (rubric,) = judged
         return {
             "systems": [*systems],
