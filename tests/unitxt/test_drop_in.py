@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unitxt import create_dataset, evaluate
+from unitxt import create_dataset, evaluate, load_dataset
+from unitxt.benchmark import Benchmark
+from unitxt.card import TaskCard
 from unitxt.catalog import add_to_catalog
+from unitxt.dataclass import fields
 from unitxt.error_utils import UnitxtError
 from unitxt.inference import MetricInferenceEngine
 from unitxt.llm_as_judge import LLMJudgeDirect, LLMJudgePairwise
+from unitxt.loaders import LoadFromDictionary
 from unitxt.metrics import GroupMetric, MaxReduction, MeanReduction, MetricsEnsemble, MultiTurnMetric
 from unitxt.settings_utils import get_constants
+from unitxt.standard import DatasetRecipe
 from unitxt.task import Task
 
 import evenhand
@@ -308,3 +313,56 @@ def test_a_metric_saved_to_a_catalog_judges_as_before(tmp_path):
     fetched, _ = fetch_artifact("metrics.test_judge")
     own, again = (run(metric, ROWS, ANSWERS)[0]["score"]["global"] for metric in (judge(), fetched))
     assert own == again
+
+
+def test_the_documentation_names_every_field_of_unitxts_judges():
+    text = (Path(__file__).parents[2] / "docs" / "unitxt.md").read_text(encoding="utf-8")
+    for kind in (LLMJudgeDirect, LLMJudgePairwise):
+        for field in fields(kind):
+            assert field.name.startswith("_") or f"`{field.name}`" in text
+
+
+def benchmark(kind):
+    """Two parts, each judged by the metric."""
+
+    def part(first, last):
+        rows = [{**row, "said": text} for row, text in zip(ROWS, ANSWERS, strict=True)][first:last]
+        task = Task(
+            input_fields={"question": str, "context": str},
+            reference_fields={},
+            prediction_type=str,
+            metrics=[made(kind, "marking_judge", criteria=USEFUL)],
+            default_template="templates.empty",
+        )
+        loader = LoadFromDictionary(data={"test": rows}, data_classification_policy=["public"])
+        return DatasetRecipe(card=TaskCard(loader=loader, task=task))
+
+    data = load_dataset(Benchmark(subsets={"early": part(0, 5), "late": part(5, 9)}), split="test")
+    return evaluate(predictions=ANSWERS, data=data)
+
+
+def test_a_benchmark_with_its_parts_has_unitxts_scores():
+    theirs, ours = (benchmark(kind) for kind in DIRECT_JUDGES)
+    assert ours.global_scores["score"] == pytest.approx(theirs.global_scores["score"])
+    for part in ("early", "late"):
+        their, our = (each.subsets_scores[part] for each in (theirs, ours))
+        assert our["score"] == pytest.approx(their["score"])
+        assert our["score_name"] == their["score_name"]
+
+
+@script
+def turn_counting_judge(messages):
+    """Great where the context holds two turns."""
+    if len(messages) == 1:
+        return f"{messages[0]['content'].count('turn')} turns."
+    return "great" if "2 turns" in messages[1]["content"] or "2 turns" in json.dumps(messages) else "poor"
+
+
+def test_a_conversation_as_context_is_shown_as_unitxt_shows_it():
+    dialog = [{"role": "user", "content": "turn one"}, {"role": "assistant", "content": "turn two"}]
+    rows = [{"conversation": dialog, "context": "none"} for _ in range(2)]
+    theirs, ours = both(
+        DIRECT_JUDGES, "turn_counting_judge", rows, ["a", "b"], criteria=USEFUL, context_fields=["conversation"]
+    )
+    assert [each["score"]["instance"]["score"] for each in ours] == [1.0, 1.0]
+    assert [each["score"]["instance"]["score"] for each in theirs] == [1.0, 1.0]
