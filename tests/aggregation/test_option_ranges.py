@@ -56,6 +56,9 @@ def test_verdicts_by_hand():
     unread = aggregate(panel(0, 2, None), SENTIMENT)
     assert unread.aggregated_value == 0
     assert unread.bounds == pytest.approx((-1 / 3, 1 / 3))
+    # two options are met or not met: met is the higher value, wherever it stands
+    against = criterion_of([-1, 1], scale="binary")
+    assert [aggregate(panel(0, 1, 0), against, rule).value for rule in ("majority", "any", "unanimous")] == [-1, 1, -1]
     # probabilities .5 of 1 and .5 of 5
     vote = Vote(judge_id="j", order=(0, 1, 2, 3, 4), selected_index=4, probabilities=(0.5, 0, 0, 0, 0.5))
     assert aggregate([vote], LIKERT, scoring=Scoring(expected=True)).aggregated_value == 3

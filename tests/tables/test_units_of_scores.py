@@ -135,8 +135,11 @@ def test_draws_end_at_the_same_time():
 def test_own_units_are_saved_and_written(tmp_path):
     sentiment = criterion({"Against": -1, "Neither": 0, "For": 1})
     scripted = ScriptedJudge(lambda request: "For" if request.question.responses[0].endswith("1") else "Neither")
-    table = evenhand.judge(ROWS[:2], sentiment, scripted, response_field="alder", check_positional_bias=False, **QUIET)
-    assert [record["score"] for record in table.records()] == [0, 1]
+    rows = [{**row, "gold": value} for row, value in zip(ROWS[:2], (-1, 1), strict=True)]
+    given = {"response_field": "alder", "gold_fields": {"help": "gold"}, "check_positional_bias": False, **QUIET}
+    table = evenhand.judge(rows, sentiment, scripted, **given)
+    # a number in a gold column is the value of an option
+    assert [(record["score"], record["gold"]) for record in table.records()] == [(0, "Against"), (1, "For")]
     table.save(tmp_path / "table.parquet")
     again = evenhand.open(tmp_path / "table.parquet")
     assert again.summaries == table.summaries
