@@ -137,6 +137,28 @@ def test_a_recipe_takes_it_by_its_kind():
     assert sum(value for name, value in together.items() if name.startswith("tone_num_")) == 6
 
 
+def test_its_scores_keep_their_names_in_a_recipe():
+    """Also where a recipe's results hold the votes and the run under these names."""
+
+    @dataclass(frozen=True)
+    class NamedMeasures:
+        runs: int = measure("count", name="run")
+
+    class NamedMode(ToneMode):
+        kind: ClassVar = "named"
+
+        def record(self, about: Subject, result: Verdict) -> dict[str, Any]:
+            return {**super().record(about, result), "votes": len(result.votes)}
+
+        def measures(self, subjects, results, level):
+            return NamedMeasures(runs=len(results))
+
+    metric = evenhand.ModeJudge(mode=NamedMode.kind, inference_engine=JUDGE, **QUIET)
+    mapped = metric.map_stream([EvaluationInput("Good day.", [], {})])
+    assert metric.annotate_scores(metric.reduce_one(mapped[0]))["named_votes"] == 2
+    assert metric.reduce(mapped)["named_run"] == 1
+
+
 def test_the_shell_has_it(tmp_path, capsys):
     data, out = tmp_path / "rows.jsonl", tmp_path / "tones.parquet"
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))

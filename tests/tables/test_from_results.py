@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 from unitxt import create_dataset, evaluate
+from unitxt.benchmark import Benchmark
+from unitxt.card import TaskCard
+from unitxt.loaders import LoadFromDictionary
+from unitxt.standard import DatasetRecipe
 from unitxt.task import Task
+from unitxt.templates import NullTemplate
 
 import evenhand
 from evenhand.errors import InvalidInputError
@@ -158,3 +163,55 @@ def test_of_several_metrics_one_is_named():
 def test_what_has_no_votes_is_said():
     with pytest.raises(InvalidInputError, match="hold no votes of evenhand"):
         evenhand.from_results([{"score": {"global": {"f1": 1.0}, "instance": {}}}])
+
+
+def test_of_a_benchmark_the_rows_of_one_subset_are_a_result():
+    """Those of a subset within a subset too."""
+
+    def subset(criteria, rows):
+        loader = LoadFromDictionary(data={"test": ROWS[:rows]}, data_classification_policy=["public"])
+        shown = {"context_fields": {"question": "question"}}
+        task = Task(
+            input_fields=dict.fromkeys(ROWS[0], Any),
+            reference_fields={},
+            prediction_type=Any,
+            metrics=[asked(evenhand.DirectJudge, criteria=criteria, **shown)],
+        )
+        card = TaskCard(loader=loader, task=task)
+        return DatasetRecipe(card=card, template=NullTemplate())
+
+    inner = Benchmark(subsets={"two": subset("criteria.evenhand.direct.coherence", 8), "three": subset(RELEVANCE, 5)})
+    data = list(Benchmark(subsets={"one": subset(RELEVANCE, 8), "in": inner})()["test"])
+    results = evaluate(predictions=[*TEXTS, *TEXTS, *TEXTS[:5]], data=data)
+    with pytest.raises(InvalidInputError, match=r"those of 3 subsets.*row\['subset'\] == \['one'\]"):
+        evenhand.from_results(results)
+    for path, rows in ((["one"], 8), (["in", "two"], 8), (["in", "three"], 5)):
+        own = [row for row in results if row["subset"] == path]
+        scores = own[0]["score"]["subsets"]
+        for each in path:
+            scores = scores[each]
+        found = evenhand.from_results(own)
+        assert found.parameters["n"] == rows
+        (summary,) = found.summaries.values()
+        assert [summary.score.estimate, summary.score.low] == pytest.approx([scores["score"], scores["score_ci_low"]])
+
+
+def test_of_rows_with_criteria_of_their_own_those_of_one_criterion_are_a_result(monkeypatch):
+    names = [RELEVANCE, "criteria.evenhand.direct.coherence"]
+    monkeypatch.setattr(
+        f"{__name__}.ROWS", [{**row, "doc": names[place % 2], "context": ""} for place, row in enumerate(ROWS)]
+    )
+    metric = asked(evenhand.DirectJudge, criteria=None, criteria_field="doc", cluster_field=None)
+    results = list(recipe(metric, TEXTS))
+    with pytest.raises(InvalidInputError, match=r"criteria of their own.*give the rows of one criterion alone"):
+        evenhand.from_results(results)
+    found = evenhand.from_results(results[1::2])
+    assert [each.name for each in found.criteria] == ["coherence"]
+    labels = [row["score"]["instance"]["llm_as_judge_final_option"] for row in results[1::2]]
+    assert [each.verdict.selected_label for each in found] == labels
+
+
+def test_votes_under_a_name_that_another_score_has_are_said():
+    results = [{"score": {"global": {"x_run": {"evenhand": "judgements"}}, "instance": {"x_votes": 3.0}}}]
+    with pytest.raises(InvalidInputError, match="'x_votes' of the instances holds no votes of 'x'"):
+        evenhand.from_results(results)

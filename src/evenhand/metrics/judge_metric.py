@@ -414,12 +414,13 @@ class JudgeMetric(RunFields):
         ]
 
     def reduce_one(self, intermidate: JudgedInstance) -> InstanceScores:  # unitxt spells its parameter so
-        """The scores of one instance, and beside them the votes that they were made of."""
+        """The scores of one instance, and the votes that they were made of, unless another score has this name."""
         scores = super().reduce_one(intermidate)
         cells = intermidate.mode.cells(intermidate.about, intermidate.result, intermidate.place)
         cluster = {"cluster": intermidate.cluster}
         lines = [line_of(Cell({**about, **cluster}, tuple(votes)).without(("prompts",))) for about, votes in cells]
-        scores.texts[f"{intermidate.score_name}_votes"] = lines
+        if (name := f"{intermidate.score_name}_votes") not in scores.whole:
+            scores.texts[name] = lines
         return scores
 
     def reduce(self, intermediates: List[JudgedInstance]) -> Dict[str, Any]:
@@ -431,8 +432,8 @@ class JudgeMetric(RunFields):
         )
         main = intermediates[0].score_name
         return {
-            **self.global_scores(measures, intermediates),
             f"{main}_run": self._run(intermediates),
+            **self.global_scores(measures, intermediates),
             "score_name": main,
         }
 

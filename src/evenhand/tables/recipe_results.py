@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +20,7 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
     A response is called ``response`` where a recipe has no names of systems; there are no gold labels.
 
     Args:
-        results: What ``unitxt.evaluate`` returned.
+        results: What ``unitxt.evaluate`` returned, or some of its rows; of a benchmark, those of one subset.
         name: Of the metric's main score, with its prefix, where there are several metrics.
 
     Returns:
@@ -28,14 +28,13 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
 
     Raises:
         InvalidInputError: If the results hold no votes of evenhand, or those of several metrics and ``name`` is none of
-            them, or the instances were judged by criteria of their own.
+            them, or the instances were judged by criteria of their own, or they are of several subsets.
 
     >>> results = evaluate(predictions, data)  # doctest: +SKIP
     >>> evenhand.from_results(results).rescore(on_position_bias="first")  # doctest: +SKIP
     """
     rows = list(results)
-    scores = rows[0]["score"]["global"] if rows else {}
-    runs = {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
+    runs = _runs(rows)
     if not runs:
         raise InvalidInputError(
             "the results hold no votes of evenhand: give what unitxt's evaluate returned for a recipe with a judge "
@@ -47,22 +46,55 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
             f"{', '.join(repr(each) for each in runs)}"
         )
     named = next(iter(runs)) if name is None else name
-    run = runs[named]
-    several = (
-        run["rubric"] is None and len(run["criteria"]) > 1 if "rubric" in run else run.get("criterion", run) is None
-    )
-    if several:
+    votes = [row["score"]["instance"].get(named + _VOTES) for row in rows]
+    if not all(isinstance(own, list) for own in votes):
         raise InvalidInputError(
-            f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
-            "all rows: take the results of one criterion's instances alone"
+            f"{named + _VOTES!r} of the instances holds no votes of {named!r}: another score has this name; give one "
+            "of the two metrics a score_prefix, or the record of the mode another name"
         )
-    cells = [
-        cell_of({"instance": instance, **line}, ["instance", *(key for key in line if key != "votes")])
-        for instance, row in enumerate(rows)
-        for line in row["score"]["instance"][named + _VOTES]
-    ]
+    lines = [{"instance": instance, **line} for instance, own in enumerate(votes) for line in own]
+    run = _of_one_criterion(runs[named], lines, named)
+    cells = [cell_of(line, [key for key in line if key != "votes"]) for line in lines]
     held: type[Results[Any]] = getattr(import_module("evenhand"), KINDS[run["evenhand"]].class_name)
     return held.of_cells({**run, "parameters": {**run["parameters"], "n": len(rows)}}, cells)
+
+
+def _runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Name of a main score -> what its metric says of the run; of a benchmark, in the subset that the rows are of."""
+    if not rows:
+        return {}
+    first, *others = dict.fromkeys(tuple(row.get("subset") or ()) for row in rows)
+    if others:
+        raise InvalidInputError(
+            f"the results are those of {1 + len(others)} subsets of a benchmark, and a result is about one: give the "
+            f"rows of one, as in [row for row in results if row['subset'] == {list(first)!r}]"
+        )
+    scores = rows[0]["score"]["subsets" if first else "global"]
+    for subset in first:
+        scores = scores[subset]
+    return {key.removesuffix(_RUN): run for key, run in scores.items() if key.endswith(_RUN) and _is_run(run)}
+
+
+def _of_one_criterion(run: Mapping[str, Any], lines: Iterable[Mapping[str, Any]], named: str) -> Mapping[str, Any]:
+    """What a metric says of the run, where all that is left was judged by the same.
+
+    Raises:
+        InvalidInputError: If instances were judged by criteria of their own.
+    """
+    if "rubric" in run and run["rubric"] is None:
+        left = {line["criterion"] for line in lines}
+        criteria = [each for each in run["criteria"] if each["name"] in left]
+        if len(criteria) == 1:
+            return {**run, "criteria": criteria}
+        how = "give the rows of one criterion alone"
+    elif run.get("criterion", run) is None:
+        how = "evaluate the instances of one criterion alone"
+    else:
+        return run
+    raise InvalidInputError(
+        f"the instances of {named!r} were judged by criteria of their own, and a result is about the same ones for "
+        f"all rows: {how}"
+    )
 
 
 def _is_run(given: object) -> bool:
