@@ -2,6 +2,7 @@
 
 import pytest
 
+import evenhand
 from evenhand.aggregation import LengthPenalty
 from evenhand.errors import InvalidInputError
 from evenhand.run_options import RunOptions
@@ -58,3 +59,10 @@ def test_what_a_table_repeats():
     assert parameters["length_penalty"]["max_cap"] == 9000
     assert (parameters["calls"], parameters["guidelines"], parameters["examples"]) == ("per_item", "Be strict.", 0)
     assert "calls" not in Assessing().parameters(rubric=False)
+
+
+def test_a_gold_column_alone_is_told_what_to_say():
+    with pytest.raises(InvalidInputError, match=r"gold_fields is 'gold'; give the column of each criterion, as \{'is_"):
+        evenhand.judge(
+            [{"response": "x", "gold": "yes"}], "Is it kind?", "engines.evenhand.baseline", gold_fields="gold"
+        )

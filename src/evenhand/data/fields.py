@@ -462,6 +462,11 @@ def check_gold_criteria(gold_fields: Mapping[str, str] | None, names: Sequence[s
     Raises:
         InvalidInputError: If they are for another criterion.
     """
+    if isinstance(gold_fields, str):
+        raise InvalidInputError(
+            f"gold_fields is {gold_fields!r}; give the column of each criterion, as "
+            f"{{{next(iter(names), 'criterion')!r}: {gold_fields!r}}}"
+        )
     unknown = sorted(set(gold_fields or {}) - set(names))
     if unknown:
         raise InvalidInputError(f"gold_fields names the criteria {unknown!r}, which are not judged; judged: {names!r}")

@@ -152,7 +152,7 @@ def test_a_score_rubric_is_an_ordinal_criterion(data):
     criterion = evenhand.load(data)
     assert (criterion.name, criterion.description, criterion.scale) == ("is_it_kind", "Is it kind?", "ordinal")
     assert [(option.label, option.value, option.description) for option in criterion.options] == [
-        (str(score), (score - 1) / 4, f"Level {score}.") for score in range(1, 6)
+        (str(score), score, f"Level {score}.") for score in range(1, 6)
     ]
     written = exported(criterion, "prometheus")
     assert (written.data, written.left_out) == ({"criteria": "Is it kind?", **LEVELS}, [])
@@ -203,7 +203,7 @@ GRADED = Criterion(
     [
         (GRADED, "healthbench", "has the options ['0', '0.5', '1']; in the format 'healthbench' a criterion is met or"),
         (Rubric(name="r", criteria=(yes_no_criterion("x", "?", weight=-1),)), "paperbench", "has negative weights"),
-        (GRADED, "prometheus", "the scores 1 to 5 of the format 'prometheus' are [0.0, 0.25, 0.5, 0.75, 1.0]"),
+        (GRADED, "prometheus", "those of the format 'prometheus' are [1.0, 2.0, 3.0, 4.0, 5.0]"),
         (GRADED, "wildbench", "'g' is a criterion, which the format 'wildbench' does not hold"),
         (GRADED, "healthbnech", "there is no format 'healthbnech'. Did you mean 'healthbench'?"),
         (evenhand.load({"items": ["?"]}), "healthbench", "'checklist' is a checklist, which the format 'healthbench'"),

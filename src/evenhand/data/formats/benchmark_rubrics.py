@@ -208,11 +208,8 @@ def _read_prometheus(data: Any, what: str) -> Translated:  # noqa: ANN401 - data
     asked = given.get("criteria", given.get("orig_criteria"))
     if not isinstance(asked, str) or not asked.strip():
         raise InvalidCriterionError(f"{what} has the criteria {briefly(asked)}; give a text: what the scores are about")
-    levels = _levels(given)
-    low, high = min(levels), max(levels)
     options = [
-        {"label": str(score), "value": (score - low) / (high - low), "description": str(text)}
-        for score, text in levels.items()
+        {"label": str(score), "value": float(score), "description": str(text)} for score, text in _levels(given).items()
     ]
     return Translated({"name": derived_name(asked), "requirement": asked, "scale": "ordinal", "options": options})
 
@@ -225,13 +222,16 @@ def _write_prometheus(value: Value) -> Translated:
             "one of them"
         )
     written = Translated({})
-    criterion = as_counted(rubric.criteria[0], written)
+    criterion, scores = rubric.criteria[0], [1.0, 2.0, 3.0, 4.0, 5.0]
+    if sorted(option.value or 0.0 for option in criterion.options if not option.na) != scores:
+        criterion = as_counted(criterion, written)
     options = sorted((each for each in criterion.options if not each.na), key=lambda option: option.value or 0.0)
     even = [place / 4 for place in range(5)]
-    if not criterion.has_values or [option.value for option in options] != even:
+    values = [option.value for option in options]
+    if not criterion.has_values or values not in (scores, even):
         raise InvalidInputError(
-            f"the criterion {criterion.name!r} has options of the values {[option.value for option in options]!r}; the "
-            f"scores 1 to 5 of the format 'prometheus' are {even!r}"
+            f"the criterion {criterion.name!r} has options of the values {values!r}; those of the format 'prometheus' "
+            f"are {scores!r}, or the same in even steps from 0 to 1"
         )
     written.data = {"criteria": criterion.description}
     for field in ("context_fields", "prediction_field", "section", "tags"):
