@@ -246,6 +246,32 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         return self
 
 
+class VoteFields(Options):
+    """The columns of recorded votes, which stand a row a vote; a column of the usual name need not be named."""
+
+    judge_field: str | None = option(
+        None,
+        "Of recorded votes: the column that names the judge (``judge``). Without one every column of votes is a judge.",
+    )
+    sample_field: str | None = option(
+        None, "Of recorded votes: the column that numbers the draws of a judge, from 0 (``sample``)."
+    )
+
+
+class PairVoteFields(VoteFields):
+    """The columns of recorded comparisons."""
+
+    first_field: str | None = option(
+        None, "Of recorded comparisons: the column that names the first system, which was shown first (``first``)."
+    )
+    second_field: str | None = option(
+        None, "Of recorded comparisons: the column that names the second system (``second``)."
+    )
+    swapped_field: str | None = option(
+        None, "Of recorded comparisons: the column that is true where the second was shown first (``swapped``)."
+    )
+
+
 class AssessmentOptions(Options):
     """What an assessment is told beside the options of a run. Those from ``calls`` on are for a rubric.
 

@@ -34,6 +34,7 @@ LEAVE_OUT = declared(
 LOG = declared(
     bool, False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
 )
+VOTES = declared(Words, None, "The column of DATA that holds recorded votes, or several, one per judge: none is asked.")
 READ = ("journal", "criteria", "rubric", "checklist", "examples")
 """What may name a file that a run reads, beside the data."""
 
@@ -108,7 +109,8 @@ class Verb:
         if out is not None:
             self._check_file(out, left_out)
         self._prepare(function, rows, given)
-        places = [given.pop(name, None) for name, info in function.own.items() if info.is_required()][1:]
+        required = [name for name, info in function.own.items() if info.is_required() and name != "dataset"]
+        places = [given.pop(name, None) for name in required]
         result = getattr(tables, self.function)(rows, *places, **given)
         if given.get("dry_run"):
             print_estimate(result)
@@ -173,8 +175,9 @@ VERBS = (
         "winrates",
         kind="winrates",
         written=("contests", "contest"),
-        required=("criteria", "engine"),
-        columns=("systems",),
+        one_of=("engine", "votes"),
+        columns=("systems", "votes"),
+        also={"votes": VOTES},
     ),
     Verb(
         "checklist",

@@ -155,7 +155,9 @@ class VoteColumn:
     cells: tuple[object, ...]
 
 
-def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tuple[VoteColumn, ...]:
+def columns_of(
+    rows: Sequence[Row], names: str | Sequence[str], what: str, *, within: bool = True
+) -> tuple[VoteColumn, ...]:
     """The columns of a data set that hold votes.
 
     A single column whose cells are lists or mappings stands for one judge per entry: ``votes_0``, ``votes_1``, …, or
@@ -165,6 +167,7 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
         rows: Of the data set.
         names: One column or several.
         what: The parameter that named them, for the message.
+        within: Whether a cell may hold the votes of several.
 
     Raises:
         InvalidInputError: No such column, or one named twice.
@@ -179,7 +182,7 @@ def columns_of(rows: Sequence[Row], names: str | Sequence[str], what: str) -> tu
             raise InvalidInputError(
                 f"{what} names the column {column.name!r}, which no row has. {did_you_mean(column.name, known)}"
             )
-    if len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
+    if within and len(columns) == 1 and any(_holds_several(cell) for cell in columns[0].cells):
         return columns_within(columns[0])
     return tuple(columns)
 

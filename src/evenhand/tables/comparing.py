@@ -27,7 +27,9 @@ from evenhand.judging.settings import RunSettings
 from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
-from evenhand.run_options import RunOptions, check_resamples
+from evenhand.run_options import PairVoteFields, RunOptions, check_resamples
+from evenhand.tables.recorded_modes import recorded_winrates
+from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.unitxt.loading import load_comparison
 
@@ -86,7 +88,7 @@ def _entry(contest: Contest, prompt: Prompt, gold: Mapping[tuple[int, str, str],
 
 @overload
 def winrates(
-    dataset: object,
+    dataset: object = ...,
     systems: Sequence[str] | None = ...,
     criteria: object = ...,
     engine: object = ...,
@@ -98,7 +100,7 @@ def winrates(
 
 @overload
 def winrates(
-    dataset: object,
+    dataset: object = ...,
     systems: Sequence[str] | None = ...,
     criteria: object = ...,
     engine: object = ...,
@@ -108,13 +110,14 @@ def winrates(
 ) -> WinrateTable: ...
 
 
-@takes(RunOptions)
+@takes(RunOptions, PairVoteFields)
 def winrates(
-    dataset: object,
+    dataset: object = None,
     systems: Sequence[str] | None = None,
     criteria: object = None,
     engine: object = None,
     *,
+    votes: object = None,
     systems_field: str | None = None,
     response_field: str | None = None,
     id_field: str | None = None,
@@ -137,6 +140,10 @@ def winrates(
     id_field="prompt_id"``. A response that is None, or that long data lack, is no response: its
     contests are unscored, and counted.
 
+    With ``votes`` nothing is asked: recorded preferences come to the same table. A vote is the name of a system or
+    ``tie``; ``first`` or ``second``, the system that this column of the row names; ``A`` or ``B``, the place at which
+    it was shown; or an option of the criterion. Both orders and all judges of a prompt are brought together by its id.
+
     Args:
         dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
@@ -144,6 +151,8 @@ def winrates(
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion.
         engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
+        votes: Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per judge;
+            without a ``dataset`` the data themselves, with the column ``vote``.
         systems_field: Long data: the column that names the system.
         response_field: Long data: the column with the response.
         id_field: The column that names the prompt, which long data must have; 2, 2.0 and ``"2"`` are one name.
@@ -159,7 +168,8 @@ def winrates(
         reduction: ``win_rate``, or, with the graded scale, ``weighted_win_rate``.
         resamples: For the expected ranks.
         dry_run: Return what the run would take, without a call.
-        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`.
+        **options: How to judge; see :class:`~evenhand.run_options.RunOptions`, and for recorded votes
+            :class:`~evenhand.run_options.PairVoteFields`.
 
     Returns:
         The table of winrates; with ``dry_run`` the estimated calls, tokens and cost.
@@ -177,6 +187,22 @@ def winrates(
         reference_field=reference_field,
         gold_field=gold_field,
     )
+    if votes is not None:
+        refuse_asking(
+            engine=engine,
+            dry_run=dry_run,
+            systems_field=systems_field,
+            response_field=response_field,
+            context_fields=context_fields,
+            reference_field=reference_field,
+            design=None if design == "all" else design,
+        )
+        given = None if criteria is None else _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
+        fields = {name: options.pop(name, None) for name in PairVoteFields.model_fields}
+        read = VoteRows.of(dataset, votes, {"id_field": id_field, **fields}, split=split)
+        how = {"reduction": reduction, "resamples": resamples, "gold_field": gold_field}
+        return recorded_winrates(read, _named(systems), given, how, options, allow_ties=allow_ties)
+    options = of_run(options)
     rows = read_rows(dataset, split)
     layout = Layout(_named(systems), systems_field, response_field, id_field)
     layout.check(list(rows[0]))

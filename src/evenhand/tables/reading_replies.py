@@ -25,6 +25,7 @@ from evenhand.judge_reliability.columns import (
 from evenhand.parsing import match_closest_option
 from evenhand.question import swapped_index
 from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
+from evenhand.tables.vote_rows import swapped_in
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Completion, Match, Vote, is_missing
 
@@ -249,16 +250,7 @@ class _ReplyLog:
                 yield judge, given
 
     def _swapped(self, number: int) -> bool:
-        if self.swapped_field is None:
-            return False
-        value = field_of(self.rows[number], self.swapped_field, number, "swapped_field")
-        given = value.strip().lower() if isinstance(value, str) else value
-        if given not in (True, False, "true", "false", "1", "0"):
-            raise InvalidInputError(
-                f"row {number} has {value!r} in {self.swapped_field!r}, which swapped_field names; accepted: True or "
-                "False"
-            )
-        return given in (True, "true", "1")
+        return self.swapped_field is not None and swapped_in(self.rows[number], self.swapped_field, number)
 
     def _vote(self, judge: str, cell: object, number: int, sample: int, *, swapped: bool) -> Vote:
         text = None if is_missing(cell) else text_of(cell)

@@ -21,6 +21,7 @@ from evenhand.modes.contest import (
 )
 from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests
 from evenhand.numbers import Missing
+from evenhand.question import swapped_index
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
 from evenhand.results.votes_columns import Cell, vote_row
@@ -29,6 +30,7 @@ from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
 from evenhand.tables.winrate_texts import system_record, winrate_tables
+from evenhand.votes import Vote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,6 +223,37 @@ class WinrateTable(Results[ContestEntry]):
     def judged(self) -> dict[str, Any]:
         """The systems and the criterion."""
         return {"systems": list(self.systems), "criterion": self.criterion.model_dump(mode="json")}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each vote, as ``winrates(votes=rows)`` reads them: ``vote`` names a system, ``tie`` or an option.
+
+        A contest of which a response is missing is a row without a judge.
+        """
+        found = []
+        for entry in self.contests:
+            about = {name: value for name, value in _about(entry).items() if value is not None}
+            about |= {"id": entry.prompt_id or str(entry.instance)}
+            votes = entry.contest.verdict.votes
+            if not votes:
+                nobody = {"swapped": False, "judge": None, "sample": 0, "vote": None}
+                found.append({**about, **nobody, "unscored_reason": "missing_response"})
+            for vote in votes:
+                cast = {"swapped": vote.order == (1, 0), "judge": vote.judge_id, "sample": vote.sample}
+                said = {"vote": self._said(entry, vote), "unscored_reason": vote.unscored_reason}
+                found.append({**about, **cast, **said})
+        return found
+
+    def _said(self, entry: ContestEntry, vote: Vote) -> str | None:
+        """The system that a vote prefers, or a tie; the option as it was shown where it says more than that."""
+        if vote.selected_index is None:
+            return None
+        option = self.criterion.options[vote.selected_index]
+        side = None if option.na or is_graded(self.criterion) else option.value
+        named = {1.0: entry.first, 0.0: entry.second, 0.5: TIE}
+        if side in named:
+            return named[side]
+        shown = vote.selected_index
+        return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each contest."""
