@@ -20,6 +20,15 @@ def judged(**options):
 def of_mode():
     return {
         "judge": judged,
+        "judge by the rubrics of rows": lambda: evenhand.judge(
+            [{**row, "rubric": ["Is it short?"]} for row in ROWS],
+            None,
+            BASELINE,
+            response_field="small",
+            rubric_field="rubric",
+            id_field="meta/id",
+            **HOW,
+        ),
         "checklist": lambda: evenhand.checklist(
             ROWS, ["Is it short?"], BASELINE, response_field="small", id_field="meta.id", **HOW
         ),

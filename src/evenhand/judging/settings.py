@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import evenhand
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
@@ -28,6 +29,11 @@ class AlikeDrawsWarning(UserWarning):
 
 class NoLogprobsWarning(UserWarning):
     """Log-probabilities were asked for and a judge gave none, so its votes count what they select."""
+
+
+def made_by(judges: Iterable[JudgeEngine]) -> dict[str, Any]:
+    """By which evenhand and which judges a result was made, as its parameters repeat it."""
+    return {"evenhand_version": evenhand.__version__, "judges": [judge.judge_id for judge in judges]}
 
 
 @dataclass(frozen=True, slots=True)

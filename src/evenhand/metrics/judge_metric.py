@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 
-import evenhand
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Scale
 from evenhand.data.fields import (
@@ -22,7 +21,7 @@ from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import as_judge, engine_named, with_model
 from evenhand.errors import InvalidInputError
-from evenhand.judging.settings import RunSettings
+from evenhand.judging.settings import RunSettings, made_by
 from evenhand.metrics.base_metric import EvenhandMetric, InstanceScores
 from evenhand.metrics.scores import score_name_of
 from evenhand.modes.mode import Mode, Subject
@@ -447,8 +446,7 @@ class JudgeMetric(RunFields):
         return {
             "evenhand": mode.saved_as,
             "parameters": {
-                "evenhand_version": evenhand.__version__,
-                "judges": [as_judge(engine).judge_id for engine in self.engines()],
+                **made_by([as_judge(engine) for engine in self.engines()]),
                 "n": len(judged),
                 **mode.parameters(),
             },

@@ -8,8 +8,6 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
-import evenhand
-from evenhand.aggregation import LengthPenalty
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric, names_of, with_na_option
 from evenhand.data.cells import LabelReader
@@ -26,7 +24,7 @@ from evenhand.judging.examples import (
     check_number_of_examples,
     example_pool,
 )
-from evenhand.judging.settings import RunSettings
+from evenhand.judging.settings import RunSettings, made_by
 from evenhand.judging.sheet import check_calls
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
@@ -111,51 +109,66 @@ def judge(
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
     rows = read_rows(dataset, split)
-    if rubric_field is not None:
+    if rubric_field is None:
+        loaded, rubric = _what_is_judged(criteria)
+    else:
         _check_own_rubrics(rubric_field, criteria=criteria, gold_fields=gold_fields, examples=options.get("examples"))
-        assessing, run = Assessing.from_options(options, rubric=True)
-        data = ResponseRows.of(rows, response_field, context_fields, reference_field, assessing.guidelines)
-        judges = judges_of(engine, options.get("model"))
-        return _by_own_rubrics(data, rubric_field, judges, assessing, run, dry_run=dry_run)
-    loaded, rubric = _what_is_judged(criteria)
-    assessing, run = Assessing.from_options(options, rubric=rubric is not None)
+        loaded, rubric = (), None
+    assessing, run = Assessing.from_options(options, rubric=rubric_field is not None or rubric is not None)
     if rubric is not None:
         rubric = assessing.as_judged(rubric)
         loaded = rubric.criteria
     elif assessing.auto_na_option:
         loaded = tuple(with_na_option(criterion) for criterion in loaded)
-    check_gold_criteria(gold_fields, names_of(loaded))
+    check_gold_criteria(gold_fields, [criterion.name for criterion in loaded])
     data = ResponseRows.of(
         rows, response_field, context_fields, reference_field, assessing.guidelines, id_field=id_field
     )
-    settings = RunSettings.from_options(
-        run,
-        list(dict.fromkeys(criterion.scale for criterion in loaded)),
-        has_values=all(criterion.has_values for criterion in loaded),
+    judges = judges_of(engine, options.get("model"))
+    if rubric_field is not None:
+        return _by_own_rubrics(data, rubric_field, judges, assessing, run, dry_run=dry_run)
+    golden = dict(gold_fields or {})
+    return _by_the_same(
+        data, loaded, rubric, judges=judges, assessing=assessing, run=run, gold_fields=golden, dry_run=dry_run
     )
-    if assessing.calls == "per_item":
-        settings = settings.asking(reasoning=settings.flow.flow != "verdict_only")
-    judges, golden = judges_of(engine, options.get("model")), dict(gold_fields or {})
-    pools = assessing.pools(loaded, data, golden, settings.seed)
-    cells = [(system, criterion) for criterion in loaded for system in data.systems]
-    gold = [_gold(data, *cell, golden.get(cell[1].name), assessing) for cell in cells]
-    clusters = data.clusters(settings.cluster_field, labels=golden.values())
-    penalties = _penalties(data, assessing.length_penalty)
-    places, mode = range(len(rows)), _mode(rubric, settings, pools, assessing)
+
+
+def _by_the_same(
+    data: ResponseRows,
+    criteria: tuple[Criterion, ...],
+    rubric: Rubric | None,
+    *,
+    judges: Sequence[JudgeEngine],
+    assessing: Assessing,
+    run: Mapping[str, Any],
+    gold_fields: Mapping[str, str],
+    dry_run: bool,
+) -> JudgementTable | RunEstimate:
+    """Judge all responses by the same criteria, which may be those of a rubric."""
+    settings = assessing.settings(run, criteria)
+    pools = assessing.pools(criteria, data, gold_fields, settings.seed)
+    cells = [(system, criterion) for criterion in criteria for system in data.systems]
+    gold = [_gold(data, *cell, gold_fields.get(cell[1].name), assessing) for cell in cells]
+    clusters = data.clusters(settings.cluster_field, labels=gold_fields.values())
+    penalties = assessing.penalties(data)
+    places = range(len(data.rows))
+    data.warn_of_left_out_context(criteria)
+    mode: Mode[Any]
     if rubric is None:
+        mode = DirectMode(settings, pools)
         subjects = [data.subject(row, *cell) for cell in cells for row in places]
     else:  # response by response, so that a budget that runs out leaves whole responses
+        mode = RubricMode(settings, pools, together=assessing.together)
         responses = [(row, system) for row in places for system in data.systems]
         subjects = [_of_rubric(data, *response, rubric, penalties.get(response)) for response in responses]
-    data.warn_of_left_out_context(loaded)
     if dry_run:
         return mode.estimate(subjects, judges)
-    verdicts = mode.judge(subjects, judges)
+    verdicts: list[Any] = mode.judge(subjects, judges)
     if rubric is not None:
         results = dict(zip(responses, verdicts, strict=True))
         verdicts = [
             results[row, system].verdicts[criterion]
-            for criterion, system, row in product(range(len(loaded)), data.systems, places)
+            for criterion, system, row in product(range(len(criteria)), data.systems, places)
         ]
     return JudgementTable(
         judgements=tuple(
@@ -164,13 +177,12 @@ def judge(
                 product(cells, places), verdicts, chain.from_iterable(gold), strict=True
             )
         ),
-        criteria=loaded,
+        criteria=criteria,
         systems=data.systems,
         parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in judges],
+            **made_by(judges),
             **data.parameters(),
-            "gold_fields": golden,
+            "gold_fields": gold_fields,
             **assessing.parameters(rubric=rubric is not None),
             **settings.parameters(),
         },
@@ -204,18 +216,11 @@ def _by_own_rubrics(
         lambda given, row: assessing.as_judged(load_rubric_of_row(given, f"the field {field!r} of instance {row}")),
     )
     criteria = [criterion for rubric in rubrics for criterion in rubric.criteria]
-    settings = RunSettings.from_options(
-        run,
-        list(dict.fromkeys(criterion.scale for criterion in criteria)),
-        has_values=all(criterion.has_values for criterion in criteria),
-    )
-    if assessing.calls == "per_item":
-        settings = settings.asking(reasoning=settings.flow.flow != "verdict_only")
-    mode = RubricMode(settings, together=assessing.calls == "per_item", own_rubrics=True)
-    clusters, penalties = (
-        data.clusters(settings.cluster_field, others=[field]),
-        _penalties(data, assessing.length_penalty),
-    )
+    settings = assessing.settings(run, criteria)
+    mode = RubricMode(settings, together=assessing.together, own_rubrics=True)
+    clusters = data.clusters(settings.cluster_field, others=[field])
+    penalties = assessing.penalties(data)
+    data.warn_of_left_out_context(criteria)
     places = [(row, system) for system in data.systems for row in range(len(rubrics))]
     subjects = [
         replace(_of_rubric(data, row, system, rubrics[row], penalties.get((row, system))), cluster=clusters[row])
@@ -231,8 +236,7 @@ def _by_own_rubrics(
             for (_, system), about, cast in judged
         ),
         parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in judges],
+            **made_by(judges),
             **data.parameters(),
             "rubric_field": field,
             **assessing.parameters(rubric=True),
@@ -241,22 +245,6 @@ def _by_own_rubrics(
             **settings.parameters(),
         },
     )
-
-
-def _mode(
-    rubric: Rubric | None, settings: RunSettings, pools: Mapping[str, ExamplePool], assessing: Assessing
-) -> Mode[Any]:
-    if rubric is None:
-        return DirectMode(settings, pools)
-    return RubricMode(settings, pools, together=assessing.calls == "per_item")
-
-
-def _penalties(data: ResponseRows, penalty: LengthPenalty | None) -> dict[tuple[int, str], float]:
-    """``(row, system)`` -> what the length of the response takes; empty without a length penalty."""
-    if penalty is None:
-        return {}
-    found = {(row, system): data.text(row, system) for row, system in product(range(len(data.rows)), data.systems)}
-    return {place: penalty.of(text) for place, text in found.items() if text is not None}
 
 
 def _of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: float | None) -> Subject:
@@ -351,6 +339,32 @@ class Assessing(AssessmentOptions):
             na_strategy=self.na_strategy,
             na_partial=self.na_partial,
         )
+
+    @property
+    def together(self) -> bool:
+        """Whether one call asks about all criteria of a rubric."""
+        return bool(self.calls == "per_item")
+
+    def settings(self, run: Mapping[str, Any], criteria: Sequence[Criterion]) -> RunSettings:
+        """The settings of the run, with rules that fit the criteria.
+
+        Raises:
+            InvalidInputError: If they do not.
+        """
+        settings = RunSettings.from_options(
+            run,
+            list(dict.fromkeys(criterion.scale for criterion in criteria)),
+            has_values=all(criterion.has_values for criterion in criteria),
+        )
+        return settings.asking(reasoning=settings.flow.flow != "verdict_only") if self.together else settings
+
+    def penalties(self, data: ResponseRows) -> dict[tuple[int, str], float]:
+        """``(row, system)`` -> what the length of the response takes; empty without a length penalty."""
+        penalty = self.length_penalty
+        if penalty is None:
+            return {}
+        found = {place: data.text(*place) for place in product(range(len(data.rows)), data.systems)}
+        return {place: penalty.of(text) for place, text in found.items() if text is not None}
 
     def pools(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
-import evenhand
 from evenhand.aggregation import Answer
 from evenhand.checked_options import takes
 from evenhand.criteria import Checklist, yes_no_criterion
@@ -18,6 +17,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.settings import made_by
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.run_options import ChecklistOptions, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
@@ -128,8 +128,7 @@ def checklist(
         checklists=checklists,
         systems=data.systems,
         parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in judges],
+            **made_by(judges),
             **data.parameters(),
             "checklist_field": checklist_field,
             "gold_fields": dict(gold_fields) if isinstance(gold_fields, Mapping) else gold_fields,

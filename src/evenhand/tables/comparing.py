@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, combinations, product
 from typing import Any, Literal, overload
 
-import evenhand
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import is_abstention, is_written_nothing
@@ -23,7 +22,7 @@ from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings
+from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
@@ -222,8 +221,7 @@ def winrates(
     judges = judges_of(engine, options.get("model"))
     reduced = check_reduction(reduction, graded=len(values) > 3)
     parameters = {
-        "evenhand_version": evenhand.__version__,
-        "judges": [judge.judge_id for judge in judges],
+        **made_by(judges),
         "n": len(prompts),
         "systems_field": systems_field,
         "response_field": response_field,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, overload
 
-import evenhand
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion
 from evenhand.data.fields import (
@@ -23,7 +22,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings
+from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,
     choice_prompt,
@@ -179,8 +178,7 @@ def grade_scores(
         instances=tuple(_graded(subjects, judges, settings, names)),
         criterion=criterion,
         parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in judges],
+            **made_by(judges),
             "prompts": list(names),
             "n": len(rows),
             **ids,

@@ -12,6 +12,7 @@ from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.report import panel_tables
+from evenhand.modes.direct_assessment import verdict_record
 from evenhand.modes.rubric import (
     RubricResult,
     RubricRules,
@@ -389,24 +390,16 @@ class JudgementTable(Results[Judgement]):
             for item, result in zip(self._cell(system, self.criteria[0].name), results, strict=True)
         }
         for judgement in self.judgements:
-            verdict = judgement.verdict
             record: dict[str, Any] = {
                 **_identity(judgement),
-                "selected_option": verdict.selected_label,
-                "score": verdict.aggregated_value,
-                "position_consistent": verdict.position_consistent,
-                "agreement": verdict.agreement,
-                "spread": verdict.spread,
-                "na": verdict.na,
-                "unscored_reason": verdict.unscored_reason,
-                "assessment": verdict.assessment,
+                **verdict_record(judgement.verdict),
                 "gold": judgement.gold,
                 "cluster": judgement.cluster,
             }
             if (result := of_rubric.get((judgement.system, judgement.instance))) is not None:
                 record |= {"rubric_score": result.score, "rubric_unscored_reason": result.unscored_reason}
             if votes:
-                record["votes"] = [vote_row(vote) for vote in verdict.votes]
+                record["votes"] = [vote_row(vote) for vote in judgement.verdict.votes]
             yield record
 
     def _notes(self) -> tuple[str, ...]:

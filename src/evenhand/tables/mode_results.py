@@ -9,14 +9,13 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self, Unpack, overload
 
-import evenhand
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings
+from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.numbers import format_level
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
@@ -280,8 +279,7 @@ def run_mode(
             for ((system, _), _), about, cast in zip(places, left, votes, strict=True)
         ),
         parameters={
-            "evenhand_version": evenhand.__version__,
-            "judges": [judge.judge_id for judge in judges],
+            **made_by(judges),
             **data.parameters(),
             "guidelines": guidelines,
             "mode": way.kind,

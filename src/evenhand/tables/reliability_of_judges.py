@@ -11,7 +11,6 @@ from typing import Any, Literal, Self, overload
 
 from pydantic import TypeAdapter, ValidationError
 
-import evenhand
 from evenhand.aggregation import VoteRules
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, names_of
@@ -31,7 +30,7 @@ from evenhand.judge_reliability.people import JudgesAgreement
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
 from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
 from evenhand.judging.estimate import RunEstimate
-from evenhand.judging.settings import RunSettings
+from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
@@ -293,8 +292,7 @@ def reliability(
         "reference_field": reference_field,
     }
     parameters = {
-        "evenhand_version": evenhand.__version__,
-        "judges": [each.judge_id for each in judges],
+        **made_by(judges),
         "n": len(rows),
         "criteria": [each.model_dump(mode="json") for each in (*assessed, *compared)],
         **{name: list(value) if isinstance(value, tuple) else value for name, value in columns.items()},
