@@ -30,8 +30,10 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
         InvalidInputError: If the results hold no votes of evenhand, or those of several metrics and ``name`` is none of
             them, or the instances were judged by criteria of their own, or they are of several subsets.
 
-    >>> results = evaluate(predictions, data)  # doctest: +SKIP
-    >>> evenhand.from_results(results).rescore(on_position_bias="first")  # doctest: +SKIP
+    Example::
+
+        results = unitxt.evaluate(predictions=predictions, data=data)
+        print(evenhand.from_results(results).rescore(on_position_bias="first"))
     """
     rows = list(results)
     runs = _runs(rows)
