@@ -272,6 +272,27 @@ class PairVoteFields(VoteFields):
     )
 
 
+class ItemVoteFields(VoteFields):
+    """The columns of recorded answers to checklists."""
+
+    item_field: str | None = option(
+        None,
+        "Of recorded answers: the column that names the item (``item``). Without one a cell holds the answers to all "
+        "items.",
+    )
+    systems_field: str | None = option(
+        None, "Of recorded answers: the column that names the system whose response it is (``system``)."
+    )
+
+
+class ChoiceVoteFields(VoteFields):
+    """The columns of recorded choices of the best candidate."""
+
+    order_field: str | None = option(
+        None, "Of recorded choices: the column with the list of the candidates' names, in the order shown (``order``)."
+    )
+
+
 class AssessmentOptions(Options):
     """What an assessment is told beside the options of a run. Those from ``calls`` on are for a rubric.
 

@@ -184,9 +184,9 @@ VERBS = (
         "checklist",
         kind="checklist",
         written=("responses", "checked response"),
-        required=("response_field",),
         one_of=("checklist", "checklist_field"),
-        columns=("response_field",),
+        columns=("response_field", "votes"),
+        also={"votes": VOTES},
     ),
     Verb(
         "judge-report",

@@ -100,6 +100,16 @@ def _without(vote: Vote, left_out: Collection[str]) -> Vote:
     return vote.model_copy(update=changes)
 
 
+def plain_vote(vote: Vote) -> dict[str, Any]:
+    """Who voted what in which draw, as the readers of recorded votes take it."""
+    return {
+        "judge": vote.judge_id,
+        "sample": vote.sample,
+        "vote": vote.selected_label,
+        "unscored_reason": vote.unscored_reason,
+    }
+
+
 def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as a flat row.
 

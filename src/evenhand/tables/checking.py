@@ -7,8 +7,7 @@ from typing import Any, Literal, overload
 
 from evenhand.aggregation import Answer
 from evenhand.checked_options import takes
-from evenhand.criteria import Checklist, yes_no_criterion
-from evenhand.data.cells import LabelReader
+from evenhand.criteria import Checklist
 from evenhand.data.fields import (
     field_of,
     loaded_of_rows,
@@ -19,40 +18,44 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import made_by
 from evenhand.modes.checklist import ChecklistMode
-from evenhand.run_options import ChecklistOptions, RunOptions
+from evenhand.run_options import ChecklistOptions, ItemVoteFields, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
+from evenhand.tables.recorded_items import answer_of, recorded_checklist
 from evenhand.tables.responses import ResponseRows
+from evenhand.tables.vote_rows import of_run, refuse_asking, vote_fields
 from evenhand.unitxt.loading import load_checklist, load_checklist_of_row
 from evenhand.votes import is_missing
-
-_ANSWERS = LabelReader.of(yes_no_criterion("gold", "The answer that a person gave.", na=True))
-_ANSWERED: tuple[Answer, ...] = ("yes", "no", "na")
 
 
 def _answer(given: object, instance: int) -> Answer | None:
     """The answer that a person gave."""
-    place = _ANSWERS.index_of(given, f"instance {instance}: the gold answer is")
-    return None if place is None else _ANSWERED[place]
+    return answer_of(given, f"instance {instance}: the gold answer is")
 
 
 @overload
 def checklist(
-    dataset: object, checklist: object, engine: object, *, dry_run: Literal[True], **options: Any
+    dataset: object = ..., checklist: object = ..., engine: object = ..., *, dry_run: Literal[True], **options: Any
 ) -> RunEstimate: ...
 
 
 @overload
 def checklist(
-    dataset: object, checklist: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+    dataset: object = ...,
+    checklist: object = ...,
+    engine: object = ...,
+    *,
+    dry_run: Literal[False] = ...,
+    **options: Any,
 ) -> ChecklistTable: ...
 
 
-@takes(RunOptions, ChecklistOptions)
+@takes(RunOptions, ChecklistOptions, ItemVoteFields)
 def checklist(
-    dataset: object,
-    checklist: object,
-    engine: object,
+    dataset: object = None,
+    checklist: object = None,
+    engine: object = None,
     *,
+    votes: object = None,
     response_field: str | Sequence[str] = "response",
     checklist_field: str | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -66,6 +69,9 @@ def checklist(
 ) -> ChecklistTable | RunEstimate:
     """Answer the yes/no questions of a checklist about every response of a data set.
 
+    With ``votes`` nothing is asked: recorded answers come to the same table. A row is the answer of one judge to one
+    item of the response that its id (and system) names; or it is a response, and its cells hold the answers to all.
+
     Args:
         dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
@@ -73,6 +79,9 @@ def checklist(
             :class:`~evenhand.criteria.Checklist`; None with ``checklist_field``.
         engine: The judge, or several that form a panel: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
+        votes: Recorded answers instead of a judge: the column of ``dataset`` that holds them, or several, one per
+            judge; without a ``dataset`` the data themselves, with the column ``vote``. Without a ``checklist`` the
+            items are those that occur, of equal weight.
         response_field: The column with the responses; several columns are several systems.
         checklist_field: The column that holds each row's own checklist: a list of questions or items, a mapping, a JSON
             text of one, or the id of a checklist.
@@ -86,7 +95,8 @@ def checklist(
         guidelines: What the judge is told about judging, beside the checklist.
         dry_run: Return what the run would take, without a call.
         **options: How to judge; see :class:`~evenhand.run_options.ChecklistOptions` and
-            :class:`~evenhand.run_options.RunOptions`.
+            :class:`~evenhand.run_options.RunOptions`, and for recorded answers
+            :class:`~evenhand.run_options.ItemVoteFields`.
 
     Returns:
         The table of checked responses; with ``dry_run`` the estimated calls, tokens and cost.
@@ -95,6 +105,25 @@ def checklist(
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
+    if votes is not None:
+        refuse_asking(
+            engine=engine,
+            dry_run=dry_run,
+            checklist_field=checklist_field,
+            context_fields=context_fields,
+            reference_field=reference_field,
+            guidelines=guidelines or None,
+            response_field=None if response_field == "response" else response_field,
+        )
+        if gold_fields is not None and not isinstance(gold_fields, str):
+            raise InvalidInputError(
+                f"gold_fields is {gold_fields!r}; of recorded answers name the one column with the answer of a person "
+                "to the item of the row"
+            )
+        fields = vote_fields(options, ItemVoteFields, id_field=id_field)
+        given = None if checklist is None else load_checklist(checklist)
+        return recorded_checklist(dataset, votes, fields, given, options, gold_field=gold_fields, split=split)
+    options = of_run(options, ItemVoteFields)
     rows = read_rows(dataset, split)
     own = {name: value for name, value in options.items() if name in ChecklistOptions.model_fields}
     run = {name: value for name, value in options.items() if name in RunOptions.model_fields}

@@ -26,7 +26,7 @@ from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
@@ -242,6 +242,19 @@ class ChecklistTable(Results[CheckedResponse]):
             "differences": [plain(each) for each in self.differences],
             "reports": {system: plain(report) for system, report in self.reports.items()},
         }
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each answer, as ``checklist(votes=rows)`` reads them.
+
+        An item of a response that is missing is a row without a judge.
+        """
+        found: list[dict[str, Any]] = []
+        nobody = {"judge": None, "sample": 0, "vote": None, "unscored_reason": "missing_response"}
+        for about, votes, _ in self.cells():
+            row = {name: about[name] for name in ("system", "item", "gold", "cluster") if about[name] is not None}
+            row["id"] = self.ids[about["instance"]] if self.ids else str(about["instance"])
+            found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **nobody}]
+        return found
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each item of each response."""

@@ -27,8 +27,8 @@ from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
 from evenhand.run_options import PairVoteFields, RunOptions, check_resamples
-from evenhand.tables.recorded_modes import recorded_winrates
-from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking
+from evenhand.tables.recorded_pairs import recorded_winrates
+from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
 from evenhand.unitxt.loading import load_comparison
 
@@ -197,11 +197,11 @@ def winrates(
             design=None if design == "all" else design,
         )
         given = None if criteria is None else _comparison(criteria, allow_ties=allow_ties, graded=scale == "graded")
-        fields = {name: options.pop(name, None) for name in PairVoteFields.model_fields}
-        read = VoteRows.of(dataset, votes, {"id_field": id_field, **fields}, split=split)
+        fields = vote_fields(options, PairVoteFields, id_field=id_field)
+        read = VoteRows.of(dataset, votes, fields, split=split)
         how = {"reduction": reduction, "resamples": resamples, "gold_field": gold_field}
         return recorded_winrates(read, _named(systems), given, how, options, allow_ties=allow_ties)
-    options = of_run(options)
+    options = of_run(options, PairVoteFields)
     rows = read_rows(dataset, split)
     layout = Layout(_named(systems), systems_field, response_field, id_field)
     layout.check(list(rows[0]))

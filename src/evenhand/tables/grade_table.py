@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from evenhand.criteria import Criterion
+from evenhand.errors import InvalidInputError
 from evenhand.modes.grade_scores import Grading, UnrelatedEffect, grade, unrelated_effect
 from evenhand.numbers import (
     Missing,
@@ -23,7 +24,7 @@ from evenhand.results.measures import Column, measures_table
 from evenhand.results.notes import baseline_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, check_same_rows, with_ids
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
@@ -122,6 +123,32 @@ class GradeTable(Results[GradedInstance]):
     def judged(self) -> dict[str, Any]:
         """The criterion."""
         return {"criterion": self.criterion.model_dump(mode="json")}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each choice, as ``grade_scores(votes=rows)`` reads them: ``order`` is what was shown, by name.
+
+        An instance of which too few candidates have a text is a row without a judge.
+
+        Raises:
+            InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot tell apart.
+        """
+        runs = {(each.prompt, each.with_unrelated) for each in self.instances}
+        if len(runs) > 1 or any(unrelated for _, unrelated in runs):
+            raise InvalidInputError(
+                f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
+                "such an option: filter(prompt=…, with_unrelated=False) first"
+            )
+        found: list[dict[str, Any]] = []
+        for each in self.instances:
+            about = {"id": self.ids[each.instance] if self.ids else str(each.instance)}
+            about |= {} if each.cluster is None else {"cluster": each.cluster}
+            nobody = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
+            for vote in each.votes:
+                chosen = None if vote.selected_index is None else each.candidates[vote.selected_index]
+                order = [each.candidates[place] for place in vote.order]
+                found.append({**about, **plain_vote(vote), "order": order, "vote": chosen})
+            found += [] if each.votes else [{**about, **nobody, "unscored_reason": "missing_response"}]
+        return found
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each instance under each prompt, with and without an unrelated option."""

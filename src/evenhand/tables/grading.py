@@ -30,8 +30,10 @@ from evenhand.modes.best_of import (
 )
 from evenhand.modes.grade_scores import UNRELATED, GradeMode, check_grade_settings, with_unrelated
 from evenhand.modes.mode import Subject, subject_of_row
-from evenhand.run_options import RunOptions
+from evenhand.run_options import ChoiceVoteFields, RunOptions
 from evenhand.tables.grade_table import GradedInstance, GradeTable
+from evenhand.tables.recorded_choices import recorded_grades
+from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
 from evenhand.unitxt.loading import load_comparison
 
 
@@ -79,10 +81,10 @@ def _texts(row: Row, place: int, candidates: str | tuple[str, ...]) -> Mapping[s
 
 @overload
 def grade_scores(
-    dataset: object,
-    candidates: str | Sequence[str],
-    criteria: object,
-    engine: object,
+    dataset: object = ...,
+    candidates: str | Sequence[str] | None = ...,
+    criteria: object = ...,
+    engine: object = ...,
     *,
     dry_run: Literal[True],
     **options: Any,
@@ -91,23 +93,24 @@ def grade_scores(
 
 @overload
 def grade_scores(
-    dataset: object,
-    candidates: str | Sequence[str],
-    criteria: object,
-    engine: object,
+    dataset: object = ...,
+    candidates: str | Sequence[str] | None = ...,
+    criteria: object = ...,
+    engine: object = ...,
     *,
     dry_run: Literal[False] = ...,
     **options: Any,
 ) -> GradeTable: ...
 
 
-@takes(RunOptions)
+@takes(RunOptions, ChoiceVoteFields)
 def grade_scores(
-    dataset: object,
-    candidates: str | Sequence[str],
-    criteria: object,
-    engine: object,
+    dataset: object = None,
+    candidates: str | Sequence[str] | None = None,
+    criteria: object = None,
+    engine: object = None,
     *,
+    votes: object = None,
     prompts: str | Sequence[str] = ("evaluate_first",),
     unrelated_option: bool = False,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -122,14 +125,20 @@ def grade_scores(
     Every instance is asked once in each of the rotations of its candidates. A candidate that is None is left out; an
     instance with fewer than two left is unscored (``missing_response``) and counted.
 
+    With ``votes`` nothing is asked: recorded choices come to the same table. A row is the choice of a judge among
+    candidates in one order; a vote is the name of a candidate, or the place (``A`` the first) at which it was shown.
+
     Args:
         dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         candidates: The column that holds each instance's list of candidates (or dict of name and candidate), or several
-            columns, one per candidate.
+            columns, one per candidate. Of recorded choices: the names of the candidates in their own order (by default
+            the first order of each instance).
         criteria: The criterion: a catalog id, path, dict, artifact or frozen criterion; options play no part.
         engine: The judge, or several, each of which gets its own scores: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
+        votes: Recorded choices instead of a judge: the column of ``dataset`` that holds them, or several, one per
+            judge; without a ``dataset`` the data themselves, with the column ``vote``.
         prompts: ``select``, ``evaluate_first``, ``avoid_order_bias``, ``grade``, several of them, or ``all``.
         unrelated_option: Ask everything a second time with a candidate of another instance among the candidates.
         context_fields: What the judge is shown beside the candidates: a column, several, or name shown -> column.
@@ -140,7 +149,7 @@ def grade_scores(
         dry_run: Return what the run would take, without a call.
         **options: How to judge; see :class:`~evenhand.run_options.RunOptions`. Orders, rules and flow are those of
             a Grade Score. With ``samples`` each draw is a set of rotations of its own. ``max_calls`` and ``max_cost``
-            are for all prompts together.
+            are for all prompts together. For recorded choices :class:`~evenhand.run_options.ChoiceVoteFields`.
 
     Returns:
         The table of scores; with ``dry_run`` the estimated calls, tokens and cost.
@@ -149,6 +158,20 @@ def grade_scores(
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
+    if votes is not None:
+        refuse_asking(
+            engine=engine,
+            dry_run=dry_run,
+            unrelated_option=unrelated_option,
+            prompts=None if tuple(listed(prompts)) == ("evaluate_first",) else prompts,
+            context_fields=context_fields,
+            reference_field=reference_field,
+        )
+        fields = vote_fields(options, ChoiceVoteFields, id_field=id_field)
+        recorded = VoteRows.of(dataset, votes, fields, split=split, each=True)
+        named = None if candidates is None else tuple(map(str, _columns(listed(candidates))))
+        return recorded_grades(recorded, named, None if criteria is None else _criterion(criteria), options)
+    options = of_run(options, ChoiceVoteFields)
     rows = read_rows(dataset, split)
     settings = _settings(options, unrelated_option)
     criterion = _criterion(criteria)

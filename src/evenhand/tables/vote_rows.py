@@ -15,7 +15,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import VoteReader, columns_of
 from evenhand.judging.settings import RunSettings
-from evenhand.run_options import IntervalOptions, PairVoteFields, RunOptions, Seeded
+from evenhand.run_options import IntervalOptions, RunOptions, Seeded, VoteFields
 from evenhand.tables.recorded_votes import named_weights
 from evenhand.votes import UnscoredReason, Vote, is_missing
 
@@ -241,8 +241,8 @@ class VoteRows:
         found = read_clusters(list(first.values()), field, apart={*self.columns, *apart}, what="instance")
         return [None] * len(first) if found is None else list(found)
 
-    def settings(self, options: Mapping[str, Any], scale: Scale, *, both_orders: bool = False) -> RunSettings:
-        """The options, as those of a run that asked for these votes.
+    def settings(self, options: Mapping[str, Any], scale: Scale, **grid: Any) -> RunSettings:
+        """The options, as those of a run that asked for these votes, in the orders that ``grid`` says.
 
         Raises:
             InvalidInputError: An option that says how judges are asked, or weights that are not one per judge.
@@ -256,7 +256,9 @@ class VoteRows:
                 )
         named_weights(options.get("judge_weights"), list(self.judges))
         own = {name: value for name, value in options.items() if name in OF_RECORDED}
-        return RunSettings.from_options({**own, "samples": self.samples, "check_positional_bias": both_orders}, [scale])
+        return RunSettings.from_options(
+            {**own, "samples": self.samples, "check_positional_bias": False, **grid}, [scale]
+        )
 
     def parameters(self, settings: RunSettings) -> dict[str, Any]:
         """What a result repeats of the votes."""
@@ -333,16 +335,21 @@ def refuse_asking(**given: object) -> None:
             raise InvalidInputError(f"{name} is {value!r}, and recorded votes ask no judge: leave it out, or votes")
 
 
-def of_run(options: Mapping[str, Any], *others: str) -> dict[str, Any]:
+def of_run(options: Mapping[str, Any], fields: type[VoteFields]) -> dict[str, Any]:
     """The options of a run, where no votes are given.
 
     Raises:
         InvalidInputError: If a column of recorded votes is named.
     """
-    for name in (*PairVoteFields.model_fields, *others):
+    for name in fields.model_fields:
         if options.get(name) is not None:
             raise InvalidInputError(
                 f"{name} is {options[name]!r}, which names a column of recorded votes: give these with votes=…, or "
                 "leave it out"
             )
-    return {name: value for name, value in options.items() if name not in (*PairVoteFields.model_fields, *others)}
+    return {name: value for name, value in options.items() if name not in fields.model_fields}
+
+
+def vote_fields(options: dict[str, Any], fields: type[VoteFields], **more: str | None) -> dict[str, Any]:
+    """The columns that are named, taken out of the options."""
+    return {**more, **fields(**{name: options.pop(name, None) for name in fields.model_fields}).given()}

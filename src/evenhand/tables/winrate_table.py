@@ -24,7 +24,7 @@ from evenhand.numbers import Missing
 from evenhand.question import swapped_index
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
-from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
@@ -238,9 +238,8 @@ class WinrateTable(Results[ContestEntry]):
                 nobody = {"swapped": False, "judge": None, "sample": 0, "vote": None}
                 found.append({**about, **nobody, "unscored_reason": "missing_response"})
             for vote in votes:
-                cast = {"swapped": vote.order == (1, 0), "judge": vote.judge_id, "sample": vote.sample}
-                said = {"vote": self._said(entry, vote), "unscored_reason": vote.unscored_reason}
-                found.append({**about, **cast, **said})
+                cast = {"swapped": vote.order == (1, 0), **plain_vote(vote), "vote": self._said(entry, vote)}
+                found.append({**about, **cast})
         return found
 
     def _said(self, entry: ContestEntry, vote: Vote) -> str | None:

@@ -1,4 +1,4 @@
-"""The results of recorded votes: the same tables that a run of judges would have given, without a call."""
+"""Recorded comparisons as the table of winrates that a run of judges would have given, without a call."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def recorded_winrates(
     read.check_once(lambda vote: shown[id(vote)])
     about: dict[tuple[int, str, str], dict[str, Any]] = {}
     cast: dict[tuple[int, str, str], list[Vote]] = {}
-    settings = read.settings(options, "pairwise", both_orders=_both_orders(held))
+    settings = read.settings(options, "pairwise", check_positional_bias=_both_orders(held))
     clusters = read.clusters(settings.cluster_field)
     selected = held.selected(offered, labels=criterion is not None)
     for (vote, pair), index in zip(held, selected, strict=True):
