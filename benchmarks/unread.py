@@ -1,8 +1,8 @@
 """What printed scores hold where a judge does not answer, and what it does not answer depends on the truth.
 
 ``python -m benchmarks.unread`` prints a Markdown table: for each rate of refusals, and each way in which they depend on
-the true score, how often the mean leads in the cell (:func:`~evenhand.statistics.unread.unread_bounds`), how often its
-interval then holds the truth, how often the bounds that lead otherwise hold the score that reading everything would
+the true score, how often the mean leads in the cell (:func:`~evenhand.statistics.intervals.unread_bounds`), how often
+its interval then holds the truth, how often the bounds that lead otherwise hold the score that reading everything would
 have given, and the brackets the truth; how often what is printed, be it the one or the other, holds the truth; and what
 the interval of the mean would have held in all cells, as it was printed before. It takes about two minutes.
 """
@@ -10,7 +10,7 @@ the interval of the mean would have held in all cells, as it was printed before.
 import numpy as np
 
 from evenhand.statistics import mean_intervals
-from evenhand.statistics.unread import unread_bounds
+from evenhand.statistics.intervals import unread_bounds
 
 DATA_SETS = 400
 SIZES = (50, 200, 1000)

@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion, Option
-from evenhand.metrics.scores import MentionedVerdictsWarning, warn_of_mentions
+from evenhand.metrics.base_metric import MentionedVerdictsWarning, warn_of_mentions
 from evenhand.numbers import Missing
 from evenhand.results.measures import scores_of
 from evenhand.scoring import count_readings, mention_caution, readings_note, summarize

@@ -138,7 +138,7 @@ def format_share(interval: HasLimits | Missing | None) -> str:
 
 
 class LeadingBounds(Protocol):
-    """What leads where a score is not known by its mean, such as `evenhand.statistics.unread.UnreadBounds`."""
+    """What leads where a score is not known by its mean, such as `evenhand.statistics.intervals.UnreadBounds`."""
 
     @property
     def low(self) -> float:
@@ -164,7 +164,7 @@ class LeadingBounds(Protocol):
 def format_score(score: HasLimits | Missing | None, unread: LeadingBounds | None) -> str:
     """A score with its interval; its bounds, the interval around them and the share unread where these lead.
 
-    >>> from evenhand.statistics.unread import UnreadBounds
+    >>> from evenhand.statistics.intervals import UnreadBounds
     >>> format_score(None, UnreadBounds(2 / 3, 0.986, 0.6, 1.0, 1 / 3))
     '0.67–0.99 [0.60, 1.00], 33 % unread'
     """

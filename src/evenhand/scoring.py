@@ -13,9 +13,8 @@ import numpy as np
 from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel, cluster_sums
+from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, cluster_sums, unread_bounds
 from evenhand.statistics.resampling import IntArray
-from evenhand.statistics.unread import UnreadBounds, unread_bounds
 from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
 
 INDEPENDENT: Final = "instances do not depend on each other"

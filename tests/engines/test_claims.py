@@ -13,8 +13,17 @@ from contextlib import asynccontextmanager
 import pytest
 
 from evenhand.engines.calls import Calls
-from evenhand.engines.claims import SILENT_SECONDS, Process, is_running, this_process
-from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
+from evenhand.engines.journal import (
+    SILENT_SECONDS,
+    Journal,
+    JournalEntry,
+    Process,
+    canonical_json,
+    describe_request,
+    is_running,
+    request_key,
+    this_process,
+)
 from evenhand.engines.limits import Budget
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion

@@ -5,8 +5,7 @@ import pytest
 
 from evenhand.numbers import format_score
 from evenhand.statistics import mean_intervals
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.unread import unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, unread_bounds
 
 OPEN = (0.0, 1.0)
 

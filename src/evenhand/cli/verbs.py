@@ -99,11 +99,11 @@ class Verb:
 
     def _run(self, function: Declared, data: str, given: dict[str, Any]) -> int:
         from evenhand import tables  # noqa: PLC0415 - seconds of import
-        from evenhand.data.formats import recognition  # noqa: PLC0415 - as above
+        from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - as above
 
         rows = tables.read_file(data, given.pop("split", None))
         if given.pop("log", False):
-            rows = recognition.read_log(rows)
+            rows = read_log(rows)
         out = check_out(given.pop("out", None), [data, *(name for key in READ for name in _named(given.get(key)))])
         left_out = given.pop("leave_out", None) or ()
         if out is not None:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.claims import BEAT_SECONDS
-from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
+from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.engines.limits import Budget, Share
 from evenhand.errors import BudgetExhaustedError, FatalEngineError, JournalError
 from evenhand.votes import Completion

@@ -2,8 +2,12 @@
 
 A reply is keyed by everything that it depends on: the engine's identity (model, endpoint, sampling parameters), the
 messages, the response schema, the log-probabilities asked for and the sample index. Several processes may share one
-file: whoever asks claims the key until the reply is written, and the others wait for it (see
-:mod:`evenhand.engines.claims`). A process killed at any moment loses no reply that was handed over. Rows are plain
+file: whoever asks claims the key until the reply is written, and the others wait for it (:class:`Claims`), so that no
+process buys what another one is buying. A claim belongs to an owner, the journal object of one process. It is dead when
+that process is gone (seen from the same host), or when the owner has shown no sign of life for a minute: it hangs, or
+its host cannot be seen from here.
+
+A process killed at any moment loses no reply that was handed over. Rows are plain
 JSON: ``sqlite3 journal.sqlite3 "select json_extract(completion, '$.text') from reply"`` reads them.
 """
 
@@ -13,6 +17,7 @@ import hashlib
 import json
 import logging
 import os
+import socket
 import sqlite3
 import threading
 import time
@@ -26,9 +31,173 @@ import platformdirs
 from pydantic import ValidationError
 
 from evenhand.engines.base import Request
-from evenhand.engines.claims import CLAIM_TABLES, Claims
 from evenhand.errors import JournalError
 from evenhand.votes import Completion
+
+BEAT_SECONDS: Final = 10.0
+SILENT_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.5
+
+CLAIM_TABLES: Final = (
+    """CREATE TABLE owner (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL,
+    started TEXT NOT NULL, beat_at REAL NOT NULL)""",
+    "CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID",
+)
+_TAKE: Final = """INSERT INTO claim SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1)
+    ON CONFLICT DO NOTHING"""
+
+
+class Claims:
+    """The claims of one journal object; every method is given the journal's connection."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._process = this_process()
+        self._id: int | None = None
+        self._new = False
+        self._beat_at = 0.0
+        self._alive_until: dict[int, float] = {}
+
+    def take(self, connection: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
+        """Those of the keys that are ours now; within a transaction."""
+        owner = self._present(connection)
+        taken = set[str]()
+        for key in keys:
+            if connection.execute(_TAKE, (key, owner)).rowcount == 1 or self._take_over(connection, key, owner):
+                taken.add(key)
+        return taken
+
+    def held(self, connection: sqlite3.Connection, key: str) -> bool:
+        """Whether anyone alive has claimed the key."""
+        row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
+        return row is not None and self._is_alive(connection, row[0])
+
+    def remove(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+        """The replies to these keys are recorded: whoever claimed them."""
+        connection.executemany("DELETE FROM claim WHERE key = ?", [(key,) for key in keys])
+
+    def give_up(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+        """No reply came to these keys, and none is on its way."""
+        connection.executemany("DELETE FROM claim WHERE key = ? AND owner = ?", [(key, self._id) for key in keys])
+
+    def beat(self, connection: sqlite3.Connection) -> None:
+        """A sign of life, when one is due and there is an owner to give it."""
+        now = self._clock()
+        if self._id is None or 0 <= now - self._beat_at < BEAT_SECONDS:
+            return
+        if connection.execute("UPDATE owner SET beat_at = ? WHERE id = ?", (now, self._id)).rowcount == 0:
+            self._id = None  # taken for dead: this process hung, or slept
+        self._beat_at = now
+
+    def leave(self, connection: sqlite3.Connection) -> None:
+        """Claim nothing any more."""
+        if self._id is not None:
+            connection.execute("DELETE FROM claim WHERE owner = ?", (self._id,))
+            connection.execute("DELETE FROM owner WHERE id = ?", (self._id,))
+            self._id = None
+
+    def committed(self) -> None:
+        """The transaction holds."""
+        self._new = False
+
+    def undone(self) -> None:
+        """The transaction does not hold: what was known of the file may be wrong."""
+        if self._new:
+            self._id, self._new = None, False
+        self._beat_at = 0.0
+        self._alive_until.clear()
+
+    def _present(self, connection: sqlite3.Connection) -> int:
+        """Our owner's number; the first time, those who are gone are cleared away."""
+        self.beat(connection)
+        if self._id is None:
+            for (other,) in connection.execute("SELECT id FROM owner").fetchall():
+                if not self._is_alive(connection, other):
+                    connection.execute("DELETE FROM claim WHERE owner = ?", (other,))
+                    connection.execute("DELETE FROM owner WHERE id = ?", (other,))
+            self._beat_at = self._clock()
+            process = self._process
+            added = connection.execute(
+                "INSERT INTO owner (host, pid, started, beat_at) VALUES (?, ?, ?, ?)",
+                (process.host, process.pid, process.started, self._beat_at),
+            )
+            self._id, self._new = added.lastrowid, True
+        assert self._id is not None  # noqa: S101 - SQLite numbers what it inserts
+        return self._id
+
+    def _take_over(self, connection: sqlite3.Connection, key: str, owner: int) -> bool:
+        row = connection.execute("SELECT owner FROM claim WHERE key = ?", (key,)).fetchone()
+        if row is None or self._is_alive(connection, row[0]):
+            return False
+        connection.execute("UPDATE claim SET owner = ? WHERE key = ?", (owner, key))
+        return True
+
+    def _is_alive(self, connection: sqlite3.Connection, owner: int) -> bool:
+        """Looked up at most twice a second for each owner: many wait for one."""
+        now = self._clock()
+        if 0 <= self._alive_until.get(owner, 0.0) - now <= LOOK_SECONDS:
+            return True
+        row = connection.execute("SELECT host, pid, started, beat_at FROM owner WHERE id = ?", (owner,)).fetchone()
+        if row is None:
+            return False
+        silent = now - row[3] > SILENT_SECONDS
+        alive = not silent and is_running(Process(*row[:3]), self._process.host) is not False
+        if alive:
+            self._alive_until[owner] = now + LOOK_SECONDS
+        return alive
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process, told apart from a later one with the same number.
+
+    Attributes:
+        host: Where process numbers mean the same: the boot and the process namespace on Linux, else the host's name.
+        pid: The process number.
+        started: When it started, as the system counts; empty where that cannot be read.
+    """
+
+    host: str
+    pid: int
+    started: str
+
+
+def this_process() -> Process:
+    """The process that runs now."""
+    return Process(_host(), os.getpid(), _state_and_start(os.getpid())[1])
+
+
+def is_running(process: Process, here: str) -> bool | None:
+    """Whether a process is running, seen from the host ``here``; None when that cannot be told."""
+    if process.host != here or os.name != "posix":  # Windows has no signal that only asks
+        return None
+    try:
+        os.kill(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    state, started = _state_and_start(process.pid)
+    return state not in {"Z", "X"} and (not started or not process.started or started == process.started)
+
+
+def _host() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _state_and_start(pid: int) -> tuple[str, str]:
+    """The state's letter and the start time in ticks since boot, where there is a ``/proc``."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "", ""
+    fields = status.rpartition(")")[2].split()  # the name before it may hold spaces and brackets
+    return fields[0], fields[19]
+
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
 SCHEMA_VERSION: Final = 2  # 1 had no claims

@@ -1,16 +1,23 @@
-"""What all metrics share: how scores, intervals and errors are handed to unitxt, and to what calls a metric of its."""
+"""What all metrics share: how scores, intervals and errors are handed to unitxt, and to what calls a metric of its.
+
+Below the metric stand the names and numbers of scores as unitxt shows them.
+"""
 
 import logging
+import math
+import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import InvalidInputError
-from evenhand.numbers import format_count
+from evenhand.judge_reliability.panel_report import PanelReport
+from evenhand.numbers import Missing, format_count, format_number, format_percent
 from evenhand.run_options import IntervalOptions
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.scoring import mention_caution
+from evenhand.statistics.intervals import IntervalLevel, UnreadBounds
 from evenhand.unitxt.bases import (
     Artifact,
     Criteria,
@@ -23,7 +30,7 @@ from evenhand.unitxt.bases import (
 )
 from evenhand.unitxt.catalogs import is_sentence, local_entry, read_object
 from evenhand.unitxt.loading import load_criteria_artifact
-from evenhand.votes import is_missing
+from evenhand.votes import MatchKind, is_missing
 
 logger = logging.getLogger(__name__)
 
@@ -273,3 +280,64 @@ def _as_made(given: Any, held: Any) -> Any:
         return given
     entry, made = read_object(path, f"the catalog entry {str(path)!r}"), held.to_dict()
     return given if made == {name: value for name, value in entry.items() if name != "__id__"} else made
+
+
+def number_or_nan(value: Union[float, Missing, None]) -> float:
+    """A score as unitxt takes it: NaN where it is undefined."""
+    return math.nan if value is None or isinstance(value, Missing) else value
+
+
+def warn_of_unread(
+    name: str, unread: Union[UnreadBounds, None], *, bounds: str = "score_if_unscored", of: str = "instances"
+) -> None:
+    """Warn that the bounds of a score, and not its mean, are what is known; nothing where the mean leads.
+
+    Args:
+        name: The score.
+        unread: Its bounds, where these lead.
+        bounds: How the scores are called that hold them, without ``_0`` and ``_1``.
+        of: What is not read in full.
+    """
+    if unread is not None:
+        logger.warning(
+            "The score %r is that of what was read, and %s of the %s are not read in full: the score of all lies "
+            "between %s and %s (%s_0 and %s_1), and need not be this one, since what judges do not answer is no random "
+            "part.",
+            name,
+            format_percent(unread.share),
+            of,
+            format_number(unread.low),
+            format_number(unread.high),
+            bounds,
+            bounds,
+        )
+
+
+def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals: bool) -> dict[str, float]:
+    """What the votes say about the judges, under the name of the score that they made; nothing without a report."""
+    if report is None:
+        return {}
+    return {f"{name}_{each}": value for each, value in report.scores(with_intervals=with_intervals).items()}
+
+
+class MentionedVerdictsWarning(UserWarning):
+    """Many selections rest on replies that merely mention an option."""
+
+
+def warn_of_mentions(readings: Mapping[MatchKind, int]) -> None:
+    """Warn (:class:`MentionedVerdictsWarning`) where too many selections rest on replies that merely mention one."""
+    if (caution := mention_caution(readings)) is not None:
+        warnings.warn(caution, MentionedVerdictsWarning, stacklevel=2)
+
+
+def score_name_of(names: Iterable[str], default: str) -> str:
+    """The score's name, as unitxt makes it: the criterion's, when all instances share one that has a name.
+
+    >>> score_name_of(["Answer relevance", "Answer relevance"], "llm_as_judge")
+    'answer_relevance'
+    >>> score_name_of(["relevance", "fluency"], "llm_as_judge")
+    'llm_as_judge'
+    """
+    unique = set(names)
+    only = unique.pop() if len(unique) == 1 else ""
+    return "_".join(only.lower().split(" ")) if only else default

@@ -8,8 +8,8 @@ from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base_metric import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.modes.checklist import (
     OF_RESPONSE,
     RATES,

@@ -9,8 +9,8 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base_metric import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.modes.best_of import (
     BestOfMode,
     Selection,

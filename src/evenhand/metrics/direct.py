@@ -6,9 +6,8 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judge_reliability.panel_report import report_of_run
-from evenhand.metrics.assessing_judge import AssessingJudge
-from evenhand.metrics.judge_metric import JudgedInstance, distinct, using_scores
-from evenhand.metrics.scores import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, panel_scores, score_name_of, warn_of_mentions, warn_of_unread
+from evenhand.metrics.judge_metric import AssessingJudge, JudgedInstance, distinct, using_scores
 from evenhand.modes.direct_assessment import DirectMode, covered_mass
 from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
@@ -23,7 +22,7 @@ class DirectJudge(AssessingJudge):
     The score of an instance is the value of the option chosen, averaged over the orders in which the options were
     shown; an instance whose reply names no option, or whose prediction is None, is unscored (NaN) and counted. The
     scores' names are those of unitxt's ``LLMJudgeDirect``. :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists
-    the settings, and :class:`~evenhand.metrics.assessing_judge.AssessingJudge` those for examples. With several judges
+    the settings, and :class:`~evenhand.metrics.judge_metric.AssessingJudge` those for examples. With several judges
     or draws the global scores also say what the votes show about the judges
     (:class:`~evenhand.judge_reliability.panel_report.PanelReport`); where instances name criteria of their own, under
     the name of each. With ``scoring="expected"`` ``<main>_covered_mass`` says how much of the probability was on the

@@ -8,8 +8,8 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base_metric import number_or_nan
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.metrics.scores import number_or_nan
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.results.measures import scores_of
 from evenhand.run_options import RunOptions

@@ -10,8 +10,8 @@ from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
+from evenhand.metrics.base_metric import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
-from evenhand.metrics.scores import number_or_nan, warn_of_mentions, warn_of_unread
 from evenhand.modes.contest import Contest, Reduction, check_reduction, check_scale, instance_rankings, winrates
 from evenhand.modes.mode import Subject
 from evenhand.modes.pairwise import (

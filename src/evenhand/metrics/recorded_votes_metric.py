@@ -11,8 +11,7 @@ from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRul
 from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
 from evenhand.judge_reliability.raters import Comparison, summarize_votes
 from evenhand.judge_reliability.report import measure_at
-from evenhand.metrics.base_metric import EvenhandMetric
-from evenhand.metrics.scores import number_or_nan, score_name_of, warn_of_unread
+from evenhand.metrics.base_metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unread
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe

@@ -10,15 +10,14 @@ from evenhand.errors import InvalidCriterionError, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.sheet import check_calls
-from evenhand.metrics.assessing_judge import AssessingJudge
-from evenhand.metrics.judge_metric import JudgedInstance, distinct, using_scores
-from evenhand.metrics.scores import (
+from evenhand.metrics.base_metric import (
     number_or_nan,
     panel_scores,
     score_name_of,
     warn_of_mentions,
     warn_of_unread,
 )
+from evenhand.metrics.judge_metric import AssessingJudge, JudgedInstance, distinct, using_scores
 from evenhand.modes.mode import Subject
 from evenhand.modes.rubric import (
     RubricMode,
@@ -51,7 +50,7 @@ class RubricJudge(AssessingJudge):
     instances are asked in one queue.
 
     :class:`~evenhand.metrics.judge_metric.JudgeMetric` lists the other settings, and
-    :class:`~evenhand.metrics.assessing_judge.AssessingJudge` those for examples; ``criteria`` and ``criteria_field``
+    :class:`~evenhand.metrics.judge_metric.AssessingJudge` those for examples; ``criteria`` and ``criteria_field``
     are not for rubrics. Defaults of its own: ``flow="one_step"``, since a rubric asks many questions a response, and
     ``check_positional_bias=False``, since the options stand in a random order.
 

@@ -29,8 +29,7 @@ from evenhand.results.measures import known, measure
 from evenhand.run_options import FlowName
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.unread import UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, unread_bounds
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
 CHOICE_PROMPTS: Final[Mapping[str, PromptName]] = MappingProxyType(

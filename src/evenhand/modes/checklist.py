@@ -40,7 +40,7 @@ from evenhand.run_options import ChecklistMetric as Metric
 from evenhand.scoring import ReplyMeasures, reply_measures
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.unread import UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import UnreadBounds, unread_bounds
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 FloatArray = NDArray[np.float64]

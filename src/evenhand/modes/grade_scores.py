@@ -38,8 +38,7 @@ from evenhand.statistics import (
     uniformity,
 )
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
-from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.unread import unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, unread_bounds
 from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
 
 FloatArray = NDArray[np.float64]

@@ -44,10 +44,9 @@ from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import win_rate_intervals
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, bounds_between, mean_leads
 from evenhand.statistics.paired_differences import PairComparison
 from evenhand.statistics.ranking import Ranking, SystemRanking, balanced_prompts, rank_systems
-from evenhand.statistics.unread import UnreadBounds, bounds_between, mean_leads
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -290,7 +289,7 @@ class SystemSummary:
             (:func:`~evenhand.modes.contest.limits`).
         winrate_if_unscored_1: The same if every one had been for it.
         unread: The bounds of the winrate, where so much is unread that they lead (by the rule of
-            :func:`~evenhand.statistics.unread.unread_bounds`, the rows being contests); else None.
+            :func:`~evenhand.statistics.intervals.unread_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
             the strengths expect (:func:`~evenhand.statistics.ranking.field_mean_ranks`).

@@ -30,7 +30,7 @@ from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
 from evenhand.scoring import ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.unread import UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import UnreadBounds, unread_bounds
 from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
 

@@ -1,6 +1,7 @@
 """Judging Hugging Face data sets without a recipe, and votes already recorded: frozen result tables."""
 
 from evenhand.data.rows import read_file
+from evenhand.results.results import from_results
 from evenhand.tables.assessing import judge
 from evenhand.tables.checking import checklist
 from evenhand.tables.checklist_table import ChecklistTable
@@ -10,7 +11,6 @@ from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.mode_results import ModeResults, run_mode
 from evenhand.tables.reading_replies import read_replies
-from evenhand.tables.recipe_results import from_results
 from evenhand.tables.recorded_votes import AgreementTable, VoteTable, aggregate_votes, agreement
 from evenhand.tables.reliability_of_judges import ReliabilityReport, reliability
 from evenhand.tables.winrate_table import WinrateTable

@@ -27,10 +27,10 @@ from evenhand.results.measures import Column, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.scoring import readings_note
+from evenhand.statistics.intervals import UnreadBounds
 from evenhand.statistics.paired_comparisons import Parameter
 from evenhand.statistics.paired_differences import DifferenceTest
 from evenhand.statistics.ranking import Ranking
-from evenhand.statistics.unread import UnreadBounds
 
 if TYPE_CHECKING:
     from evenhand.statistics import Interval

@@ -13,7 +13,7 @@ prometheus     ``criteria`` and ``score1_description`` …                criter
 wildbench      a row with a ``checklist`` of questions                  checklist
 =============  =======================================================  ==========
 
-Logs and recorded preferences of other tools are rows: :func:`~evenhand.data.formats.recognition.read_log`.
+Logs and recorded preferences of other tools are rows: :func:`~evenhand.data.formats.annotations.read_log`.
 
 unitxt's own criteria are read wherever criteria are (:mod:`evenhand.data.documents`), and can be written.
 """
@@ -21,8 +21,15 @@ unitxt's own criteria are read wherever criteria are (:mod:`evenhand.data.docume
 from __future__ import annotations
 
 from evenhand.data.formats.autorubric import data_set_rows
-from evenhand.data.formats.importing import ImportedRows, import_file
-from evenhand.data.formats.known import FORMATS, LeftOutWarning, exported, format_of, translated
+from evenhand.data.formats.importing import (
+    FORMATS,
+    ImportedRows,
+    LeftOutWarning,
+    exported,
+    format_of,
+    import_file,
+    translated,
+)
 
 __all__ = [
     "FORMATS",

@@ -1,7 +1,9 @@
-"""A file of another tool as data in our own form: a document, or rows of which each holds one."""
+"""The formats of other tools that are known, and data and files in them as our own: documents, or rows of them."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,52 @@ from evenhand.data.documents import (
     read_rubric,
     rubric_document,
 )
-from evenhand.data.formats.autorubric import data_set_rows, is_data_set
-from evenhand.data.formats.known import FORMATS, format_of
-from evenhand.data.formats.translation import Format, Translated
+from evenhand.data.formats.autochecklist import AUTOCHECKLIST
+from evenhand.data.formats.autorubric import AUTORUBRIC, data_set_rows, is_data_set
+from evenhand.data.formats.benchmark_rubrics import HEALTHBENCH, PAPERBENCH, PROMETHEUS, WILDBENCH
+from evenhand.data.formats.evalassist import EVALASSIST, UNITXT
+from evenhand.data.formats.translation import Format, Translated, Value
 from evenhand.data.plain_data import briefly, parse_json, read_document
-from evenhand.errors import ArtifactError
+from evenhand.errors import ArtifactError, InvalidInputError, did_you_mean
+
+FORMATS: Mapping[str, Format] = {
+    each.name: each
+    for each in (AUTORUBRIC, AUTOCHECKLIST, EVALASSIST, HEALTHBENCH, PAPERBENCH, PROMETHEUS, WILDBENCH, UNITXT)
+}
+
+
+class LeftOutWarning(UserWarning):
+    """A file of another tool says what is not read with it."""
+
+
+def format_of(data: object) -> Format | None:
+    """The format of another tool that data are in; None where they are in none, or in our own."""
+    return next((each for each in FORMATS.values() if each.fits(data)), None)
+
+
+def translated(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anything
+    """Data in the form of our own documents: those of another tool are translated, all others stay as they are.
+
+    Warns (:class:`LeftOutWarning`) of what they say and is not read.
+    """
+    found = format_of(data)
+    if found is None:
+        return data
+    read = found.read(data, what)
+    if read.left_out:
+        warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(read.left_out)}", LeftOutWarning, 3)
+    return read.data
+
+
+def exported(value: Value, name: str) -> Translated:
+    """A value in the format of another tool, and what it cannot say.
+
+    Raises:
+        InvalidInputError: If there is no such format, it holds no such value, or its score would be another one there.
+    """
+    if name not in FORMATS:
+        raise InvalidInputError(f"there is no format {name!r}. {did_you_mean(name, FORMATS)}")
+    return FORMATS[name].write(value)
 
 
 class ImportedRows(list[dict[str, Any]]):
