@@ -13,6 +13,7 @@ import pytest
 
 from evenhand.errors import EstimationError
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
+from evenhand.statistics.against_truth import option_rates
 from evenhand.statistics.agreement import accuracy, cohen_kappa, krippendorff_alpha, percent_agreement, value_errors
 from evenhand.statistics.consistency import (
     draw_stability,
@@ -61,6 +62,7 @@ CASES = {
         lambda rows: krippendorff_alpha(rows, metric="ordinal"), PAIRS, [NAN, 2], [1, 2]
     ),
     "accuracy": Case(lambda rows: accuracy(*np.reshape(rows, (-1, 2)).T), PAIRS, [1, NAN], [1, 2]),
+    "option_rates": Case(lambda rows: option_rates(*np.reshape(rows, (-1, 2)).T, 4)[1], PAIRS, [1, NAN], [1, 2]),
     "value_errors": Case(
         lambda rows: value_errors(*np.reshape(rows, (-1, 2)).T), [[0, 0.5], [1, 1], [1, 0.75]], [1, NAN], [1, 0.5]
     ),
@@ -91,9 +93,13 @@ ELSEWHERE = {
     "uniformity": "tests, and estimates nothing",
     "grade_score_chance": "takes numbers of options and answers",
     "unrelated_option": "takes two runs; made of two Grade Scores",
+    "balanced_accuracy": "needs two classes",
+    "correlations": "needs several rows",
+    "correlations_within": "needs groups",
+    "complete": "sets rows aside, and estimates nothing",
     "greatest_unseen_share": "takes a number of draws",
 }
-OURS = ("agreement", "grade_score", "intervals", "consistency", "resampling")
+OURS = ("against_truth", "agreement", "grade_score", "intervals", "consistency", "resampling")
 
 
 def numbers(result: Any) -> dict[str, Any]:

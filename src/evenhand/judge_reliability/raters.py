@@ -153,8 +153,12 @@ class Scale:
 
 
 def _looked_up(numbers: Sequence[float | None], indices: Iterable[int | None]) -> FloatArray:
-    found = [None if index is None else numbers[index] for index in indices]
-    return np.array([np.nan if number is None else number for number in found], dtype=float)
+    return as_array([None if index is None else numbers[index] for index in indices])
+
+
+def as_array(numbers: Iterable[float | None]) -> FloatArray:
+    """The numbers, NaN where there is none."""
+    return np.array([np.nan if number is None else number for number in numbers], dtype=float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +283,7 @@ def all_pairs(raters: Sequence[Rater], scale: Scale, **drawn: Unpack[Drawing]) -
             first=first.name,
             second=second.name,
             kinds=(first.kind, second.kind),
-            **_label_agreement(first.selected, second.selected, scale, **drawn),
+            **label_agreement(first.selected, second.selected, scale, **drawn),
         )
         for first, second in pairs
     )
@@ -309,7 +313,7 @@ def _by_kind(raters: Sequence[Rater]) -> tuple[list[Rater], list[Rater]]:
     return [each for each in raters if each.kind == "human"], [each for each in raters if each.kind == "judge"]
 
 
-def _label_agreement(
+def label_agreement(
     first: Sequence[int | None], second: Sequence[int | None], scale: Scale, **drawn: Unpack[Drawing]
 ) -> dict[str, Any]:
     """The fields of :class:`LabelAgreement`; the first is who counts as right."""
@@ -395,7 +399,7 @@ def _comparison(
 ) -> Comparison:
     """The verdicts against the references."""
     selected = [verdict.selected_index for verdict in verdicts]
-    agreement = _label_agreement(references, selected, scale, **drawn)
+    agreement = label_agreement(references, selected, scale, **drawn)
     truth, judged = scale.as_places(references), scale.as_places(selected)
     right, known = int((truth == judged).sum()), int((~np.isnan(truth)).sum())
     numbers = [verdict.aggregated_value for verdict in verdicts]

@@ -97,6 +97,11 @@ class Agreement:
         """The upper limit."""
         return self.interval.high
 
+    @property
+    def standard_error(self) -> float | None:
+        """Of the estimate; None where the sample says nothing about it."""
+        return self.interval.standard_error
+
 
 def agreement_from(
     coefficient: str,
@@ -421,7 +426,7 @@ def accuracy(truth: ArrayLike, judged: ArrayLike, *, within: float = 0.0, level:
     >>> accuracy([0, 1, 2, 2], [0, 1, 1, 0]).estimate, accuracy([0, 1, 2, 2], [0, 1, 1, 0], within=1).estimate
     (0.5, 0.75)
     """
-    truths, judgements, confidence = _complete(truth, judged, "accuracy", level)
+    truths, judgements, confidence = complete(truth, judged, "accuracy", level)
     (interval,) = mean_intervals((np.abs(truths - judgements) <= within).astype(float), level=confidence)
     return _defined(interval)
 
@@ -469,7 +474,7 @@ def value_errors(
     >>> round(errors.bias.estimate, 4)
     0.0833
     """
-    truths, judgements, confidence = _complete(truth, judged, "the error of values", level)
+    truths, judgements, confidence = complete(truth, judged, "the error of values", level)
     low, high = bounds
     if min(truths.min(), judgements.min()) < low or max(truths.max(), judgements.max()) > high:
         raise InvalidInputError(f"a value lies outside [{low:g}, {high:g}]; give the bounds that hold for these values")
@@ -482,11 +487,13 @@ def value_errors(
 
 
 def _rooted(interval: Interval) -> Interval:
+    root, error = math.sqrt(interval.estimate), interval.standard_error
     return replace(
         interval,
-        estimate=math.sqrt(interval.estimate),
+        estimate=root,
         low=math.sqrt(max(interval.low, 0.0)),
         high=math.sqrt(interval.high),
+        standard_error=None if error is None or root == 0 else error / (2 * root),
     )
 
 
@@ -498,9 +505,15 @@ def _paired(truth: ArrayLike, judged: ArrayLike) -> FloatArray:
     return np.stack([np.asarray(truth, dtype=float), np.asarray(judged, dtype=float)])
 
 
-def _complete(
+def complete(
     truth: ArrayLike, judged: ArrayLike, name: str, level: float
 ) -> tuple[FloatArray, FloatArray, IntervalLevel]:
+    """The truths and judgements of the units that have both, and the level over these.
+
+    Raises:
+        InvalidInputError: Shapes that differ.
+        EstimationError: No unit has both.
+    """
     pair = _paired(truth, judged)
     both = ~np.isnan(pair).any(axis=0)
     if not both.any():

@@ -203,7 +203,7 @@ def effective_judges(
     k = len({judge for pair in pairs for judge in pair})
     worth, low, high = (k / (1 + (k - 1) * max(rho, 0.0)) for rho in (found.estimate, found.high, found.low))
     return EffectiveJudges(
-        effective=replace(found, estimate=worth, low=low, high=high),
+        effective=replace(found, estimate=worth, low=low, high=high, standard_error=None),
         mean_correlation=found,
         n_judges=n_judges,
         n_used=k,

@@ -387,9 +387,9 @@ def mean_score_interval(
     )
     if scaled is None:
         return None
-    low, high = (least + (1 - least) * limit for limit in (scaled.low, scaled.high))
+    found = scaled.on_scale(least, 1 - least)
     estimate = float(column[present].mean())
-    return replace(scaled, estimate=estimate, low=min(low, estimate), high=max(high, estimate))
+    return replace(found, estimate=estimate, low=min(found.low, estimate), high=max(found.high, estimate))
 
 
 def _optional(values: FloatArray) -> tuple[float | None, ...]:

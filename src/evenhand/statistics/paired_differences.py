@@ -457,7 +457,7 @@ def _difference(scores: FloatArray, counts: FloatArray, i: int, j: int, level: f
         share = replace(plain, low=low, high=high, method="cluster_t_logit")
     if share is None:
         return None
-    return replace(share, estimate=rate_i - rate_j, low=2 * share.low - 1, high=2 * share.high - 1)
+    return replace(share.on_scale(-1.0, 2.0), estimate=rate_i - rate_j)
 
 
 def _tests(differences: Sequence[FloatArray | None]) -> list[DifferenceTest | None]:

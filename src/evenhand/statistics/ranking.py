@@ -272,7 +272,8 @@ def field_mean_ranks(contests: Contests, strengths: StrengthContrasts) -> tuple[
     others = len(strengths.placed) - 1
     for system, rate in zip(strengths.placed.tolist(), strengths.field_win_rates, strict=True):
         estimate, low, high = (1 + others * (1 - value) for value in (rate.estimate, rate.high, rate.low))
-        found[system] = replace(rate, estimate=estimate, low=low, high=high)
+        error = None if rate.standard_error is None else others * rate.standard_error
+        found[system] = replace(rate, estimate=estimate, low=low, high=high, standard_error=error)
     return tuple(found)
 
 

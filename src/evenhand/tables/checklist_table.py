@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
 from evenhand.aggregation import Answer, VoteRules, check_mean_over_draws
-from evenhand.criteria import Checklist
+from evenhand.criteria import Checklist, yes_no_criterion
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
+from evenhand.judge_reliability.raters import Scale
 from evenhand.modes.checklist import ChecklistReport, ChecklistResult, ItemReport, item_record, report_checklists
 from evenhand.numbers import (
     format_count,
@@ -49,6 +51,7 @@ _DISCRIMINATION = (
     "fail the others."
 )
 _TELL_NOTHING = ("all pass", "all fail")
+_ANSWERS = yes_no_criterion("answers", "Is it so?", na=True)
 METRICS = {"pass": "pass rate", "weighted": "weighted score", "normalized": "normalized score"}
 
 
@@ -141,6 +144,51 @@ class ChecklistTable(Results[CheckedResponse]):
             hits.append(float(sum(gold == judged for gold, judged in pairs)))
             compared.append(float(len(pairs)))
         return ratio_intervals(hits, compared, level=self._level_of(system))[0]
+
+    def against_gold(
+        self,
+        system: str | None = None,
+        *,
+        gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
+        groups: Sequence[Hashable] | None = None,
+        resamples: int = 1000,
+    ) -> GoldComparison:
+        """The judges against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
+
+        Labels are compared item by item, the answers to the items' own questions, those on one response belonging
+        together; numbers with the primary score of each response.
+
+        Args:
+            system: Whose responses; those of all systems by default.
+            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none;
+                or system -> such numbers.
+            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
+                instance are a group, where there are several.
+            resamples: Draws for the intervals of kappas and balanced accuracy.
+
+        Raises:
+            InvalidInputError: No such system, or gold that does not fit.
+        """
+        systems = self.systems if system is None else (system,)
+        if not set(systems) <= set(self.systems):
+            raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
+        responses = [each for name in systems for each in self._of_system(name)]
+        return compare_with_gold(
+            [
+                JudgedRow(response.instance, response.system, None, result.score.primary_score, None, None, cluster)
+                for response, result in responses
+                for cluster in [response.cluster]
+            ]
+            if gold is not None
+            else [row for response, result in responses for row in _judged_items(response, result)],
+            Scale.of(_ANSWERS),
+            title=f"{', '.join(systems)}: {', '.join(self.parameters['judges'])} against gold",
+            level=self.level_over([]),
+            gold=gold,
+            groups=groups,
+            resamples=resamples,
+            seed=self.parameters["seed"],
+        )
 
     @cached_property
     def differences(self) -> tuple[SystemDifference, ...]:
@@ -237,8 +285,13 @@ class ChecklistTable(Results[CheckedResponse]):
         }
 
     def overview(self) -> dict[str, Any]:
-        """The fields of each system's report, and of each difference."""
+        """The fields of each system's report, of its comparison with gold, and of each difference."""
         return {
+            "against_gold": {
+                system: plain(self.against_gold(system))
+                for system in self.systems
+                if self.gold_agreement(system) is not None
+            },
             "differences": [plain(each) for each in self.differences],
             "reports": {system: plain(report) for system, report in self.reports.items()},
         }
@@ -332,6 +385,16 @@ def _response_of(cells: Sequence[Cell], checklists: Sequence[Checklist], rules: 
 def _items(response: CheckedResponse, result: ChecklistResult) -> Iterator[dict[str, Any]]:
     for item, gold in zip(result.items, response.gold, strict=True):
         yield {"item": item.item.name, **item_record(item), "spread": item.verdict.spread, "gold": gold}
+
+
+def _judged_items(response: CheckedResponse, result: ChecklistResult) -> Iterator[JudgedRow]:
+    """The answers to the items' own questions, and those that a person gave."""
+    places: Mapping[Answer | None, int] = {"yes": 0, "no": 1, "na": 2}
+    values = {0: 1.0, 1: 0.0}
+    for item, gold in zip(result.items, response.gold, strict=True):
+        judged, right = places.get(item.judged), places.get(gold)
+        scores = (None if place is None else values.get(place) for place in (judged, right))
+        yield JudgedRow(response.instance, response.system, judged, next(scores), right, next(scores), response.cluster)
 
 
 def _identity(response: CheckedResponse, result: ChecklistResult) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack
@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Self, Unpack
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
+from evenhand.judge_reliability.raters import Scale
 from evenhand.judge_reliability.report import panel_tables
 from evenhand.modes.direct_assessment import verdict_record
 from evenhand.modes.rubric import (
@@ -226,6 +228,53 @@ class JudgementTable(Results[Judgement]):
         (share,) = mean_intervals(hits, level=self._level_of(system, criterion))
         return share
 
+    def against_gold(
+        self,
+        system: str | None = None,
+        criterion: str | None = None,
+        *,
+        gold: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
+        groups: Sequence[Hashable] | None = None,
+        resamples: int = 1000,
+    ) -> GoldComparison:
+        """The judge against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
+
+        Args:
+            system: Whose responses; those of all systems by default.
+            criterion: Which; needed where there are several.
+            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none;
+                or system -> such numbers.
+            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
+                instance are a group, where there are several.
+            resamples: Draws for the intervals of kappas and balanced accuracy.
+
+        Raises:
+            InvalidInputError: No such system or criterion, or gold that does not fit.
+        """
+        names = [each.name for each in self.criteria]
+        name = names[0] if criterion is None and len(names) == 1 else criterion
+        systems = self.systems if system is None else (system,)
+        if name not in names or not set(systems) <= set(self.systems):
+            raise InvalidInputError(
+                f"system is {system!r} and criterion is {criterion!r}; name one of the criteria {names!r}, and one of "
+                f"the systems {list(self.systems)!r} or none for all"
+            )
+        asked = next(each for each in self.criteria if each.name == name)
+        return compare_with_gold(
+            [
+                JudgedRow.of(item, asked, item.gold, system=item.system)
+                for each in systems
+                for item in self._cell(each, name)
+            ],
+            Scale.of(asked),
+            title=f"{', '.join(systems)}, {name}: {', '.join(self.parameters['judges'])} against gold",
+            level=self.level_over([]),
+            gold=gold,
+            groups=groups,
+            resamples=resamples,
+            seed=self.parameters["seed"],
+        )
+
     def rescore(self, **rules: Unpack[RubricRules]) -> Self:
         """The same votes under other rules, without a call.
 
@@ -295,7 +344,7 @@ class JudgementTable(Results[Judgement]):
         }
 
     def overview(self) -> dict[str, Any]:
-        """The fields of each summary under its ``system`` and ``criterion``, of each difference, and of each panel."""
+        """The fields of each summary and comparison with gold, by ``system`` and ``criterion``; differences, panels."""
         return {
             "summaries": [
                 {
@@ -305,6 +354,11 @@ class JudgementTable(Results[Judgement]):
                     "gold_agreement": plain(self.gold_agreement(system, criterion)),
                 }
                 for (system, criterion), summary in self.summaries.items()
+            ],
+            "against_gold": [
+                {"system": system, "criterion": criterion, **plain(self.against_gold(system, criterion))}
+                for system, criterion in self.summaries
+                if any(item.gold is not None for item in self._cell(system, criterion))
             ],
             "differences": [plain(each) for each in (*self.rubric_differences, *self.differences)],
             "rubric_summaries": [{"system": system, **plain(each)} for system, each in self.rubric_scores.items()],

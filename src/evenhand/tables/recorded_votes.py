@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self
@@ -28,6 +28,7 @@ from evenhand.judge_reliability.columns import (
     recorded_columns,
     recorded_verdict,
 )
+from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.judge_reliability.raters import (
     Drawing,
     PanelAgreement,
@@ -150,6 +151,36 @@ class VoteTable(Results[RecordedInstance]):
         """The summary, and the confusion matrix where there are references."""
         return (self.text_table(), *([self.confusion_table()] if self.summary.comparison else []))
 
+    def against_gold(
+        self,
+        *,
+        gold: Sequence[object] | None = None,
+        groups: Sequence[Hashable] | None = None,
+        resamples: int | None = None,
+    ) -> GoldComparison:
+        """The verdicts against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
+
+        Args:
+            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none.
+            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
+                instance are a group, where there are several.
+            resamples: Draws for the intervals of kappas and balanced accuracy; as the table's by default.
+
+        Raises:
+            InvalidInputError: Gold or groups that do not fit the rows.
+        """
+        said = self.parameters
+        return compare_with_gold(
+            [JudgedRow.of(each, self.criterion, each.reference) for each in self.instances],
+            Scale.of(self.criterion),
+            title=f"{self.criterion.name}: {said['rule']} of {', '.join(said['votes'])} against gold",
+            level=self.level_over([]),
+            gold=gold,
+            groups=groups,
+            resamples=said["resamples"] if resamples is None else resamples,
+            seed=said["seed"],
+        )
+
     def rescore(
         self, rule: str | None = None, weights: Mapping[str, float] | Sequence[float] | None = None
     ) -> VoteTable:
@@ -175,8 +206,9 @@ class VoteTable(Results[RecordedInstance]):
         return {"criterion": self.criterion.model_dump(mode="json"), "notes": list(self.notes)}
 
     def overview(self) -> dict[str, Any]:
-        """The fields of the summary."""
-        return {"summary": plain(self.summary)}
+        """The fields of the summary, and of the comparison with gold where there is some."""
+        golden = self.against_gold() if self.summary.comparison else None
+        return {"summary": plain(self.summary), "against_gold": plain(golden)}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.

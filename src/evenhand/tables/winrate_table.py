@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDE_SCORES, SIDES, Categories
+from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.modes.contest import (
     Contest,
     check_reduction,
@@ -22,6 +25,7 @@ from evenhand.modes.contest import (
 from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests
 from evenhand.numbers import Missing
 from evenhand.question import swapped_index
+from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
@@ -195,6 +199,42 @@ class WinrateTable(Results[ContestEntry]):
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
         return ratio_intervals(sums, counts, level=self._level)[0] if hits else None
 
+    def against_gold(
+        self,
+        system: str | None = None,
+        *,
+        gold: Sequence[object] | None = None,
+        groups: Sequence[Hashable] | None = None,
+        resamples: int | None = None,
+    ) -> GoldComparison:
+        """The judges against people: accuracy, precision, recall, F1, kappas, correlations, pairs in the right order.
+
+        The labels are which of the two systems of a contest is better, or tie; the score is 1 where the first is.
+
+        Args:
+            system: Only the contests of this system; all by default.
+            gold: Numbers that people gave in place of labels: one for each row of the data, None where there is none.
+            groups: A label for each row of the data: correlations are averaged within these too. By default rows of one
+                instance are a group, where there are several.
+            resamples: Draws for the intervals of kappas and balanced accuracy; as the table's by default.
+
+        Raises:
+            InvalidInputError: No such system, or gold that does not fit.
+        """
+        if system is not None and system not in self.systems:
+            raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
+        sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
+        return compare_with_gold(
+            [_judged_contest(entry) for entry in self.contests if system in {None, entry.first, entry.second}],
+            Categories(self.criterion, (sides[0], sides[1])).scale,
+            title=f"{self.criterion.name}: {', '.join(self.parameters['judges'])} against gold",
+            level=self._level,
+            gold=gold,
+            groups=groups,
+            resamples=self.parameters["resamples"] if resamples is None else resamples,
+            seed=self.parameters["seed"],
+        )
+
     def rescore(self, **rules: Unpack[Rules]) -> Self:
         """The same votes under other rules, without a call.
 
@@ -253,6 +293,11 @@ class WinrateTable(Results[ContestEntry]):
             return named[side]
         shown = vote.selected_index
         return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
+
+    def overview(self) -> dict[str, Any]:
+        """The comparison with gold, where there is some."""
+        golden = any(entry.gold is not None for entry in self.contests)
+        return {"against_gold": plain(self.against_gold()) if golden else None}
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each contest."""
@@ -359,4 +404,20 @@ def _without_open_length_control(ranking: Ranking) -> Ranking:
         ranking,
         systems=tuple(replace(entry, length_controlled_win_rate=None) for entry in ranking.systems),
         length_controlled=replace(controlled, win_rates=missing, reason="the data leave their intervals open"),
+    )
+
+
+def _judged_contest(entry: ContestEntry) -> JudgedRow:
+    """Which side the verdict prefers, and which a person does."""
+    contest = entry.contest
+    sides = dict(zip((contest.first, contest.second, TIE), (FIRST, SECOND, NEITHER), strict=True))
+    right = None if entry.gold is None else sides[entry.gold]
+    return JudgedRow(
+        instance=contest.instance,
+        system=None,
+        selected=None if contest.score is None else sides[contest.winner or TIE],
+        score=contest.score,
+        gold_label=right,
+        gold_score=None if right is None else SIDE_SCORES[right],
+        cluster=contest.cluster,
     )

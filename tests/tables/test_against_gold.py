@@ -1,0 +1,182 @@
+"""A judge against people, from every result with gold: by hand, with oracles, and where a number is undefined."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import evenhand
+from evenhand import aggregate_votes, checklist, judge, winrates
+from evenhand.criteria import Criterion, Option
+from evenhand.errors import InvalidInputError
+from evenhand.numbers import Missing
+from evenhand.question import comparison_criterion
+from evenhand.results.measures import plain
+from tests.support.judges import ScriptedJudge
+
+LEVELS = Criterion(
+    name="level",
+    description="How good is it?",
+    options=tuple(Option(label=label, value=value) for label, value in (("Low", 0.0), ("Mid", 0.5), ("High", 1.0))),
+    scale="ordinal",
+)
+JUDGED = ["Low", "Low", "Mid", "Mid", "High", "High", None]
+GOLD = ["Low", "Mid", "Mid", "High", "High", "High", "Low"]
+
+
+def rows_of(judged=JUDGED, gold=GOLD, **columns):
+    columns = {"judge": judged, "human": gold, **columns}
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+def of_votes(rows=None, **options):
+    return aggregate_votes(rows or rows_of(), "judge", LEVELS, gold="human", **options)
+
+
+def test_by_hand():
+    found = of_votes().against_gold()
+    assert (found.num_gold, found.num_compared, found.num_clusters) == (7, 6, 6)
+    assert found.accuracy.estimate == pytest.approx(4 / 6)
+    assert found.adjacent_accuracy.estimate == 1.0
+    assert (found.accuracy_if_unscored_0, found.accuracy_if_unscored_1) == pytest.approx((4 / 7, 5 / 7))
+    assert found.balanced_accuracy.estimate == pytest.approx((1 + 1 / 2 + 2 / 3) / 3)
+    low, mid, high = found.options
+    assert (low.precision.estimate, low.recall.estimate) == (0.5, 1.0)
+    assert (mid.num_gold, mid.num_judged, mid.f1.estimate) == (2, 2, 0.5)
+    assert (high.precision.estimate, high.recall.estimate) == (1.0, pytest.approx(2 / 3))
+    assert found.confusion_matrix == ((1, 0, 0, 1), (1, 1, 0, 0), (0, 1, 2, 0), (0, 0, 0, 0))
+    # of 15 pairs gold orders 1 · 2 + 1 · 3 + 2 · 3 = 11: nine as the judge does, and two that the judge ties
+    assert found.overall.pair_accuracy.estimate == pytest.approx(10 / 11)
+    assert found.overall.kendall.estimate == pytest.approx(9 / (11 * 12) ** 0.5)
+    assert found.errors.root_mean_square.estimate == pytest.approx((2 * 0.25 / 6) ** 0.5)
+    assert found.errors.bias.estimate == pytest.approx(-1 / 6)
+    assert found.cohen_kappa.estimate == pytest.approx(
+        metrics.cohen_kappa_score(GOLD[:6], JUDGED[:6], labels=list(LEVELS.labels))
+    )
+    assert found.accuracy.standard_error == pytest.approx((4 / 6 * 2 / 6 / 5) ** 0.5)  # s / sqrt(n)
+
+
+def test_the_table_says_what_is_missing_and_why():
+    text = str(of_votes().against_gold())
+    assert "6 rows compared of 7 with gold." in text
+    assert "Accuracy if all without a verdict were wrong or right: 57 % or 71 %." in text
+    assert "precision of Low" in text
+    assert "standard error" in text
+    assert "within groups: the rows are not grouped: give groups=…." in text
+
+
+def test_numbers_give_correlations_in_any_unit():
+    table = of_votes()
+    found = table.against_gold(gold=[10, 20, 30, 40, 50.0, "60", None])
+    assert isinstance(found.accuracy, Missing)
+    assert isinstance(found.cohen_kappa, Missing)
+    assert found.options == ()
+    assert found.num_compared == 6
+    assert found.overall.kendall.estimate == pytest.approx(12 / (15 * 12) ** 0.5)
+    assert found.errors.reason == "gold scores lie outside the range of the judge's, 0.00 to 1.00"
+    same_unit = table.against_gold(gold=np.array([0, 0.1, 0.5, 0.5, 1, 1, float("nan")]))
+    assert same_unit.errors.mean_absolute.estimate == pytest.approx(0.1 / 6)
+    with pytest.raises(InvalidInputError, match="gold is 'good' for row 1"):
+        table.against_gold(gold=[1, "good", 2, 3, 4, 5, 6])
+    with pytest.raises(InvalidInputError, match="gold has 2 entries, and row 2 was judged"):
+        table.against_gold(gold=[1, 2])
+
+
+def test_groups_and_clusters():
+    rows = rows_of(JUDGED[:6] * 4, GOLD[:6] * 4, prompt=[place // 3 for place in range(24)])
+    table = of_votes(rows, cluster_field="prompt")
+    found = table.against_gold(groups=[row["prompt"] for row in rows])
+    assert found.num_clusters == found.accuracy.n == found.overall.kendall.n == 8
+    # gold orders two pairs of three in either kind of prompt: Low | Mid, Mid as Low, Low, Mid; High three times
+    assert found.within_groups.num_groups == found.within_groups.num_ordered_groups == 4
+    assert found.within_groups.pair_accuracy.estimate == pytest.approx(0.75)
+    assert "means over 4 groups in which both vary" in str(found)
+    alone = of_votes(rows, cluster_field=False).against_gold()
+    assert alone.accuracy.n == 24
+    assert alone.accuracy.estimate == found.accuracy.estimate
+
+
+def test_one_class_a_constant_judge_and_no_gold():
+    one_class = of_votes(rows_of(gold=["Low"] * 7)).against_gold()
+    assert "the same everywhere" in one_class.balanced_accuracy.reason
+    assert isinstance(one_class.overall.pair_accuracy, Missing)
+    constant = of_votes(rows_of(judged=["Mid"] * 7)).against_gold()
+    assert isinstance(constant.overall.spearman, Missing)
+    assert constant.overall.pair_accuracy.estimate == 0.5
+    assert isinstance(constant.options[0].precision, Missing)
+    nothing = aggregate_votes(rows_of(), "judge", LEVELS).against_gold()
+    assert nothing.num_gold == 0
+    assert not any(each.value for each in nothing.measures())
+    assert "name their column when judging" in str(nothing)
+
+
+def test_an_assessment_of_systems_together_and_apart():
+    rows = [{"a": f"a {place}", "b": f"b {place}", "gold_a": GOLD[place], "gold_b": "Low"} for place in range(6)]
+
+    def verdicts(request):
+        system, place = request.question.responses[0].split()
+        return JUDGED[int(place)] if system == "a" else "Low"
+
+    table = judge(
+        rows,
+        LEVELS,
+        ScriptedJudge(verdicts),
+        response_field=["a", "b"],
+        gold_fields={"level": "gold_{system}"},
+        journal=None,
+        progress=False,
+    )
+    assert table.against_gold("a").accuracy.estimate == table.gold_agreement("a", "level").estimate
+    together = table.against_gold()
+    assert (together.num_compared, together.num_clusters) == (12, 6)
+    assert together.within_groups.num_ordered_groups == 5  # of the first row both responses are Low
+    assert together.within_groups.pair_accuracy.estimate == pytest.approx(4.5 / 5)  # a tie, then four right
+    scored = table.against_gold(gold={"a": range(6), "b": [0] * 6})
+    assert scored.num_gold == 12
+    with pytest.raises(InvalidInputError, match="name one system"):
+        table.against_gold(gold=range(6))
+    with pytest.raises(InvalidInputError, match="system is 'c'"):
+        table.against_gold("c")
+
+
+def test_comparisons():
+    rows = [{"a": "x", "b": f"y {place}", "better": gold} for place, gold in enumerate(["a", "b", "tie", "a"])]
+    table = winrates(
+        rows,
+        ["a", "b"],
+        comparison_criterion("better", "Which response is better?"),
+        ScriptedJudge(lambda request: "Response A"),  # shown first: in two orders, ties
+        gold_field="better",
+        journal=None,
+        progress=False,
+    )
+    found = table.against_gold()
+    assert found.labels[:3] == ("a", "b", "tie")
+    assert found.accuracy.estimate == table.gold_agreement().estimate == 0.25
+    assert found.options[2].recall.estimate == 1.0
+    assert found.overall.pair_accuracy.estimate == 0.5
+
+
+def test_a_checklist_item_by_item_and_by_score():
+    items = {"name": "mail", "items": [{"name": "p", "question": "Polite?"}, {"name": "s", "question": "Short?"}]}
+    rows = [{"response": f"r {place}", "human": ["yes", "no" if place else "yes"]} for place in range(4)]
+
+    def answers(request):
+        said = [{"index": item.number, "answer": "Yes"} for item in request.items]
+        return json.dumps({"answers": said})
+
+    table = checklist(rows, items, ScriptedJudge(answers), gold_fields="human", journal=None, progress=False)
+    found = table.against_gold()
+    assert (found.num_compared, found.num_clusters) == (8, 4)
+    assert found.accuracy.estimate == table.gold_agreement("response").estimate == 5 / 8
+    assert found.options[0].recall.estimate == 1.0
+    assert table.against_gold(gold=[1, 0.5, 0.5, 0.5]).errors.bias.estimate == pytest.approx(0.375)
+
+
+def test_it_is_told_in_saved_files(tmp_path):
+    table = of_votes()
+    table.save(tmp_path / "votes.jsonl")
+    header = json.loads((tmp_path / "votes.jsonl").read_text().splitlines()[0])
+    assert header["against_gold"]["accuracy"]["standard_error"] == pytest.approx((4 / 6 * 2 / 6 / 5) ** 0.5)
+    assert plain(evenhand.open(tmp_path / "votes.jsonl").against_gold()) == header["against_gold"]
