@@ -272,6 +272,15 @@ class PairVoteFields(VoteFields):
     )
 
 
+class ReportVoteFields(PairVoteFields):
+    """The columns of recorded comparisons and assessments. Of these ``swapped`` reverses the order of the options."""
+
+    id_field: str | None = option(None, "Of recorded votes: the column that names the instance (``id``).")
+    systems_field: str | None = option(
+        None, "Of recorded assessments: the column that names the system whose response it is (``system``)."
+    )
+
+
 class ItemVoteFields(VoteFields):
     """The columns of recorded answers to checklists."""
 

@@ -191,9 +191,10 @@ VERBS = (
     Verb(
         "judge-report",
         "reliability",
-        required=("criteria",),
-        columns=("response_field", "systems"),
+        one_of=("engine", "votes"),
+        columns=("response_field", "systems", "votes"),
         also={
+            "votes": VOTES,
             "criteria": CRITERIA,
             "gold_fields": declared(
                 str | Mapping[str, str],

@@ -20,6 +20,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
+from evenhand.judge_reliability.columns import YES_OR_NO
 from evenhand.judge_reliability.one_judge import (
     ChoiceReliability,
     CriterionReliability,
@@ -36,13 +37,15 @@ from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import read_only
-from evenhand.run_options import RunOptions, check_resamples
+from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge
 from evenhand.tables.comparing import winrates
 from evenhand.tables.grade_table import GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
+from evenhand.tables.recorded_assessments import recorded_assessments
+from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
 from evenhand.tables.winrate_table import TIE, WinrateTable
 from evenhand.unitxt.loading import load_any_criterion, load_comparison
 from evenhand.votes import Vote, is_missing
@@ -199,22 +202,33 @@ NOT_OF_CHOICES = (
 
 @overload
 def reliability(
-    dataset: object, criteria: object, engine: object, *, dry_run: Literal[True], **options: Any
+    dataset: object = ...,
+    criteria: object = ...,
+    engine: object = ...,
+    *,
+    dry_run: Literal[True],
+    **options: Any,
 ) -> RunEstimate: ...
 
 
 @overload
 def reliability(
-    dataset: object, criteria: object, engine: object, *, dry_run: Literal[False] = ..., **options: Any
+    dataset: object = ...,
+    criteria: object = ...,
+    engine: object = ...,
+    *,
+    dry_run: Literal[False] = ...,
+    **options: Any,
 ) -> ReliabilityReport: ...
 
 
-@takes(RunOptions)
+@takes(RunOptions, ReportVoteFields)
 def reliability(
-    dataset: object,
-    criteria: object,
-    engine: object,
+    dataset: object = None,
+    criteria: object = None,
+    engine: object = None,
     *,
+    votes: object = None,
     response_field: str | Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
     context_fields: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -240,12 +254,19 @@ def reliability(
 
     Several engines are several judges, each reported by itself, and how far they agree.
 
+    With ``votes`` nothing is asked: recorded votes get the same report. They are comparisons where the criterion is
+    pairwise, or rows name two systems, and are read as :func:`winrates` reads them; else assessments, a row a vote on
+    a response.
+
     Args:
         dataset: A data set, a data frame, an Arrow table, rows, or the path of a file: see
             :func:`~evenhand.data.rows.read_rows`.
         criteria: One or more, with options or pairwise: catalog ids, paths, dicts, artifacts or frozen criteria.
         engine: The judge, or several: models (``openai/gpt-4.1-mini``), servers'
             addresses with ``model``, catalog ids or engines.
+        votes: Recorded votes instead of a judge: the column of ``dataset`` that holds them, or several, one per
+            judge; without a ``dataset`` the data themselves, with the column ``vote``. Without criteria the options
+            are those of a comparison, or yes and no.
         response_field: The column with the responses to assess, or several.
         systems: The columns with the responses to compare, two or more.
         context_fields: What the judge is shown besides: a column, several, or name shown -> column.
@@ -266,12 +287,29 @@ def reliability(
         split: Which split of a ``DatasetDict``.
         dry_run: Return what the runs would take, without a call.
         **options: How to judge; see :class:`~evenhand.run_options.RunOptions`. ``samples=3`` or more measures
-            whether repeated draws agree.
+            whether repeated draws agree. For recorded votes :class:`~evenhand.run_options.ReportVoteFields`.
 
     Raises:
         InvalidInputError: Data, fields or options that cannot be used; nothing has been called then.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
+    if votes is not None:
+        refuse_asking(
+            engine=engine,
+            dry_run=dry_run,
+            response_field=response_field,
+            context_fields=context_fields,
+            reference_field=reference_field,
+            confidences=confidences,
+            prompts=prompts,
+            unrelated_option=unrelated_option,
+        )
+        check_resamples(resamples)
+        pairs = {"allow_ties": allow_ties, "scale": scale, "systems": systems}
+        said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
+        how = {**options, "split": split, "resamples": resamples}
+        return _recorded_report((dataset, votes), criteria, pairs, said, how)
+    options = of_run(options, ReportVoteFields)
     rows = read_rows(dataset, split)
     judges = judges_of(engine, options.pop("model", None))
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
@@ -313,6 +351,87 @@ def reliability(
     if len(plan.runs) > 1:  # what a later run cannot use is an error before the first; one alone checks by itself
         plan.estimate()
     return plan.report()
+
+
+def _recorded_report(
+    recorded: tuple[object, object],
+    criteria: object,
+    compared: Mapping[str, Any],
+    said: Mapping[str, Any],
+    how: dict[str, Any],
+) -> ReliabilityReport:
+    """The report on the judges who cast recorded votes."""
+    (dataset, votes), split, resamples = recorded, how.pop("split"), how.pop("resamples")
+    _refuse_panels(how)
+    fields = vote_fields(how, ReportVoteFields)
+    read = VoteRows.of(dataset, votes, fields, split=split)
+    given = list(listed(criteria)) if criteria is not None else []
+    if len(given) > 1:
+        raise InvalidInputError(
+            f"criteria is {criteria!r}; recorded votes are about one criterion: report on each by itself"
+        )
+    criterion = load_any_criterion(given[0]) if given else None
+    pairs = compared["systems"] is not None or read.column("first_field", "first") is not None
+    if criterion is None and not pairs:
+        criterion = YES_OR_NO
+    if criterion is not None and criterion.scale != "pairwise":
+        swapped = read.column("swapped_field", "swapped") is not None
+        settings = read.settings(how, criterion.scale, check_positional_bias=swapped)
+        gold = _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
+        questions = recorded_assessments(
+            read,
+            criterion,
+            settings.rules,
+            settings,
+            gold_field=gold.get(criterion.name),
+            as_index=said["as_index"],
+        )
+    else:
+        gold = {} if criterion is None else _gold_columns(said["gold_fields"], said["gold_field"], [criterion])
+        column = said["gold_field"] if criterion is None else gold.get(criterion.name)
+        asked = {name: value for name, value in fields.items() if name in (*PairVoteFields.model_fields, "id_field")}
+        table = winrates(
+            dataset, criteria=criteria, votes=votes, split=split, gold_field=column, **compared, **asked, **how
+        )
+        settings = read.settings(
+            how, "pairwise", check_positional_bias=table.parameters["grid"]["check_positional_bias"]
+        )
+        questions = _comparisons(table, settings.rules)
+    parameters = {
+        **read.parameters(settings),
+        "criteria": [questions.criterion.model_dump(mode="json")],
+        **compared,
+        "gold_fields": gold,
+        "as_index": said["as_index"],
+        "resamples": resamples,
+    }
+    return _reported([questions], (), parameters, settings)
+
+
+def _reported(
+    questions: Sequence[Questions],
+    choices: Sequence[ChoiceReliability],
+    parameters: Mapping[str, Any],
+    settings: RunSettings,
+) -> ReliabilityReport:
+    """The report on the judges of these questions."""
+    results, agreements = reliability_of_judges(
+        questions,
+        parameters["judges"],
+        level=IntervalLevel(settings.level, None, settings.interval),
+        resamples=parameters["resamples"],
+        seed=settings.seed,
+    )
+    return ReliabilityReport(results, tuple(choices), agreements, parameters)
+
+
+def _refuse_panels(options: Mapping[str, Any]) -> None:
+    for name in OF_PANELS:
+        if options.get(name) is not None:
+            raise InvalidInputError(
+                f"{name} is {options[name]!r}, which belongs to panels; here every judge is reported by itself: leave "
+                "it out"
+            )
 
 
 def _sorted_criteria(
@@ -374,12 +493,7 @@ def _checked_settings(options: Mapping[str, Any], criteria: Sequence[Criterion],
             "stop_early=True leaves out draws because of what the others say, and the agreement of draws is measured "
             "here; leave it out"
         )
-    for name in OF_PANELS:
-        if options.get(name) is not None:
-            raise InvalidInputError(
-                f"{name} is {options[name]!r}, which belongs to panels; here every judge is reported by itself: leave "
-                "it out"
-            )
+    _refuse_panels(options)
     return RunSettings.from_options(
         options,
         list(dict.fromkeys(criterion.scale for criterion in criteria)),
@@ -473,14 +587,7 @@ class _ReliabilityPlan:
             found = _assessments(table, rules, self.rows) if assessed else [_comparisons(table, rules)]
             questions += found
             votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
-        results, agreements = reliability_of_judges(
-            questions,
-            self.parameters["judges"],
-            level=IntervalLevel(self.settings.level, None, self.settings.interval),
-            resamples=self.parameters["resamples"],
-            seed=self.settings.seed,
-        )
-        return ReliabilityReport(results, tuple(choices), agreements, self.parameters)
+        return _reported(questions, choices, self.parameters, self.settings)
 
 
 def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
