@@ -20,7 +20,7 @@ from evenhand.numbers import format_cost, format_count
 from evenhand.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from evenhand.judging.estimate import RunEstimate
+    from evenhand.judging.run import RunEstimate
 
 Data = Annotated[
     str,

@@ -14,10 +14,9 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
-from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import TOP_LOGPROBS, Flow
 from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
 from evenhand.question import Question
 from evenhand.run_options import FlowOptions, RunOptions
 from evenhand.votes import Vote

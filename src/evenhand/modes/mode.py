@@ -22,7 +22,7 @@ from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import context_of, references_of
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.question import Question
 from evenhand.results.measures import plain

@@ -22,7 +22,7 @@ from evenhand.data.systems import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
-from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.run import RunEstimate
 from evenhand.modes.contest import (
     Contest,
     Reduction,

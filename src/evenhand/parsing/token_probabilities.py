@@ -11,8 +11,12 @@ from evenhand.parsing.cleaning import spoken_parts
 from evenhand.parsing.grammar import phrase
 from evenhand.parsing.json_values import Object, Scalar, containers, is_verdict_name, json_values
 from evenhand.parsing.reading import match_closest_option
-from evenhand.tokens import spoken_word
 from evenhand.votes import TokenLogprob
+
+_SURROUNDINGS = " \t\r\n\u00a0\u0120\u010a\u2581\"'`*_.,:;!()[]{}<>“”„‘’«»「」『』（）【】。，、：；！…"
+"""What may stand around a word within a token: white space and its marks in vocabularies (Ġ, Ċ, ▁), quotes,
+Markdown, punctuation."""
+
 
 Span = tuple[int, int]
 
@@ -44,7 +48,7 @@ def option_probabilities(
     answer itself or among its alternatives.
 
     The mass of an answer is summed over every surface form among the likeliest tokens there (see
-    :func:`~evenhand.tokens.spoken_word`); the generated token counts once, whether the server lists it or not. An
+    :func:`spoken_word`); the generated token counts once, whether the server lists it or not. An
     answer is only read where one token is the whole of it: a token that merely begins an answer ("Part" of "Partly
     met") counts for none, and where the chosen answer itself took several tokens there is no result. Codes of one
     character avoid that.
@@ -251,3 +255,14 @@ def _one_after_another(tokens: Sequence[str], text: str, *, window: int = 32) ->
         cursor = found + len(core)
         extents.append((found, cursor))
     return extents
+
+
+def spoken_word(token: str) -> str:
+    r"""The word of a token in one case, without white space, quotes, Markdown and punctuation around it.
+
+    Every surface form of an answer has the same word: its masses may be summed.
+
+    >>> {spoken_word(token) for token in ("Yes", " yes", "YES", "\u0120Yes", "\u2581yes", '"yes', "**Yes", "yes.")}
+    {'yes'}
+    """
+    return token.strip(_SURROUNDINGS).casefold()

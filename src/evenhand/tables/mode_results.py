@@ -14,7 +14,7 @@ from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
-from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.numbers import format_level

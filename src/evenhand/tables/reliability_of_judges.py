@@ -30,7 +30,7 @@ from evenhand.judge_reliability.one_judge import (
 from evenhand.judge_reliability.people import JudgesAgreement
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
 from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
-from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.results.measures import as_json, plain

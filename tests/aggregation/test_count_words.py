@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.aggregation import LengthPenalty
-from evenhand.tokens import count_words
+from evenhand.aggregation.rubric_score import count_words
 
 
 @pytest.mark.parametrize(
