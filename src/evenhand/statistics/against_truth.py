@@ -248,12 +248,13 @@ def correlations_within(
     members = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
     found = np.full((len(members), 3), np.nan)
     concordant, ordered = np.zeros(len(members)), np.zeros(len(members))
+    ranks = np.stack([_ranks_within(values, number) for values in (truths, judgements)])
     for place, rows in enumerate(members):
         x, y = judgements[rows], truths[rows]
         sums = _pair_sums(y, x).sum(axis=0)
         concordant[place], ordered[place] = (sums[0] + sums[1]) / 2, sums[1]
         if sums[1:].all():
-            rank = _spearman(x, y)[0]
+            rank = _pearson(ranks[0, rows], ranks[1, rows])[0]
             found[place] = _pearson(x, y)[0], rank, sums[0] / np.sqrt(sums[1] * sums[2])
     of_rows = IntervalLevel.of(confidence)
     over = of_rows.over(_connected(members, of_rows.labels(len(truths))))
@@ -261,6 +262,12 @@ def correlations_within(
     (pairs,) = ratio_intervals(concordant, ordered, level=over)
     counted = int((~np.isnan(found[:, 0])).sum())
     return Correlations(pearson, spearman, kendall, pairs, counted, int(np.count_nonzero(ordered)))
+
+
+def _ranks_within(values: FloatArray, group: IntArray) -> FloatArray:
+    """Mid-ranks in each group, less a number that is the same throughout the group."""
+    _, level = np.unique(values, return_inverse=True)
+    return np.asarray(stats.rankdata(group * (int(level.max()) + 1) + level))
 
 
 def _connected(members: Sequence[IntArray], labels: IntArray) -> list[int]:
