@@ -137,6 +137,24 @@ def test_a_recipe_takes_it_by_its_kind():
     assert sum(value for name, value in together.items() if name.startswith("tone_num_")) == 6
 
 
+def test_what_has_many_measures_has_a_row_for_each_and_what_has_no_score_is_not_compared():
+    rows = [{"a": f"Good day {row}.", "b": f"No {row}."} for row in range(4)]
+    criterion = "criteria.evenhand.pairwise.overall_quality"
+    found = evenhand.run_mode(
+        rows, "best_of", JUDGE, response_field=["a", "b"], criteria=criterion, context_fields=[], **QUIET
+    )
+    (table,) = found.text_tables()
+    shares = {name: own.rate.estimate for name, own in found.measures[""].candidates.items()}
+    assert table.headers == ("measure [95%]", "")
+    written = {row[0]: row[1] for row in table.rows}
+    assert {name: float(written[f"{name} selection rate"].split()[0]) for name in "ab"} == pytest.approx(
+        shares, abs=0.01
+    )
+    assert all(len(line) < 80 for line in str(found).splitlines() if "selection rate" in line)
+    with pytest.raises(InvalidInputError, match="have no 'score', by which two results are compared"):
+        found.compare(found)
+
+
 def test_its_scores_keep_their_names_in_a_recipe():
     """Also where a recipe's results hold the votes and the run under these names."""
 

@@ -95,8 +95,15 @@ def compare(
         ranges: Of the two results: the columns that name a group -> the range of its scores.
 
     Raises:
-        InvalidInputError: If they have no row in common, or scores of one group in different units.
+        InvalidInputError: If their rows have no scores or none in common, or scores of one group in different units.
     """
+    for rows in (one, other):
+        lacking = [name for name in columns if name not in rows[0]]
+        if lacking:
+            raise InvalidInputError(
+                f"the rows of a result have no {lacking[0]!r}, by which two results are compared; they have "
+                f"{list(rows[0])!r}: compare these by to_pandas()"
+            )
     groups = tuple(name for name in by if name != "instance")
     first, second = ({tuple(row[name] for name in by): row for row in rows} for rows in (one, other))
     if not first.keys() & second.keys():

@@ -41,6 +41,15 @@ class TextTable:
         rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
         return replace(self, headers=(*self.headers, header), rows=rows)
 
+    def turned(self, corner: str) -> Self:
+        """The table with a row for each column, and a column for each row, headed by what the row began with.
+
+        Args:
+            corner: The header of the first column.
+        """
+        turned = zip(self.headers[1:], *(row[1:] for row in self.rows), strict=True)
+        return replace(self, headers=(corner, *(row[0] for row in self.rows)), rows=tuple(turned))
+
     def to_markdown(self) -> str:
         """A pipe table with its title and notes."""
         lines = [f"**{_as_text(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]

@@ -28,6 +28,9 @@ from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.loading import load_comparison, load_criterion
 from evenhand.votes import Vote
 
+_MOST_COLUMNS = 10
+"""Of a table that can be read on a page."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedSubject:
@@ -89,7 +92,7 @@ class ModeResults(Results[JudgedSubject]):
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """The measures, one row a system."""
+        """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
         notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
         own = self.mode.table(self.measures, title, self.parameters["level"])
@@ -98,7 +101,9 @@ class ModeResults(Results[JudgedSubject]):
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
-        return (measures_table(title, ("system",), reported, columns, notes),)
+        table = measures_table(title, ("system",), reported, columns, notes)
+        fits = len(table.headers) <= _MOST_COLUMNS
+        return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 
     @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
