@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-import evenhand
 from evenhand import aggregate_votes, checklist, judge, winrates
 from evenhand.criteria import Criterion, Option
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion
-from evenhand.results.measures import plain
 from tests.support.judges import ScriptedJudge
 
 LEVELS = Criterion(
@@ -172,11 +170,3 @@ def test_a_checklist_item_by_item_and_by_score():
     assert found.accuracy.estimate == table.gold_agreement("response").estimate == 5 / 8
     assert found.options[0].recall.estimate == 1.0
     assert table.against_gold(gold=[1, 0.5, 0.5, 0.5]).errors.bias.estimate == pytest.approx(0.375)
-
-
-def test_it_is_told_in_saved_files(tmp_path):
-    table = of_votes()
-    table.save(tmp_path / "votes.jsonl")
-    header = json.loads((tmp_path / "votes.jsonl").read_text().splitlines()[0])
-    assert header["against_gold"]["accuracy"]["standard_error"] == pytest.approx((4 / 6 * 2 / 6 / 5) ** 0.5)
-    assert plain(evenhand.open(tmp_path / "votes.jsonl").against_gold()) == header["against_gold"]

@@ -285,13 +285,8 @@ class ChecklistTable(Results[CheckedResponse]):
         }
 
     def overview(self) -> dict[str, Any]:
-        """The fields of each system's report, of its comparison with gold, and of each difference."""
+        """The fields of each system's report, and of each difference."""
         return {
-            "against_gold": {
-                system: plain(self.against_gold(system))
-                for system in self.systems
-                if self.gold_agreement(system) is not None
-            },
             "differences": [plain(each) for each in self.differences],
             "reports": {system: plain(report) for system, report in self.reports.items()},
         }

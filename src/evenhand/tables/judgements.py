@@ -344,7 +344,7 @@ class JudgementTable(Results[Judgement]):
         }
 
     def overview(self) -> dict[str, Any]:
-        """The fields of each summary and comparison with gold, by ``system`` and ``criterion``; differences, panels."""
+        """The fields of each summary under its ``system`` and ``criterion``, of each difference, and of each panel."""
         return {
             "summaries": [
                 {
@@ -354,11 +354,6 @@ class JudgementTable(Results[Judgement]):
                     "gold_agreement": plain(self.gold_agreement(system, criterion)),
                 }
                 for (system, criterion), summary in self.summaries.items()
-            ],
-            "against_gold": [
-                {"system": system, "criterion": criterion, **plain(self.against_gold(system, criterion))}
-                for system, criterion in self.summaries
-                if any(item.gold is not None for item in self._cell(system, criterion))
             ],
             "differences": [plain(each) for each in (*self.rubric_differences, *self.differences)],
             "rubric_summaries": [{"system": system, **plain(each)} for system, each in self.rubric_scores.items()],

@@ -206,9 +206,8 @@ class VoteTable(Results[RecordedInstance]):
         return {"criterion": self.criterion.model_dump(mode="json"), "notes": list(self.notes)}
 
     def overview(self) -> dict[str, Any]:
-        """The fields of the summary, and of the comparison with gold where there is some."""
-        golden = self.against_gold() if self.summary.comparison else None
-        return {"summary": plain(self.summary), "against_gold": plain(golden)}
+        """The fields of the summary."""
+        return {"summary": plain(self.summary)}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A row for each instance as :func:`aggregate_votes` and :func:`agreement` read them.

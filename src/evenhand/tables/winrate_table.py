@@ -25,7 +25,6 @@ from evenhand.modes.contest import (
 from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests
 from evenhand.numbers import Missing
 from evenhand.question import swapped_index
-from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
@@ -293,11 +292,6 @@ class WinrateTable(Results[ContestEntry]):
             return named[side]
         shown = vote.selected_index
         return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
-
-    def overview(self) -> dict[str, Any]:
-        """The comparison with gold, where there is some."""
-        golden = any(entry.gold is not None for entry in self.contests)
-        return {"against_gold": plain(self.against_gold()) if golden else None}
 
     def cells(self) -> Iterator[Cell]:
         """The votes on each contest."""
