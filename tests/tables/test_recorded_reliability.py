@@ -57,7 +57,7 @@ def test_assessments_by_hand():
     report = evenhand.reliability(votes=votes)
     assert report.judges == ("gpt", "llama")
     (agreement,) = report.agreements
-    assert agreement.pairs[0].agreement.estimate == 1.0
+    assert agreement.pairs[0].cohen_kappa.estimate == 1.0
 
 
 @pytest.mark.parametrize(

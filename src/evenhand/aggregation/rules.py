@@ -165,10 +165,10 @@ class Levels:
 
 RULES: Mapping[Scale, tuple[str, ...]] = MappingProxyType(
     {
-        "binary": ("majority", "weighted", "unanimous", "any"),
+        "binary": ("majority", "weighted", "unanimous", "any", "absolute_majority"),
         "ordinal": ("mean", "median", "weighted_mean", "mode", "min", "max"),
         "nominal": ("mode", "weighted_mode", "unanimous"),
-        "pairwise": ("mode", "weighted_mode", "mean", "weighted_mean"),
+        "pairwise": ("mode", "weighted_mode", "mean", "weighted_mean", "absolute_majority"),
     }
 )
 """Scale -> the panel rules that belong to it, the default first."""
@@ -284,8 +284,17 @@ def _accepted(table: Mapping[Scale, tuple[str, ...]], scale: Scale) -> tuple[str
         raise UnknownRuleError(f"{scale!r} is not a scale. {did_you_mean(scale, table)}") from None
 
 
-def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice:
-    """The choice of a panel under a rule of its scale (section "judges" of :func:`~evenhand.aggregation.aggregate`)."""
+def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels, asked: int) -> Choice:
+    """The choice of a panel under a rule of its scale (section "judges" of :func:`~evenhand.aggregation.aggregate`).
+
+    Args:
+        ballots: Of the judges who chose something.
+        rule: One of the scale's.
+        levels: Of the criterion.
+        asked: How many judges were asked, whether they chose something or not.
+    """
+    if rule == "absolute_majority":
+        return _absolute_majority(ballots, levels, asked)
     if len({ballot.choice for ballot in ballots}) == 1:
         return ballots[0].choice
     if rule not in WEIGHTED_RULES:
@@ -294,12 +303,13 @@ def panel_choice(ballots: Sequence[Ballot], rule: str, levels: Levels) -> Choice
         return _choice_by_value(ballots, rule, levels)
     if levels.pairwise:
         return _winning_side(ballots, levels)
-    if rule == "any":
-        met = [ballot for ballot in ballots if ballot.choice.option == levels.met]
-        return _selected(ballots, levels.met if met else levels.unmet, levels)
     if rule == "unanimous":
         return _unanimous(ballots, levels)
-    return _selected(ballots, _plurality(ballots, levels), levels)
+    if rule == "any":
+        option = levels.met if any(ballot.choice.option == levels.met for ballot in ballots) else levels.unmet
+    else:
+        option = _plurality(ballots, levels)
+    return _selected(ballots, option, levels)
 
 
 def plurality_choice(choices: Sequence[Choice], levels: Levels) -> Choice:
@@ -350,6 +360,17 @@ def _unanimous(ballots: Sequence[Ballot], levels: Levels) -> Choice:
         stacklevel=4,
     )
     return _selected(ballots, _plurality(ballots, levels), levels)
+
+
+def _absolute_majority(ballots: Sequence[Ballot], levels: Levels, asked: int) -> Choice:
+    """What more than half of all who were asked chose; without that, not met, and of two responses a tie."""
+    equal = [Ballot(ballot.choice, 1.0) for ballot in ballots]
+    if levels.pairwise:
+        side = levels.side(levels.value_of(choice := _winning_side(equal, levels)))
+        takers = [ballot for ballot in equal if levels.side(levels.value_of(ballot.choice)) == side]
+        return choice if 2 * len(takers) > asked else levels.tie
+    met = sum(ballot.choice.option == levels.met for ballot in equal)
+    return _selected(equal, levels.met if 2 * met > asked else levels.unmet, levels)
 
 
 def _winning_side(ballots: Sequence[Ballot], levels: Levels) -> Choice:

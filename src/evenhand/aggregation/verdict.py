@@ -108,9 +108,12 @@ def aggregate(
     judges chose the same option. Rules that select count each judge for one option; ``aggregated_value`` is then the
     mean value of the judges that selected it, which differs from ``value`` only where a judge's orders were averaged.
     ``min`` and ``max`` take the lowest and highest value, the lowest index among equal values. Binary ``unanimous`` is
-    met if every judge says so, ``any`` if one does. Nominal ``unanimous`` selects the NA option on disagreement;
-    without one it falls back to ``mode`` with an :class:`AggregationWarning`. Weighted rules set aside the judges of
-    weight 0.
+    met if every judge says so, ``any`` if one does. ``majority`` and ``mode`` are of the judges that chose something;
+    ``absolute_majority`` is of all that were asked, so that a judge whose vote is unscored or NA counts against it:
+    binary is met where more than half of all say so, and a response wins where more than half of all prefer it; else it
+    is not met, or a tie. Where nobody chose anything, the verdict is unscored under this rule too. Nominal
+    ``unanimous`` selects the NA option on disagreement; without one it falls back to ``mode`` with an
+    :class:`AggregationWarning`. Weighted rules set aside the judges of weight 0.
 
     **Ties** (of counts, of weights within 1e-9 of the heaviest, of distances within 1e-9 of the range of the values) go
     to the option that scores worst (:meth:`~evenhand.aggregation.rules.Levels.worst`). Pairwise ties favour neither
@@ -222,7 +225,8 @@ def _collapse(
         Ballot(result.choice, judge_weights[judge]) for judge, result in counted.items() if result.choice is not None
     ]
     if ballots:
-        return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels), reliability)
+        asked = sum(any(vote.asked for draws in orders.values() for vote in draws) for orders in grid.values())
+        return _scored_verdict(votes, levels, panel_choice(ballots, rule, levels, asked), reliability)
     if any(result.na for result in counted.values()) and not any(result.abstains for result in counted.values()):
         return _na_verdict(votes, levels, reliability)
     contradicting = [judge for judge, result in counted.items() if result.abstains and result.consistent is False]
