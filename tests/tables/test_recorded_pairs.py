@@ -136,6 +136,7 @@ ROW = {"id": 0, "judge": "j", "first": "a", "second": "b", "vote": "a"}
         ([{**ROW, "second": "a"}], {}, r"row 0 compares 'a' with itself"),
         ([{**ROW, "first": None}], {}, r"row 0 has None in 'first', which first_field names"),
         ([ROW, {**ROW, "vote": "b"}], {}, r"rows 0 and 1 both hold the vote of 'j' on '0' in the same order"),
+        ([{"winner": "a"}], {}, r"no column 'vote'; give them first, and name .*'winner'"),
         ([ROW], {"first_field": "frist"}, r"first_field names the column 'frist', which no row has.*'first'"),
         ([{**ROW, "judge": ""}], {}, r"row 0 has no name in 'judge'"),
         ([{**ROW, "swapped": "maybe"}], {}, r"row 0 has 'maybe' in 'swapped'.*True or False"),

@@ -10,14 +10,14 @@ from evenhand.aggregation import Answer
 from evenhand.criteria import NA_LABELS, Checklist, ChecklistItem, fold_label, yes_no_criterion
 from evenhand.data.cells import NOT_ASKED, LabelReader, held_in, is_abstention
 from evenhand.data.fields import field_of, field_or, name_of
-from evenhand.data.rows import Row, read_rows
+from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.results.votes_columns import Cell
 from evenhand.run_options import ChecklistOptions
 from evenhand.tables.checklist_table import ChecklistTable
-from evenhand.tables.vote_rows import VOTE, VoteRow, VoteRows
+from evenhand.tables.vote_rows import VoteRow, VoteRows, recorded_rows
 from evenhand.votes import Vote
 
 ITEM, SYSTEM = "item", "system"
@@ -68,8 +68,7 @@ def recorded_checklist(
             raise InvalidInputError(
                 f"{name} is {value!r}, which says how a judge is asked, and recorded votes ask none: leave it out"
             )
-    rows = read_rows(votes if dataset is None else dataset, split)
-    named = VOTE if dataset is None else votes
+    rows, named = recorded_rows(dataset, votes, split)
     item = fields.get("item_field") or ITEM
     if not any(field_or(row, item, NOT_ASKED) is not NOT_ASKED for row in rows):
         if fields.get("item_field") is not None:

@@ -88,8 +88,7 @@ class VoteRows:
         Raises:
             InvalidInputError: No such column, a row without a name, or a vote and a reason why there is none.
         """
-        rows = read_rows(votes if dataset is None else dataset, split)
-        named = VOTE if dataset is None else votes
+        rows, named = recorded_rows(dataset, votes, split)
         if not isinstance(named, str) and not (
             isinstance(named, (list, tuple)) and all(isinstance(name, str) for name in named)
         ):
@@ -289,6 +288,23 @@ class VoteRows:
         if index is None:
             changes["unscored_reason"] = vote.reason or "abstained"
         return VoteReader.of(criterion).vote(vote.judge, index).model_copy(update=changes)
+
+
+def recorded_rows(dataset: object, votes: object, split: str | None) -> tuple[list[Row], object]:
+    """The data, and what names the columns of the votes.
+
+    Raises:
+        InvalidInputError: If the data are the votes, and have no column of that name.
+    """
+    if dataset is not None:
+        return read_rows(dataset, split), votes
+    rows = read_rows(votes, split)
+    if not any(VOTE in row for row in rows):
+        raise InvalidInputError(
+            f"the data given as votes have no column {VOTE!r}; give them first, and name the column that holds the "
+            f"votes with votes=…; they have the columns {list(rows[0])!r}"
+        )
+    return rows, VOTE
 
 
 def _reason(row: Row, number: int, cell: object) -> UnscoredReason | None:
