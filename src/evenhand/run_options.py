@@ -268,7 +268,9 @@ class PairVoteFields(VoteFields):
         None, "Of recorded comparisons: the column that names the second system (``second``)."
     )
     swapped_field: str | None = option(
-        None, "Of recorded comparisons: the column that is true where the second was shown first (``swapped``)."
+        None,
+        "Of recorded comparisons: the column that is true where the second was shown first (``swapped``); "
+        "nothing in it says that the order is not known, and then there are no numbers about places.",
     )
 
 

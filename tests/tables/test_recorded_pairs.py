@@ -69,6 +69,22 @@ def test_the_words_for_a_preference(swapped, vote, winner):
     assert table[0].contest.verdict.votes[0].order == ((1, 0) if swapped else (0, 1))
 
 
+def test_where_the_order_shown_is_not_known_nothing_is_said_of_places():
+    """As in the annotations of AlpacaEval, which do not record it: nobody is shown first by default."""
+    pair = {"judge": "j", "first": "small", "second": "large", "swapped": None}
+    rows = [{**pair, "id": n, "vote": ["first", "second"][n % 3 > 0]} for n in range(9)]
+    table = evenhand.winrates(votes=rows)
+    assert table.winrate("small").estimate == pytest.approx(3 / 9)
+    summary = table.summary
+    for told in (summary.position, summary.first_position_share, summary.first_shown_preference):
+        assert "which system was shown first" in told.reason
+    assert "shown first" not in str(table)
+    known = evenhand.winrates(votes=[{**row, "swapped": False} for row in rows])
+    assert known.summary.first_position_share.estimate == pytest.approx(3 / 9)
+    with pytest.raises(InvalidInputError, match="'A'"):
+        evenhand.winrates(votes=[{**rows[0], "vote": "A"}])
+
+
 def test_a_system_called_as_a_place_is_not_guessed():
     row = {"id": 0, "judge": "j", "first": "B", "second": "A", "vote": "A"}
     with pytest.raises(InvalidInputError, match=r"row 0: the judge 'j' voted 'A', which may mean a system and a place"):

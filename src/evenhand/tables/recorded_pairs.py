@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
 from evenhand.data.cells import is_abstention, is_written_nothing, number_of
-from evenhand.data.fields import field_or, name_of, text_of
+from evenhand.data.fields import field_of, field_or, name_of, text_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.contest import check_reduction, is_graded
@@ -30,13 +30,13 @@ class _Pair:
     Attributes:
         first: The one that the row names first.
         second: The other one.
-        swapped: The second was shown first.
+        swapped: The second was shown first; None where that is not known, and then no vote is for a place.
         systems: The two in the order of the table.
     """
 
     first: str
     second: str
-    swapped: bool
+    swapped: bool | None
     systems: tuple[str, str]
 
     @property
@@ -57,7 +57,8 @@ class _Pair:
         """
         values = {self.systems[0]: 1.0, self.systems[1]: 0.0}
         named = [*values.items(), ("first", values[self.first]), ("second", values[self.second]), (TIE, 0.5)]
-        named += [(place, values[system]) for place, system in zip("AB", self.shown, strict=True)]
+        if self.swapped is not None:
+            named += [(place, values[system]) for place, system in zip("AB", self.shown, strict=True)]
         said = str(cell).strip()
         exact = {value for name, value in named if name == said}
         return exact or {value for name, value in named if fold_label(name) == fold_label(said)}
@@ -70,6 +71,7 @@ class _Comparisons:
     read: VoteRows
     pairs: tuple[_Pair, ...]
     systems: tuple[str, ...]
+    orders_known: bool
 
     @classmethod
     def of(cls, read: VoteRows, systems: tuple[str, ...] | None) -> _Comparisons:
@@ -100,9 +102,12 @@ class _Comparisons:
             if one == other:
                 raise InvalidInputError(f"row {vote.number} compares {one!r} with itself; a vote is about two systems")
             both = (one, other) if ordered.index(one) < ordered.index(other) else (other, one)
-            other_order = swapped is not None and swapped_in(vote.row, swapped, vote.number)
+            other_order: bool | None = False
+            if swapped is not None:
+                said = field_of(vote.row, swapped, vote.number, "swapped_field")
+                other_order = None if is_missing(said) else swapped_in(vote.row, swapped, vote.number)
             pairs.append(_Pair(one, other, other_order, both))
-        return cls(read, tuple(pairs), ordered)
+        return cls(read, tuple(pairs), ordered, all(pair.swapped is not None for pair in pairs))
 
     def __iter__(self) -> Iterator[tuple[VoteRow, _Pair]]:
         return zip(self.read.votes, self.pairs, strict=True)
@@ -282,6 +287,7 @@ def recorded_winrates(
         "design": "recorded",
         "allow_ties": any(option.value == 0.5 for option in offered.options),
         "scale": "graded" if graded else "choice",
+        **({} if held.orders_known else {"orders_known": False}),
     }
     header = {"criterion": offered, "systems": list(held.systems), "parameters": parameters}
     return WinrateTable.of_cells(header, cells)

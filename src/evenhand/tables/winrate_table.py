@@ -39,6 +39,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TIE = "tie"
+NO_ORDER = Missing("the votes do not say which system was shown first")
+WITHOUT_PLACES: dict[str, Any] = dict.fromkeys(
+    (
+        *("position", "positional_bias", "position_consistency"),
+        *("first_shown_preference", "first_shown_preference_p_value", "first_position_share"),
+    ),
+    NO_ORDER,
+)
+"""What is not known where the order shown is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +121,19 @@ class WinrateTable(Results[ContestEntry]):
     @cached_property
     def summary(self) -> ContestSummary:
         """Winrates under the reduction asked for, ties, unscored contests, and how far the judge can be trusted."""
-        return summarize_contests(
+        summary = summarize_contests(
             [entry.contest for entry in self.contests],
             self.systems,
             reduction=check_reduction(self.parameters["reduction"], graded=is_graded(self.criterion)),
             level=self._level,
             ranking=self.ranking,
         )
+        return summary if self._orders_known else replace(summary, **WITHOUT_PLACES)
+
+    @property
+    def _orders_known(self) -> bool:
+        """Whether recorded votes say which system was shown first."""
+        return self.parameters.get("orders_known") is not False
 
     @property
     def _level(self) -> IntervalLevel:
@@ -134,7 +149,7 @@ class WinrateTable(Results[ContestEntry]):
         contests = [entry.contest for entry in self.contests]
         ranking = rank_systems(
             resolved_contests(contests, self.systems),
-            presented=presented_contests(contests, self.systems),
+            presented=presented_contests(contests, self.systems) if self._orders_known else None,
             rounds=[contest.round for contest in contests],
             length_difference=[entry.length_difference for entry in self.contests],
             level=self._level,

@@ -27,9 +27,10 @@ def alpaca_eval_rows(records: Iterable[Mapping[str, Any]], what: str) -> list[Ro
     """A row per annotation of AlpacaEval (``annotations.json``).
 
     Beside what rows of comparisons have: ``instruction``, ``dataset``, ``first_response``, ``second_response``,
-    ``preference`` as it is (1 for the first output, 2 for the second, 1.5 or 0 for a tie, numbers between for weighted
-    annotators) and ``reply``, the judge's text. That names the outputs by the places in which they were shown, in a
-    random order that AlpacaEval does not record: it explains a vote, and cannot be read as one.
+    ``preference`` as it is (1 for the first output, 2 for the second, 1.5 or 0 for a tie, numbers between for
+    weighted annotators), ``swapped`` (None: not known) and ``reply``, the judge's text. That names the outputs by
+    the places in which they were shown, in a random order that AlpacaEval does not record: it explains a vote, and
+    cannot be read as one.
 
     Args:
         records: The annotations.
@@ -53,6 +54,7 @@ def alpaca_eval_rows(records: Iterable[Mapping[str, Any]], what: str) -> list[Ro
                 **_verdict(vote, first, second),
                 "first_response": record.get("output_1"),
                 "second_response": record.get("output_2"),
+                "swapped": None,  # it is not recorded
                 "judge": record.get("annotator"),
                 "preference": None if is_missing(preference) else preference,
                 "reply": _completion(record.get("raw_completion")),
