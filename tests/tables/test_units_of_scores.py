@@ -50,6 +50,8 @@ def check(one, two):
         if isinstance(value, float) and "categories" not in path:
             expected = FACTOR * value if name in DIFFERENCES else value
             expected = FACTOR * value + SHIFT if name in IN_UNITS else expected
+            if path[-1] == "standard_error":
+                expected = FACTOR * value if path[-2] in IN_UNITS | DIFFERENCES else value
             expected = pytest.approx(expected, rel=1e-7, abs=1e-7)
         assert second[path] == expected or "categories" in path, path
 

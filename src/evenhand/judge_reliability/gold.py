@@ -228,7 +228,7 @@ class GoldComparison(LabelAgreement, PrintedTables):
     def _notes(self) -> Iterator[str]:
         clusters = f" of {format_count(self.num_clusters, 'cluster')}"
         compared = format_count(self.num_compared, "row") + (clusters if self.num_clusters < self.num_compared else "")
-        yield f"{compared} compared of {self.num_gold:,} with gold."
+        yield f"{compared} compared of {format_count(self.num_gold)} with gold."
         if not self.num_gold:
             yield NO_GOLD[0].upper() + NO_GOLD[1:] + "."
         least, most = self.accuracy_if_unscored_0, self.accuracy_if_unscored_1
@@ -239,9 +239,10 @@ class GoldComparison(LabelAgreement, PrintedTables):
             )
         if isinstance(within := self.within_groups, ScoreComparison):
             groups = format_count(within.num_groups or 0, "group")
+            ordered = format_count(within.num_ordered_groups or 0)
             yield (
                 f"Within groups: correlations are means over {groups} in which both vary; pairs are those of "
-                f"{within.num_ordered_groups or 0:,} that gold orders."
+                f"{ordered} that gold orders."
             )
 
     def __repr__(self) -> str:

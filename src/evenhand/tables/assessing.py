@@ -152,7 +152,6 @@ def _by_the_same(
     clusters = data.clusters(settings.cluster_field, labels=gold_fields.values())
     penalties = assessing.penalties(data)
     places = range(len(data.rows))
-    data.warn_of_left_out_context(criteria)
     mode: Mode[Any]
     if rubric is None:
         mode = DirectMode(settings, pools)
@@ -161,6 +160,7 @@ def _by_the_same(
         mode = RubricMode(settings, pools, together=assessing.together)
         responses = [(row, system) for row in places for system in data.systems]
         subjects = [_of_rubric(data, *response, rubric, penalties.get(response)) for response in responses]
+    data.warn_of_left_out_context(criteria)
     if dry_run:
         return mode.estimate(subjects, judges)
     verdicts: list[Any] = mode.judge(subjects, judges)
@@ -220,12 +220,12 @@ def _by_own_rubrics(
     mode = RubricMode(settings, together=assessing.together, own_rubrics=True)
     clusters = data.clusters(settings.cluster_field, others=[field])
     penalties = assessing.penalties(data)
-    data.warn_of_left_out_context(criteria)
     places = [(row, system) for system in data.systems for row in range(len(rubrics))]
     subjects = [
         replace(_of_rubric(data, row, system, rubrics[row], penalties.get((row, system))), cluster=clusters[row])
         for row, system in places
     ]
+    data.warn_of_left_out_context(criteria)
     if dry_run:
         return mode.estimate(subjects, judges)
     judged = zip(places, subjects, mode.ask(subjects, judges), strict=True)
