@@ -3,9 +3,7 @@
 import re
 
 import pytest
-from unitxt import create_dataset, evaluate
 from unitxt.llm_as_judge import LLMJudgeDirect
-from unitxt.task import Task
 
 from evenhand.metrics.direct import DirectJudge
 from evenhand.metrics.rubric_judge import RubricJudge
@@ -13,6 +11,7 @@ from evenhand.modes.direct_assessment import DifferentRangesWarning
 from evenhand.unitxt.bases import CriteriaOption, CriteriaWithOptions
 from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import artifact_from_criterion, criterion_from_artifact
+from tests.support.recipes import evaluated
 from tests.support.scripted import ScriptedInferenceEngine, script
 
 LABELS = ["Very poor", "Poor", "Fair", "Good", "Excellent"]
@@ -44,15 +43,7 @@ def likert_judge(messages):
 
 def run(metric, rows=None):
     rows = rows or [{"question": f"question {row}"} for row in range(12)]
-    task = Task(
-        input_fields=dict.fromkeys(rows[0], str),
-        reference_fields={},
-        prediction_type=str,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"])
-    results = evaluate(predictions=[f"answer-{row}" for row in range(len(rows))], data=data)
+    results = evaluated(metric, rows, [f"answer-{row}" for row in range(len(rows))])
     return [result["score"]["instance"] for result in results], results[0]["score"]["global"]
 
 

@@ -16,7 +16,7 @@ import evenhand
 from evenhand.cli.command import main
 from evenhand.criteria import Criterion, Option
 from evenhand.engines.simulated import SimulatedJudge
-from evenhand.errors import InvalidInputError
+from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.modes.mode import Mode, Subject, find_mode
 from evenhand.numbers import Missing, format_level
 from evenhand.results.measures import known, measure
@@ -196,3 +196,28 @@ def test_what_does_not_exist_is_named():
         find_mode("ton")
     with pytest.raises(InvalidInputError, match=r"evenhand\.winrates"):
         evenhand.run_mode(ROWS, "winrates", JUDGE)
+
+
+class Counting(SimulatedJudge):
+    """A judge that knows how often it was asked."""
+
+    asked = 0
+
+    async def complete(self, request):
+        type(self).asked += 1
+        return await super().complete(request)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stop_early": True, "samples": 3}, "stop_early does not go with the best of N"),
+        ({"response_field": "a"}, "about the responses of two or more"),
+        ({"aggregation": "mean"}, "aggregation is 'mean', which does not fit"),
+    ],
+)
+def test_what_the_best_of_several_cannot_be_is_refused_before_anything_is_asked(options, message):
+    given = {"criteria": "criteria.evenhand.pairwise.helpfulness", "context_fields": [], "response_field": ["a", "b"]}
+    with pytest.raises(EvenhandError, match=message):
+        evenhand.run_mode(ROWS, "best_of", Counting(seed=1), **{**given, **QUIET, **options})
+    assert Counting.asked == 0

@@ -1,9 +1,10 @@
 """The results of a recipe as those of a function: the same votes, verdicts, numbers and files."""
 
+import json
 from typing import Any
 
 import pytest
-from unitxt import create_dataset, evaluate
+from unitxt import evaluate
 from unitxt.benchmark import Benchmark
 from unitxt.card import TaskCard
 from unitxt.loaders import LoadFromDictionary
@@ -13,6 +14,7 @@ from unitxt.templates import NullTemplate
 
 import evenhand
 from evenhand.errors import InvalidInputError
+from tests.support.recipes import evaluated
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ENGINE = "engines.evenhand.simulated[seed=4,noise=2.0,refusal_rate=0.2]"
@@ -24,18 +26,8 @@ QUIET = {"journal": None, "progress": False, "cluster_field": "doc"}
 RELEVANCE, BETTER = "criteria.evenhand.direct.relevance", "criteria.evenhand.pairwise.overall_quality"
 
 
-def recipe(metric, predictions, **more):
-    task = Task(
-        input_fields=dict.fromkeys(ROWS[0], Any),
-        reference_fields={},
-        prediction_type=Any,
-        metrics=metric if isinstance(metric, list) else [metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(
-        task=task, test_set=ROWS, split="test", data_classification_policy=["public"], postprocessors=[], **more
-    )
-    return evaluate(predictions=predictions, data=data)
+def recipe(metric, predictions):
+    return evaluated(metric, ROWS, predictions)
 
 
 def asked(kind, **settings):
@@ -131,21 +123,21 @@ def test_rows_with_rubrics_of_their_own_have_them_too():
     faults = {"criterion": "Is rude.", "points": -2}
     rows = [{"rubrics": [{"criterion": f"Says {row}.", "points": 5}, faults]} for row in range(4)]
     metric = asked(evenhand.RubricJudge, rubric_field="rubrics", cluster_field=None)
-    task = Task(
-        input_fields={"rubrics": Any},
-        reference_fields={},
-        prediction_type=Any,
-        metrics=[metric],
-        default_template="templates.empty",
-    )
-    data = create_dataset(
-        task=task, test_set=rows, split="test", data_classification_policy=["public"], postprocessors=[]
-    )
-    results = evaluate(predictions=[*TEXTS[:3], None], data=data)
+    results = evaluated(metric, rows, [*TEXTS[:3], None])
     found = evenhand.from_results(results)
     assert found.measures["response"].score.estimate == pytest.approx(global_scores(results)["score"])
     scores = [record["score"] for record in found.records()]
     assert scores[:3] == pytest.approx([each["score"]["instance"]["score"] for each in results][:3], nan_ok=True)
+
+
+def test_labelled_cases_that_were_shown_are_no_part_of_the_scores():
+    criterion = evenhand.load(RELEVANCE)
+    examples = [{"response": label, "question": "?", "relevance": label} for label in criterion.labels]
+    metric = asked(evenhand.DirectJudge, criteria=criterion, examples=examples)
+    results = recipe(metric, TEXTS)
+    json.dumps(global_scores(results), allow_nan=True)  # a recipe's results are written as JSON
+    assert global_scores(results)["relevance_run"]["parameters"]["mode_options"] == {}
+    assert evenhand.from_results(results).summaries["response", "relevance"].num_instances == 8
 
 
 def test_of_several_metrics_one_is_named():

@@ -4,10 +4,9 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from unitxt import create_dataset, evaluate, load_dataset
+from unitxt import evaluate, load_dataset
 from unitxt.benchmark import Benchmark
 from unitxt.card import TaskCard
 from unitxt.catalog import add_to_catalog
@@ -31,6 +30,7 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     register_local_catalog,
 )
+from tests.support.recipes import evaluated
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -83,22 +83,8 @@ def made(kind, script, **settings):
     return kind(inference_engine=engine, on_position_bias="first", journal=None, progress=False, **settings)
 
 
-def run(metrics, rows, predictions, **recipe):
-    if not isinstance(predictions[0], str):
-        recipe["postprocessors"] = []
-    task = Task(
-        input_fields=dict.fromkeys(rows[0], Any),
-        reference_fields={},
-        prediction_type=Any,
-        metrics=metrics if isinstance(metrics, list) else [metrics],
-        default_template="templates.empty",
-    )
-    data = create_dataset(task=task, test_set=rows, split="test", data_classification_policy=["public"], **recipe)
-    return evaluate(predictions=predictions, data=data)
-
-
 def both(kinds, script, rows, predictions, *, recipe=None, **settings):
-    return [run(made(kind, script, **settings), rows, predictions, **(recipe or {})) for kind in kinds]
+    return [evaluated(made(kind, script, **settings), rows, predictions, **(recipe or {})) for kind in kinds]
 
 
 def check_same(theirs, ours, but=()):
@@ -166,7 +152,7 @@ def judge(**settings):
 
 def test_an_ensemble_takes_judges_together():
     theirs = MetricsEnsemble(metrics=[judge(), made(evenhand.DirectJudge, "marking_judge", criteria=CLEAR)])
-    scores = run(theirs, ROWS, ANSWERS)
+    scores = evaluated(theirs, ROWS, ANSWERS)
     values = [1.0, 0.5, 0.0] * 3
     assert scores[0]["score"]["global"]["ensemble_score"] == pytest.approx(sum(values) / 9)
     assert [each["score"]["instance"]["ensemble_score"] for each in scores] == pytest.approx(values)
@@ -198,13 +184,13 @@ def test_groups_and_conversations_are_reduced(metric, predictions):
         {**row, "conversation": {"id": str(place // 3), "dialog": [0] * (2 * (place % 3) + 2)}}
         for place, row in enumerate(ROWS)
     ]
-    alone = [each["score"]["instance"]["score"] for each in run(metric(), rows, predictions)]
+    alone = [each["score"]["instance"]["score"] for each in evaluated(metric(), rows, predictions)]
     kept = [value for value in alone if not math.isnan(value)]
     for reduced in (
         GroupMetric(metric=metric(), group_id_field="conversation/id", item_id_field="question"),
         MultiTurnMetric(metric=metric()),
     ):
-        found = run(reduced, rows, predictions)
+        found = evaluated(reduced, rows, predictions)
         score = found[0]["score"]["global"]["score"]
         groups = [[value for value in alone[at : at + 3] if not math.isnan(value)] for at in (0, 3, 6)]
         means = [sum(own) / len(own) for own in groups if own]
@@ -291,17 +277,17 @@ def test_what_unitxts_judges_take_is_taken():
         confidence_interval_calculation=False,
         n_resamples=0,
     )
-    scores = run(taken, ROWS, ANSWERS)[0]["score"]["global"]
+    scores = evaluated(taken, ROWS, ANSWERS)[0]["score"]["global"]
     assert not [name for name in scores if "_ci_" in name]
 
 
 def test_an_engine_that_no_recipe_can_copy_is_named():
     with pytest.raises(UnitxtError, match="no artifact of unitxt"):
-        run(evenhand.DirectJudge(criteria=USEFUL, inference_engine=SimulatedJudge()), ROWS, ANSWERS)
+        evaluated(evenhand.DirectJudge(criteria=USEFUL, inference_engine=SimulatedJudge()), ROWS, ANSWERS)
 
 
 def test_a_second_metric_without_a_prefix_is_told_of_once(caplog):
-    run([judge(), judge()], ROWS, ANSWERS)
+    evaluated([judge(), judge()], ROWS, ANSWERS)
     told = [record.message for record in caplog.records if "score_prefix" in record.message]
     assert len(told) == 1
     assert "is_useful" in told[0]
@@ -311,7 +297,7 @@ def test_a_metric_saved_to_a_catalog_judges_as_before(tmp_path):
     add_to_catalog(judge(), "metrics.test_judge", catalog_path=str(tmp_path), overwrite=True, verbose=False)
     register_local_catalog(str(tmp_path))
     fetched, _ = fetch_artifact("metrics.test_judge")
-    own, again = (run(metric, ROWS, ANSWERS)[0]["score"]["global"] for metric in (judge(), fetched))
+    own, again = (evaluated(metric, ROWS, ANSWERS)[0]["score"]["global"] for metric in (judge(), fetched))
     assert own == again
 
 

@@ -217,7 +217,7 @@ class EvenhandMetric(IntervalFields):
             ``LLMJudgeDirect`` gives them to its ``MetricInferenceEngine``.
         """
         if stream is not None:
-            return super().compute(list(stream), stream_name)
+            return super().compute(stream, stream_name)
         rows = task_data if task_data is not None else [{} for _ in predictions or ()]
         given = predictions or [EmptyPrediction()] * len(rows)
         known = references or [[] for _ in rows]

@@ -15,7 +15,7 @@ from evenhand.modes.best_of import (
     BestOfMode,
     Selection,
     SelectionSummary,
-    check_choice_rules,
+    check_best_of_settings,
     choice_settings,
     select,
     warn_of_equal_candidates,
@@ -31,7 +31,6 @@ from evenhand.modes.grade_scores import (
 )
 from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
-from evenhand.run_options import NEEDS_ALL_DRAWS
 from evenhand.scoring import unread_choices_note
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact
@@ -112,12 +111,7 @@ class BestOfJudge(ChoiceMetric):
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
-        check_choice_rules(self.aggregation, self.on_position_bias, self.judge_weights)
-        if self.stop_early:
-            raise InvalidInputError(
-                "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
-                f"draws: {NEEDS_ALL_DRAWS}; leave it out"
-            )
+        check_best_of_settings(self.settings())
 
     def mode_of(self, subjects: Sequence[Subject]) -> BestOfMode:  # noqa: ARG002 - other modes need to know
         """The best of several candidates."""

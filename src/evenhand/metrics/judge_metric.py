@@ -149,11 +149,9 @@ class JudgeMetric(RunFields):
     def verify(self) -> None:
         """Check every setting that can be checked before there is data."""
         super().verify()
-        if self.model is not None:
-            self.engines()
         if self.format != "formats.chat_api":
             raise InvalidInputError(f"format is {self.format!r}; judges are asked by chat: leave it out")
-        for engine in self.engines() if self.inference_engine else ():
+        for engine in self.engines() if self.inference_engine or self.model is not None else ():
             if not isinstance(engine, (InferenceEngine, JudgeEngine)):
                 raise InvalidInputError(
                     f"inference_engine is {engine!r}, which cannot be asked: give the catalog id of an engine, an "
@@ -444,10 +442,8 @@ class JudgeMetric(RunFields):
 
     def _run(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """What :func:`evenhand.from_results` needs to know beside the votes: what was judged, by whom, and how."""
-        mode, systems = (
-            judged[0].mode,
-            dict.fromkeys(name or "response" for each in judged for name in each.about.texts),
-        )
+        mode = judged[0].mode
+        systems = dict.fromkeys(name or "response" for each in judged for name in each.about.texts)
         different = {each.place: each.about.judged for each in judged}
         return {
             "evenhand": mode.saved_as,

@@ -62,17 +62,16 @@ class ModeJudge(JudgeMetric):
         artifacts: Sequence[Union[str, None]] = [None] * len(inputs)
         if self.criteria is not None or self.criteria_field is not None:
             criteria, artifacts = self.frozen_criteria(inputs, self._criterion)
+        read = self._responses if find_mode(self.mode).compares else self.response_subject
         rows = enumerate(zip(inputs, criteria, strict=True))
-        found = [self._subject(row, *about) for row, about in rows]
+        found = [read(row, *about) for row, about in rows]
         self.warn_of_context(criteria)
         return found, artifacts
 
     def _criterion(self, artifact: Criteria) -> Criterion:
         return comparison_from_artifact(artifact) if find_mode(self.mode).compares else load_criterion(artifact)
 
-    def _subject(self, row: int, given: EvaluationInput, criterion: Criterion) -> Subject:
-        if not find_mode(self.mode).compares:
-            return self.response_subject(row, given, criterion)
+    def _responses(self, row: int, given: EvaluationInput, criterion: Criterion) -> Subject:
         responses = read_responses(self.response_of(given, criterion.prediction_field, row), row)
         return self.subject(given, criterion, row, responses)
 

@@ -26,7 +26,7 @@ from evenhand.numbers import Missing
 from evenhand.prompts import PromptName
 from evenhand.question import Question, choice_criterion
 from evenhand.results.measures import known, measure
-from evenhand.run_options import FlowName
+from evenhand.run_options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, unread_bounds
@@ -159,6 +159,22 @@ def check_choice_rules(aggregation: object, on_position_bias: object, weights: S
         )
 
 
+def check_best_of_settings(settings: RunSettings) -> None:
+    """Check that the settings are those of a choice of the best candidate.
+
+    Raises:
+        UnknownRuleError: If a rule does not exist.
+        InvalidInputError: If the panel rule would ignore unequal weights, or draws could stop early.
+    """
+    rules = settings.rules
+    check_choice_rules(rules.aggregation, rules.on_position_bias, settings.judge_weights)
+    if settings.grid.stop_early:
+        raise InvalidInputError(
+            "stop_early does not go with the best of N, where an instance gives each candidate the share of its "
+            f"draws: {NEEDS_ALL_DRAWS}; leave it out"
+        )
+
+
 TOLERANCE = 1e-9
 
 Shares = NDArray[np.float64]
@@ -220,8 +236,7 @@ class BestOfMode(Mode[Selection]):
             InvalidInputError: Options that do not fit a choice among candidates.
         """
         mode = super().from_options(own, run)
-        rules = mode.settings.rules
-        check_choice_rules(rules.aggregation, rules.on_position_bias, mode.settings.judge_weights)
+        check_best_of_settings(mode.settings)
         return replace(mode, settings=choice_settings(mode.settings))
 
     def questions(self, about: Subject) -> tuple[Question, ...]:

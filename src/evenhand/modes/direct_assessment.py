@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from evenhand.aggregation import VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion
 from evenhand.judging.examples import ExamplePool
-from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
+from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
 from evenhand.question import Question
 from evenhand.scoring import ScoreSummary, summarize
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
@@ -29,7 +29,7 @@ class DirectMode(Mode[Verdict]):
         pools: Criterion name -> the labelled cases that are shown first; none where there are no examples.
     """
 
-    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
 
     kind: ClassVar = "direct"
     function: ClassVar = "judge"

@@ -34,6 +34,9 @@ NO_CRITERION: Final = Criterion(
 )
 """What stands where a mode needs no criterion beside its own."""
 
+MADE_OF_DATA: Final = MappingProxyType({"made_of_data": True})
+"""The metadata of a field of a mode that is no option of it, and is not saved with a result."""
+
 Result = TypeVar("Result")
 
 VoteCells = Iterator[tuple[dict[str, Any], Sequence[Vote]]]
@@ -172,8 +175,8 @@ class Mode(ABC, Generic[Result]):
 
     @classmethod
     def own_options(cls) -> list[str]:
-        """The names of its own options."""
-        return [each.name for each in fields(cls) if each.name != "settings"]
+        """The names of its own options: its fields, but for the settings and what is :data:`MADE_OF_DATA`."""
+        return [each.name for each in fields(cls) if each.name != "settings" and each.metadata != MADE_OF_DATA]
 
     @classmethod
     def from_options(cls, own: Mapping[str, Any], run: Mapping[str, Any]) -> Self:
@@ -297,17 +300,22 @@ def find_mode(given: object) -> type[Mode[Any]]:
     """
     if isinstance(given, type) and issubclass(given, Mode):
         return given
-    for module in pkgutil.iter_modules(import_module("evenhand.modes").__path__, "evenhand.modes."):
-        import_module(module.name)
-    for entry in entry_points(group="evenhand.modes"):
-        entry.load()
-    known = {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
+    if given not in (known := _known_modes()):
+        for module in pkgutil.iter_modules(import_module("evenhand.modes").__path__, "evenhand.modes."):
+            import_module(module.name)
+        for entry in entry_points(group="evenhand.modes"):
+            entry.load()
+        known = _known_modes()
     if given not in known:
         raise InvalidInputError(
             f"the mode is {given!r}. {did_you_mean(given, sorted(known))} A mode of your own is known when the module "
             "that defines its class has been imported"
         )
     return known[str(given)]
+
+
+def _known_modes() -> dict[str, type[Mode[Any]]]:
+    return {mode.kind: mode for mode in _below(Mode)}  # type: ignore[type-abstract] # whose subclasses are asked for
 
 
 def _below(mode: type[Mode[Any]]) -> Iterator[type[Mode[Any]]]:

@@ -21,7 +21,7 @@ from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
-from evenhand.modes.mode import Mode, Subject, VoteCells, system_of
+from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
 from evenhand.numbers import Missing, format_level, format_range
 from evenhand.question import Question
 from evenhand.results.measures import Column, known, measure, measures_table, score_cell
@@ -117,7 +117,7 @@ class RubricMode(Mode[RubricResult]):
         own_rubrics: Responses have rubrics of their own, so that a name says nothing about the criteria of others.
     """
 
-    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}))
+    pools: Mapping[str, ExamplePool] = field(default_factory=lambda: MappingProxyType({}), metadata=MADE_OF_DATA)
     together: bool = False
     own_rubrics: bool = False
 

@@ -31,7 +31,7 @@ from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.run_options import AssessmentOptions, RunOptions
 from evenhand.tables.judgements import Judgement, JudgementTable
-from evenhand.tables.mode_results import JudgedSubject, ModeResults
+from evenhand.tables.mode_results import ModeResults
 from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.catalogs import resolve, shown
 from evenhand.unitxt.loading import kind_of, load_criterion, load_rubric, load_rubric_of_row
@@ -228,23 +228,14 @@ def _by_own_rubrics(
     data.warn_of_left_out_context(criteria)
     if dry_run:
         return mode.estimate(subjects, judges)
-    judged = zip(places, subjects, mode.ask(subjects, judges), strict=True)
-    return ModeResults(
-        mode=mode,
-        subjects=tuple(
-            JudgedSubject(about.without_texts(), system, cast, mode.result(about, cast))
-            for (_, system), about, cast in judged
-        ),
-        parameters={
-            **made_by(judges),
-            **data.parameters(),
-            "rubric_field": field,
-            **assessing.parameters(rubric=True),
-            "mode": mode.kind,
-            "mode_options": {"together": mode.together, "own_rubrics": True},
-            **settings.parameters(),
-        },
-    )
+    parameters = {
+        **made_by(judges),
+        **data.parameters(),
+        "rubric_field": field,
+        **assessing.parameters(rubric=True),
+        **mode.parameters(),
+    }
+    return ModeResults.judged_now(mode, subjects, [system for _, system in places], judges, parameters)
 
 
 def _of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalty: float | None) -> Subject:

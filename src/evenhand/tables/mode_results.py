@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self, Unpack, overload
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
+from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
 from evenhand.judging.run import RunEstimate
@@ -69,6 +70,29 @@ class ModeResults(Results[JudgedSubject]):
     kind: ClassVar = "mode_results"
     names: ClassVar = ("instance", "system")
     compared: ClassVar = ("score", "score")
+
+    @classmethod
+    def judged_now(
+        cls,
+        mode: Mode[Any],
+        subjects: Sequence[Subject],
+        systems: Sequence[str],
+        judges: Sequence[JudgeEngine],
+        parameters: Mapping[str, Any],
+    ) -> Self:
+        """Ask the judges.
+
+        Args:
+            mode: The way of judging.
+            subjects: What is judged, ordered by system and instance.
+            systems: Whose response each is.
+            judges: Who judges.
+            parameters: What the result repeats.
+        """
+        left = [about.without_texts() for about in subjects]  # as it is saved, so that no result rests on texts
+        asked = zip(left, systems, mode.ask(subjects, judges), strict=True)
+        judged = tuple(JudgedSubject(about, system, cast, mode.result(about, cast)) for about, system, cast in asked)
+        return cls(mode=mode, subjects=judged, parameters=parameters)
 
     @property
     def entries(self) -> tuple[JudgedSubject, ...]:
@@ -268,6 +292,11 @@ def run_mode(
         NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
     )
     data = ResponseRows.of(rows, response_field, context_fields, reference_field, guidelines, id_field=id_field)
+    if kind.compares and len(data.systems) < 2:
+        raise InvalidInputError(
+            f"response_field is {response_field!r}, and the mode {kind.kind!r} is about the responses of two or more: "
+            "name their columns"
+        )
     clusters = data.clusters(way.settings.cluster_field)
     systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
     places = [(system, row) for system in systems for row in range(len(rows))]
@@ -275,20 +304,5 @@ def run_mode(
     judges = judges_of(engine, options.get("model"))
     if dry_run:
         return way.estimate(subjects, judges)
-    votes = way.ask(subjects, judges)
-    left = [about.without_texts() for about in subjects]
-    return ModeResults(
-        mode=way,
-        subjects=tuple(
-            JudgedSubject(about, system, cast, way.result(about, cast))
-            for ((system, _), _), about, cast in zip(places, left, votes, strict=True)
-        ),
-        parameters={
-            **made_by(judges),
-            **data.parameters(),
-            "guidelines": guidelines,
-            "mode": way.kind,
-            "mode_options": plain({name: getattr(way, name) for name in way.own_options()}),
-            **way.settings.parameters(),
-        },
-    )
+    parameters = {**made_by(judges), **data.parameters(), "guidelines": guidelines, **way.parameters()}
+    return ModeResults.judged_now(way, subjects, [system for (system, _), _ in places], judges, parameters)
