@@ -7,6 +7,7 @@ import pytest
 import evenhand
 from evenhand.cli import main
 from evenhand.errors import InvalidInputError
+from evenhand.statistics.paired_differences import paired_differences
 from tests.data.formats.test_autorubric import WRITTEN
 from tests.data.formats.test_benchmark_rubrics import HEALTH_ROW
 from tests.support.judges import ScriptedJudge
@@ -66,6 +67,25 @@ def test_they_are_kept_and_opened(results, tmp_path, ending):
     opened = evenhand.open(path)
     assert opened == results
     assert str(opened) == str(results)
+
+
+def test_two_results_are_compared_within_what_the_points_allow():
+    rows = [{**OTHER, "response": name} for name in ("amount", "silence", "amount")]
+    one, other = (
+        evenhand.judge(rows, None, ScriptedJudge(says), rubric_field="rubrics", journal=None, progress=False)
+        for says in (lambda _: "No", lambda asked: "Yes" if asked.question.criterion.name == "says_how_much" else "No")
+    )
+    (found,) = one.compare(other).groups.values()
+    # of 5 points and a fault of 10 scores lie between -2 and 1, though these are all 0 in one run and 1 in the other
+    (expected,) = paired_differences([[1.0, 0.0]] * 3, bounds=(-2.0, 1.0))
+    assert found.difference == expected.difference
+    (fewer,) = one.filter(instance=[0, 1]).compare(other).groups.values()
+    assert fewer.n_compared == 2
+
+
+def test_rubrics_of_other_rows_do_not_make_other_units():
+    (found,) = assess(ROWS).compare(assess(ROWS[:1])).groups.values()
+    assert (found.n_compared, found.n_unmatched) == (1, 3)
 
 
 def test_rows_that_share_a_rubric_share_its_criteria():

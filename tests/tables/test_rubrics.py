@@ -11,6 +11,7 @@ from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError, UnknownRuleError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.numbers import format_interval
+from evenhand.statistics.paired_differences import paired_differences
 from evenhand.tables import JudgementTable, judge
 from tests.support.judges import ScriptedJudge, chooses
 
@@ -373,3 +374,14 @@ def test_scores_that_are_clipped_at_the_mean_differ_by_more_than_1():
     (pair,) = table.rubric_differences
     assert (pair.difference.estimate, pair.if_unscored_low, pair.if_unscored_high) == (4.0, 4.0, 4.0)
     assert pair.difference.low <= 4 <= pair.difference.high
+
+
+def test_what_no_response_reached_is_in_the_interval_of_a_difference():
+    points = Rubric(name="points", criteria=(CITES, RUDE.model_copy(update={"weight": -3})), clip="mean")
+    said = {"alder": {"cites": "Yes", "rude": "No"}, "birch": {"cites": "No", "rude": "No"}}
+    judge_of_two = ScriptedJudge(lambda asked: said[asked.question.responses[0]][asked.question.criterion.name])
+    table = assess(judge_of_two, rows=[{"alder": "alder", "birch": "birch"}] * 3, rubric=points)
+    assert [table.rubric_results[system][0].score for system in table.systems] == [1.0, 0.0]
+    # scores lie between -3 and 1, so that a difference lies between -4 and 4, whatever three rows show
+    (expected,) = paired_differences([[1.0, 0.0]] * 3, bounds=(-3.0, 1.0))
+    assert table.rubric_differences[0].difference == expected.difference

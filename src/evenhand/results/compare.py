@@ -82,6 +82,7 @@ def compare(
     clusters: Mapping[int, str],
     level_over: Callable[[Sequence[str | None]], IntervalLevel],
     ranges: tuple[Ranges, Ranges],
+    possible: tuple[Ranges, Ranges],
 ) -> RunComparison:
     """Compare two results row by row.
 
@@ -92,7 +93,8 @@ def compare(
         columns: Of the score and of what was selected.
         clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
         level_over: The clusters of rows -> the level of intervals over these.
-        ranges: Of the two results: the columns that name a group -> the range of its scores.
+        ranges: Of the two results: the columns that name a group -> the range of its scores, which says their units.
+        possible: Likewise between which numbers these lie.
 
     Raises:
         InvalidInputError: If their rows have no scores or none in common, or scores of one group in different units.
@@ -117,8 +119,9 @@ def compare(
         keys.setdefault(named, []).append(key)
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
     levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
+    bounds = {named: _bounds(groups, named, ranges, possible) for named in held}
     pairs = [
-        _paired([(first[key], second[key]) for key in own], columns[0], levels[named], _range(groups, named, ranges))
+        _paired([(first[key], second[key]) for key in own], columns[0], levels[named], bounds[named])
         for named, own in held.items()
     ]
     found = {}
@@ -137,7 +140,10 @@ def compare(
     return RunComparison(groups, found, float(level_over(())))
 
 
-def _range(groups: Sequence[str], named: Sequence[str], ranges: tuple[Ranges, Ranges]) -> tuple[float, float]:
+def _bounds(
+    groups: Sequence[str], named: Sequence[str], ranges: tuple[Ranges, Ranges], possible: tuple[Ranges, Ranges]
+) -> tuple[float, float]:
+    """Between which numbers the scores of a group lie in either result, both in the same units."""
     about = dict(zip(groups, named, strict=True))
     found = [known for known in (each(about) for each in ranges) if known is not None]
     if len(set(found)) > 1:
@@ -146,7 +152,8 @@ def _range(groups: Sequence[str], named: Sequence[str], ranges: tuple[Ranges, Ra
             f"the scores of {'/'.join(named)!r} go from {low:g} to {high:g} in the first result and from {other_low:g} "
             f"to {other_high:g} in the second: give the options the same values, or compare what was judged apart"
         )
-    return found[0] if found else (0.0, 1.0)
+    limits = [known for known in (each(about) for each in possible) if known is not None] or [(0.0, 1.0)]
+    return min(low for low, _ in limits), max(high for _, high in limits)
 
 
 def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float, bounds: tuple[float, float]) -> PairedDifference:

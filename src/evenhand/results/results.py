@@ -147,6 +147,10 @@ class Results(PrintedTables, Generic[Entry]):
         del group
         return (0.0, 1.0)
 
+    def possible_scores(self, group: Mapping[str, str]) -> tuple[float, float] | None:
+        """Between which numbers its scores lie: beyond :meth:`score_range`, which says their units, where they can."""
+        return self.score_range(group)
+
     def votes(self) -> pyarrow.Table:
         """Every vote as a row of an Arrow table, with what it was about."""
         return votes_table(self.named_cells())
@@ -222,6 +226,7 @@ class Results(PrintedTables, Generic[Entry]):
             clusters={**other.clusters(), **self.clusters()},  # either may know what belongs together
             level_over=self.level_over,
             ranges=(self.score_range, other.score_range),
+            possible=(self.possible_scores, other.possible_scores),
         )
 
     def to_pandas(self) -> pd.DataFrame:

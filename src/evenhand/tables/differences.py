@@ -58,8 +58,8 @@ def system_differences(
     Args:
         scored: Name of the score -> system -> its rows, the same ones for every system.
         level: Of the intervals, with the clusters of the rows.
-        ranges: Name of the score -> the least and the greatest that it can be; for those that are not named [0, 1], and
-            as far beyond as the scores go.
+        ranges: Name of the score -> the least and the greatest that it can be, [0, 1] for those that are not named;
+            and as far beyond as the scores go.
     """
     named: list[tuple[str, list[str]]] = []
     pairs: list[PairedDifference] = []
@@ -69,7 +69,7 @@ def system_differences(
             np.array([[_number(limits and limits[side]) for _, limits in rows] for rows in systems.values()]).T
             for side in (0, 1)
         )
-        bounds = (ranges or {}).get(score) or _range(values, low, high)
+        bounds = _range((ranges or {}).get(score, (0.0, 1.0)), values, low, high)
         found = paired_differences(values, low=low, high=high, level=level, bounds=bounds)
         pairs += found
         named += [(score, list(systems))] * len(found)
@@ -89,10 +89,10 @@ def system_differences(
     )
 
 
-def _range(*tables: NDArray[np.float64]) -> tuple[float, float]:
-    """The least and the greatest score of all: 0 and 1, but for a rubric that is clipped at the mean only."""
+def _range(known: tuple[float, float], *tables: NDArray[np.float64]) -> tuple[float, float]:
+    """The range that is known, and as far beyond as the scores go: a length penalty may take them below it."""
     numbers = np.concatenate([table[np.isfinite(table)] for table in tables])
-    return float(numbers.min(initial=0.0)), float(numbers.max(initial=1.0))
+    return float(numbers.min(initial=known[0])), float(numbers.max(initial=known[1]))
 
 
 def best_system(scores: Mapping[str, Interval | Missing | None]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack
 
-from evenhand.aggregation import VoteRules
+from evenhand.aggregation import VoteRules, rubric_range
 from evenhand.criteria import Criterion, Rubric
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
@@ -164,7 +164,10 @@ class JudgementTable(Results[Judgement]):
             system: [(result.score, result.bounds) for result in results]
             for system, results in self.rubric_results.items()
         }
-        return system_differences({self.rubric.name: scored}, self._level_of(self.systems[0], self.criteria[0].name))
+        ranges = {self.rubric.name: rubric_range(self.rubric).score}
+        return system_differences(
+            {self.rubric.name: scored}, self._level_of(self.systems[0], self.criteria[0].name), ranges
+        )
 
     def score_range(self, group: Mapping[str, str]) -> tuple[float, float] | None:
         """That of the criterion."""

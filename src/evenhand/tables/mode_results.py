@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self, Unpack, overload
 
+from evenhand.aggregation import rubric_range
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
@@ -114,6 +115,12 @@ class ModeResults(Results[JudgedSubject]):
         del group
         ranges = [each.score_range for each in self._criteria if isinstance(each, Criterion)] or [(0.0, 1.0)]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def possible_scores(self, group: Mapping[str, str]) -> tuple[float, float]:
+        """Those of the rubrics too: the score of one that is clipped at the mean may lie below 0."""
+        limits = [rubric_range(each).score for each in self._criteria if isinstance(each, Rubric)]
+        limits += [self.score_range(group)]
+        return min(low for low, _ in limits), max(high for _, high in limits)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
