@@ -71,6 +71,9 @@ def test_what_is_neither_is_looked_for_in_the_catalog():
         ("openai/m[temperature=hot]", "temperature is 'hot'; it must be a number"),
         ("http://localhost:8000/v1[api_key=sk-secret-0123456789]", "api_key is not accepted"),
         ("http://user:pass@localhost/v1[model=m]", "base_url holds a user name"),
+        ("http://user:pass@localhost/v1", "base_url holds a user name"),
+        ("http://localhost/v1?key=pass", "base_url holds a user name"),
+        ("http://user:pass@localhost/v1[model=m", "base_url holds a user name"),
     ],
 )
 def test_what_cannot_be_made_is_told_in_one_message_without_secrets(text, message):
