@@ -203,7 +203,8 @@ def _json_rows(path: Path) -> list[Row]:
     """The objects of a list; a file that is no list is JSON lines, as some tools call theirs."""
     text = _text(path)
     if not text.lstrip().startswith("["):
-        return inspect_rows(path) if _is_inspect_log(text) else _jsonl_rows(path)
+        log = _inspect_log(text)
+        return _rows_of_lines(text, path) if log is None else inspect_rows(path, log)
     try:
         rows = json.loads(text, object_pairs_hook=partial(different_keys, where=repr(str(path))))
     except json.JSONDecodeError as error:
@@ -219,16 +220,22 @@ def _json_rows(path: Path) -> list[Row]:
     return found
 
 
-def _is_inspect_log(text: str) -> bool:
+def _inspect_log(text: str) -> Mapping[str, Any] | None:
+    """The log of inspect_ai that a text is; None for any other."""
     try:
-        return '"eval"' in text[:4096] and is_inspect_log(json.loads(text))
+        log = json.loads(text) if '"eval"' in text[:4096] else None
     except ValueError:
-        return False
+        return None
+    return log if is_inspect_log(log) else None
 
 
 def _jsonl_rows(path: Path) -> list[Row]:
+    return _rows_of_lines(_text(path), path)
+
+
+def _rows_of_lines(text: str, path: Path) -> list[Row]:
     rows: list[Row] = []
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:

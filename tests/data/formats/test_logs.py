@@ -1,5 +1,6 @@
 """Logs of inspect_ai and lm-eval, written here in the shape of theirs; by inspect_ai itself where it is installed."""
 
+import gzip
 import json
 import zlib
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -71,8 +72,12 @@ def _write_packed(archive, name, data):
     entry.compress_type, entry.file_size, entry.CRC = ZSTANDARD, len(data), zlib.crc32(data)
 
 
-@pytest.fixture(params=["zstandard", "deflate", "json"])
+@pytest.fixture(params=["zstandard", "deflate", "json", "json.gz"])
 def log(request, tmp_path):
+    if request.param == "json.gz":
+        path = tmp_path / "run.json.gz"
+        path.write_bytes(gzip.compress(json.dumps({**HEADER, "samples": SAMPLES}).encode()))
+        return path
     if request.param == "json":
         path = tmp_path / "run.json"
         path.write_text(json.dumps({**HEADER, "samples": SAMPLES}))

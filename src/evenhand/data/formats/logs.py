@@ -27,17 +27,21 @@ def is_inspect_log(data: object) -> bool:
     return isinstance(data, Mapping) and {"eval", "status", "version"} <= data.keys()
 
 
-def inspect_rows(path: Path) -> list[Row]:
+def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
     """A row per sample and epoch of a log of inspect_ai, ``.eval`` or ``.json``, in the order of its data set.
 
     A row has ``id``, ``epoch``, ``task``, ``model``, ``input``, ``choices``, ``target``, ``output`` (the model's text),
     ``reasoning``, ``finish_reason``, ``error``, ``metadata`` and ``scores``: scorer -> ``value``, ``answer``,
     ``explanation`` and ``metadata``. The reply of a model that graded is ``scores/<scorer>/explanation``.
 
+    Args:
+        path: The file.
+        log: What it holds, where it is one JSON text; None for an archive, which is read.
+
     Raises:
         InvalidInputError: If the file is damaged, or holds no samples.
     """
-    header, samples = _archived(path) if path.suffix.lower() == ".eval" else _in_one(path)
+    header, samples = _archived(path) if log is None else (log, list(log.get("samples") or ()))
     if not samples:
         raise InvalidInputError(
             f"the log {str(path)!r} holds no samples (its status is {header.get('status')!r}): a log of inspect_ai has "
@@ -49,12 +53,7 @@ def inspect_rows(path: Path) -> list[Row]:
     return [_inspect_row(sample, spec) for sample in samples]
 
 
-def _in_one(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    log = json.loads(path.read_text(encoding="utf-8-sig"))
-    return log, list(log.get("samples") or ())
-
-
-def _archived(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _archived(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
     """The header and the samples; of a log that was not finished, what was written."""
     try:
         with ZipFile(path) as archive:
