@@ -83,6 +83,12 @@ def test_what_cannot_be_made_is_told_in_one_message_without_secrets(text, messag
     assert "pass" not in str(caught.value).replace("password", "")
 
 
+def test_a_metric_holds_no_address_with_a_password():
+    with pytest.raises(InvalidInputError, match="base_url holds a user name") as caught:
+        evenhand.DirectJudge(criteria=CLARITY, inference_engine="http://user:pass@localhost/v1")
+    assert "user:pass" not in str(caught.value)
+
+
 def test_the_model_of_an_address_may_be_given_beside_it():
     first, second = judges_of(["http://localhost:8000/v1", "openai/other"], "qwen")
     assert (first.judge_id, second.judge_id) == ("qwen", "openai/other")

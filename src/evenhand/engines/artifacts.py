@@ -17,7 +17,7 @@ from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.litellm import LiteLLMJudge, LiteLLMTransport
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.replay import ReplayJudge
 from evenhand.engines.simulated import (
@@ -223,6 +223,12 @@ class OpenAICompatibleEngine(OpenAICompatibleFields):
     if TYPE_CHECKING:
 
         def __init__(self, **fields: Any) -> None: ...
+
+    def verify(self) -> None:
+        """Refuse an address with a password or a key in it, also before the model is given; then check the rest."""
+        super().verify()
+        if self.base_url is not None:
+            normalized_base_url(self.base_url)
 
     def to_judge(self) -> RemoteJudge:
         """A fresh judge with this artifact's settings."""

@@ -26,7 +26,6 @@ from uuid import uuid4
 
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.base import JudgeEngine, Request
-from evenhand.engines.openai_compatible import normalized_base_url
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact
 from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
@@ -84,7 +83,6 @@ def as_judge(engine: object) -> JudgeEngine:
         named = engine_named(engine)
         if named is not None and named.model is None:
             address = named.base_url
-            normalized_base_url(address)  # refused, and not shown, where it holds a key
             raise InvalidInputError(
                 f"the engine {address!r} is a server's address without a model: give model='…' too (in the shell "
                 f"--model …), or write '{address}[model=…]'"
