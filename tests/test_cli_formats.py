@@ -78,6 +78,8 @@ def test_the_column_is_called_by_what_it_holds(tmp_path, capsys, row, column):
         (["import", "{rows}"], "does not exist, or is empty"),
         (["import", "{stray}"], "holds an object with the fields ['foo'], which is in no format of another tool"),
         (["import", "{mixed}"], "row 1 of the file"),
+        (["import", "{binary}"], "is not UTF-8 text (byte 0): save it as UTF-8"),
+        (["import", "{good}", "--out", "no_such_folder/x.json"], "but its folder does not exist"),
     ],
 )
 def test_a_mistake_is_one_message(tmp_path, capsys, arguments, message):
@@ -86,6 +88,9 @@ def test_a_mistake_is_one_message(tmp_path, capsys, arguments, message):
         "rows": str(tmp_path / "none.jsonl"),
         "stray": written(tmp_path / "stray.json", {"foo": 1}),
         "mixed": written(tmp_path / "mixed.json", [HEALTH_ROW, {"foo": 1}]),
+        "good": written(tmp_path / "good.json", WRITTEN),
+        "binary": str(tmp_path / "binary.jsonl"),
     }
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe{}")
     assert main(["catalog", *(argument.format(**files) for argument in arguments)]) == 2
     assert message in capsys.readouterr().err

@@ -58,10 +58,12 @@ def catalog(
 
 def _translate(action: str, entry: str | None, format_name: FormatName | None, out: Path | None) -> int:
     """Translate a file from the format of another tool, or an entry or a file into one."""
-    from evenhand.data.formats import exported, import_file  # noqa: PLC0415 - a second of import
+    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
+    from evenhand.data.formats import exported, import_file  # noqa: PLC0415 - as above
 
     if entry is None:
         raise InvalidInputError(f"catalog {action} needs a file{' or an id' if action == 'export' else ''}")
+    out = check_out(out, ())  # a file may be translated in its own place
     if action == "import":
         if format_name is not None:
             raise InvalidInputError("catalog import takes no --as: a file is told by its shape; catalog export does")

@@ -261,7 +261,7 @@ def split_at_commas(words: Iterable[str], known: Collection[str]) -> list[str]:
     return [name.strip() if name not in known else name for name in names if name.strip()]
 
 
-def check_out(given: str | None, read: Iterable[str]) -> Path | None:
+def check_out(given: str | Path | None, read: Iterable[str]) -> Path | None:
     """Check before the first call that the result can be written, and over nothing that the user gave.
 
     Raises:

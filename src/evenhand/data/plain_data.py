@@ -45,13 +45,22 @@ def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a docume
     Raises:
         ArtifactError: If it cannot be read.
     """
+    text = read_text(path, what)
+    return parse_yaml(text, what) if path.suffix.lower() in YAML_ENDINGS else parse_json(text, what)
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text in a file.
+
+    Raises:
+        ArtifactError: If it cannot be read.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ArtifactError(f"{what} cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise ArtifactError(f"{what} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
-    return parse_yaml(text, what) if path.suffix.lower() in YAML_ENDINGS else parse_json(text, what)
 
 
 def unique_keys(pairs: Iterable[tuple[Any, Any]], twice: Callable[[Any], Exception]) -> dict[Any, Any]:

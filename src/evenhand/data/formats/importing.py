@@ -20,7 +20,7 @@ from evenhand.data.formats.autorubric import AUTORUBRIC, data_set_rows, is_data_
 from evenhand.data.formats.benchmark_rubrics import HEALTHBENCH, PAPERBENCH, PROMETHEUS, WILDBENCH
 from evenhand.data.formats.evalassist import EVALASSIST, UNITXT
 from evenhand.data.formats.translation import Format, Translated, Value
-from evenhand.data.plain_data import briefly, parse_json, read_document
+from evenhand.data.plain_data import briefly, parse_json, read_document, read_text
 from evenhand.errors import ArtifactError, InvalidInputError, did_you_mean
 
 FORMATS: Mapping[str, Format] = {
@@ -64,7 +64,7 @@ def exported(value: Value, name: str) -> Translated:
 
 
 class ImportedRows(list[dict[str, Any]]):
-    """ImportedRows of data."""
+    """Rows of data."""
 
 
 def import_file(path: Path) -> tuple[Format, Translated]:
@@ -82,7 +82,7 @@ def import_file(path: Path) -> tuple[Format, Translated]:
     """
     what = f"the file {str(path)!r}"
     if path.suffix.lower() == ".jsonl":
-        lines = path.read_text(encoding="utf-8-sig").split("\n") if path.is_file() else []
+        lines = read_text(path, what).split("\n") if path.is_file() else []
         data: Any = [parse_json(line, f"line {place} of {what}") for place, line in enumerate(lines, 1) if line.strip()]
         if not data:
             raise ArtifactError(f"{what} does not exist, or is empty")
