@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.criteria import Checklist
-from evenhand.data.formats.translation import Format, Translated, Value, kept, mappings_with
-from evenhand.errors import InvalidInputError
+from evenhand.data.formats.translation import Format, Translated, Value, checklist_of, kept, mappings_with
 
 DEFAULT_WEIGHT = 100.0
 _ITEM = frozenset({"id", "question", "weight", "category", "metadata"})
@@ -44,29 +42,25 @@ def _item(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write(value: Value) -> Translated:
-    if not isinstance(value, Checklist):
-        raise InvalidInputError(
-            f"{value.name!r} is a {type(value).__name__.lower()}, which the format 'autochecklist' does not hold; "
-            "accepted: a checklist"
-        )
+    checklist = checklist_of(value, "autochecklist")
     written = Translated({})
     for field, said in (
-        ("context_fields", bool(value.context_fields)),
-        ("prediction_field", value.prediction_field is not None),
-        ("na (an item can only be answered yes or no there)", any(item.na for item in value.items)),
-        ("prerequisites", any(item.prerequisites for item in value.items)),
+        ("context_fields", bool(checklist.context_fields)),
+        ("prediction_field", checklist.prediction_field is not None),
+        ("na (an item can only be answered yes or no there)", any(item.na for item in checklist.items)),
+        ("prerequisites", any(item.prerequisites for item in checklist.items)),
     ):
         if said:
             written.without(field)
     written.data = {
-        "id": value.name,
+        "id": checklist.name,
         "items": [
             {"id": item.name, "question": item.question, "weight": item.weight, "category": item.category or None}
-            for item in value.items
+            for item in checklist.items
         ],
         "source_method": "evenhand",
         "generation_level": "corpus",
-        "corpus_description": value.description or None,
+        "corpus_description": checklist.description or None,
     }
     return written
 

@@ -79,8 +79,8 @@ def _is_dumped(data: object) -> bool:
     return "aggregation" in data or options is None or any(option.get("na") for option in options)
 
 
-def _is_data_set(data: object) -> bool:
-    """Whether data are a data set: submissions, each perhaps with a rubric of its own."""
+def is_data_set(data: object) -> bool:
+    """Whether data are a data set of autorubric: submissions, each perhaps with a rubric of its own."""
     return (
         isinstance(data, dict)
         and "rubric" in data
@@ -94,13 +94,13 @@ def _read(data: Any, what: str) -> Translated:  # noqa: ANN401 - data may be any
     if _is_dumped(data):
         read.data = _criterion(data, read)
         return read
-    rubric = data["rubric"] if _is_data_set(data) else data
+    rubric = data["rubric"] if is_data_set(data) else data
     if rubric is None:
         raise ArtifactError(
             f"{what} is a data set of autorubric of which each item has a rubric of its own, and no one rubric: make "
             "rows of it with `evenhand catalog import FILE --out rows.jsonl`, and judge them with rubric_field='rubric'"
         )
-    if isinstance(data, dict) and isinstance(data.get("name"), str) and _is_data_set(data):
+    if isinstance(data, dict) and isinstance(data.get("name"), str) and is_data_set(data):
         read.data["name"] = data["name"]
     read.data["criteria"] = _criteria(rubric, read)
     return read
@@ -219,12 +219,7 @@ def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:
 AUTORUBRIC = Format(
     "autorubric",
     "a rubric of autorubric",
-    lambda data: _is_rubric(data) or _is_data_set(data) or _is_dumped(data),
+    lambda data: _is_rubric(data) or is_data_set(data) or _is_dumped(data),
     _read,
     _write,
 )
-
-
-def is_data_set(data: object) -> bool:
-    """Whether data are a data set of autorubric."""
-    return _is_data_set(data)

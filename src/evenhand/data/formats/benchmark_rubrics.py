@@ -15,13 +15,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.criteria import Checklist, Criterion, Rubric, Section
+from evenhand.criteria import Criterion, Rubric, Section
 from evenhand.data.documents import derived_name
 from evenhand.data.formats.translation import (
     Format,
     Translated,
     Value,
     as_counted,
+    checklist_of,
     criteria_of,
     is_yes_no,
     kept,
@@ -260,18 +261,14 @@ def _read_wildbench(data: Any, what: str) -> Translated:  # noqa: ANN401, ARG001
 
 
 def _write_wildbench(value: Value) -> Translated:
-    if not isinstance(value, Checklist):
-        raise InvalidInputError(
-            f"{value.name!r} is a {type(value).__name__.lower()}, which the format 'wildbench' does not hold; "
-            "accepted: a checklist"
-        )
-    written = Translated({"checklist": [item.question for item in value.items]})
+    checklist = checklist_of(value, "wildbench")
+    written = Translated({"checklist": [item.question for item in checklist.items]})
     for field, usual in (("weight", 1.0), ("category", ""), ("na", False), ("prerequisites", ())):
-        if any(getattr(item, field) != usual for item in value.items):
+        if any(getattr(item, field) != usual for item in checklist.items):
             written.without(field)
-    if any(item.name != str(number) for number, item in enumerate(value.items, start=1)):
+    if any(item.name != str(number) for number, item in enumerate(checklist.items, start=1)):
         written.without("the names of items")
-    if value.context_fields or value.prediction_field:
+    if checklist.context_fields or checklist.prediction_field:
         written.without("context_fields and prediction_field")
     return written
 

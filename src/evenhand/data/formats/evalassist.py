@@ -17,6 +17,7 @@ from evenhand.data.formats.translation import (
     as_counted,
     kept,
     mappings_with,
+    not_held,
     numbered,
     refuse_nested,
 )
@@ -135,10 +136,7 @@ def _criterion(given: Mapping[str, Any], read: Translated) -> dict[str, Any]:
 def _write(value: Value) -> Translated:
     written = Translated({})
     if isinstance(value, Checklist):
-        raise InvalidInputError(
-            f"{value.name!r} is a checklist, which the format 'evalassist' does not hold; accepted: a criterion or a "
-            "rubric"
-        )
+        raise not_held(value, EVALASSIST.name, "a criterion or a rubric")
     if isinstance(value, Criterion):
         written.data = _written(value, written)
         if value.weight != 1:
@@ -202,10 +200,7 @@ EVALASSIST = Format(
 
 def _write_unitxt(value: Value) -> Translated:
     if not isinstance(value, Criterion):
-        raise InvalidInputError(
-            f"{value.name!r} is a {type(value).__name__.lower()}, which the format 'unitxt' does not hold; accepted: a "
-            "criterion"
-        )
+        raise not_held(value, UNITXT.name, "a criterion")
     written = Translated({})
     said = _written(value, written)
     if value.weight != 1:

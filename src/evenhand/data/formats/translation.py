@@ -81,16 +81,32 @@ def criteria_of(value: Value, format_name: str) -> Rubric:
     if isinstance(value, Rubric):
         return value
     if isinstance(value, Checklist):
-        raise InvalidInputError(
-            f"{value.name!r} is a checklist, which the format {format_name!r} does not hold; accepted: a rubric or a "
-            "criterion"
-        )
+        raise not_held(value, format_name, "a rubric or a criterion")
     if value.scale == "pairwise":
         raise InvalidInputError(
             f"the criterion {value.name!r} compares two responses, which the format {format_name!r} cannot say; "
             "accepted: a rubric, or a criterion on one response"
         )
     return Rubric(name=value.name, criteria=(value,))
+
+
+def checklist_of(value: Value, format_name: str) -> Checklist:
+    """The checklist.
+
+    Raises:
+        InvalidInputError: If it is something else.
+    """
+    if not isinstance(value, Checklist):
+        raise not_held(value, format_name, "a checklist")
+    return value
+
+
+def not_held(value: Value, format_name: str, accepted: str) -> InvalidInputError:
+    """The refusal of a value of a kind that a format has not."""
+    return InvalidInputError(
+        f"{value.name!r} is a {type(value).__name__.lower()}, which the format {format_name!r} does not hold; "
+        f"accepted: {accepted}"
+    )
 
 
 def note_unsaid(criteria: Sequence[Criterion], noted: Translated, *names: str) -> None:
@@ -136,7 +152,7 @@ def numbered(value: object, what: str) -> float:
 
 
 def refuse_nested(rubric: Rubric, format_name: str) -> None:
-    """Refuse a nested rubric, and one that is clipped at the mean, whose scores would be others there."""
+    """Refuse a nested rubric, whose scores would be others there."""
     if rubric.sections:
         raise InvalidInputError(
             f"the rubric {rubric.name!r} is nested, and its scores would be others in the format {format_name!r}, "
