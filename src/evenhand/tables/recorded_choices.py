@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
@@ -45,6 +46,7 @@ def recorded_grades(
     rules = (settings.rules.aggregation, settings.rules.on_position_bias)
     check_grade_settings(settings, unrelated_option=False, rules=rules)
     judged = comparison_criterion("recorded votes", "") if criterion is None else criterion
+    choice_of = cache(partial(choice_criterion, judged.name, judged.description))
     own: dict[int, tuple[str, ...]] = {}
     orders: dict[int, tuple[int, ...]] = {}
     cast: dict[int, list[Vote]] = {}
@@ -55,7 +57,7 @@ def recorded_grades(
         if len(shown) < 2:
             continue
         order = orders[id(vote)] = _rotation(vote, shown, names, candidates)
-        choice = choice_criterion(judged.name, judged.description, len(names))
+        choice = choice_of(len(names))
         chosen = _chosen(vote, shown)
         index = None if chosen is None else names.index(chosen)
         cast.setdefault(vote.instance, []).append(read.cast(vote, choice, index, order, settings))

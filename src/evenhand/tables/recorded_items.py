@@ -84,7 +84,8 @@ def recorded_checklist(
         vote.number: ("response" if systems is None else _name(vote, systems, "systems_field"), vote.instance)
         for vote in read.votes
     }
-    items = {vote.number: _item(vote, item, asked) for vote in read.votes}
+    named_as = {each.question: each.name for each in asked.items} | {each.name: each.name for each in asked.items}
+    items = {vote.number: _item(vote, item, asked, named_as) for vote in read.votes}
     read.check_once(lambda vote: (responses[vote.number], items[vote.number]))
     keys = {vote.number: (*responses[vote.number], items[vote.number]) for vote in read.votes}
     names = tuple(dict.fromkeys(system for system, _ in responses.values()))
@@ -181,16 +182,15 @@ def _name(vote: VoteRow, column: str, setting: str) -> str:
     return name
 
 
-def _item(vote: VoteRow, column: str, checklist: Checklist) -> str:
+def _item(vote: VoteRow, column: str, checklist: Checklist, named_as: Mapping[str, str]) -> str:
     """The name of the item that a row answers, which it may name by its question too."""
     given = _name(vote, column, "item_field")
-    named = {item.question: item.name for item in checklist.items} | {item.name: item.name for item in checklist.items}
-    if given not in named:
+    if given not in named_as:
         raise InvalidInputError(
             f"row {vote.number} answers {given!r}, which is no item of the checklist {checklist.name!r}. "
             f"{did_you_mean(given, [item.name for item in checklist.items])}"
         )
-    return named[given]
+    return named_as[given]
 
 
 def _cast(read: VoteRows, keys: Mapping[int, Key], checklist: Checklist, mode: ChecklistMode) -> dict[Key, list[Vote]]:
@@ -200,9 +200,11 @@ def _cast(read: VoteRows, keys: Mapping[int, Key], checklist: Checklist, mode: C
     """
     found: dict[Key, list[Vote]] = {}
     judges: dict[tuple[str, int], dict[str, VoteRow]] = {}
+    by_item: dict[str, list[VoteRow]] = {item.name: [] for item in checklist.items}
+    for vote in read.votes:
+        by_item[keys[vote.number][2]].append(vote)
     for item in checklist.items:
-        criterion = item.as_criterion()
-        votes = [vote for vote in read.votes if keys[vote.number][2] == item.name]
+        criterion, votes = item.as_criterion(), by_item[item.name]
         reader = VoteReader.of(criterion)
         said = reader.read([vote.vote for vote in votes], partial(_who, votes))
         for vote, index in zip(votes, said, strict=True):
