@@ -246,6 +246,12 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         return self
 
 
+class RecordedOptions(IntervalOptions, Seeded):
+    """How votes that are recorded come to numbers: the intervals, and what they are drawn from."""
+
+    resamples: int = option(1000, "Draws for the intervals of kappa and alpha.", ge=1, accepted="a whole number from 1")
+
+
 class VoteFields(Options):
     """The columns of recorded votes, which stand a row a vote; a column of the usual name need not be named."""
 

@@ -24,13 +24,14 @@ from evenhand.judge_reliability.columns import (
 )
 from evenhand.parsing import match_closest_option
 from evenhand.question import swapped_index
+from evenhand.run_options import RecordedOptions
 from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
 from evenhand.tables.vote_rows import swapped_in
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Completion, Match, Vote, is_missing
 
 
-@takes()
+@takes(RecordedOptions)
 def read_replies(
     dataset: object,
     replies: str | Sequence[str],
@@ -45,11 +46,7 @@ def read_replies(
     finish_reason_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
-    cluster_field: str | bool | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
-    resamples: int = 1000,
-    seed: int = 0,
+    **options: Any,
 ) -> VoteTable:
     """Read recorded reply texts as votes, and reduce the votes on each instance to a verdict.
 
@@ -74,17 +71,13 @@ def read_replies(
         finish_reason_field: The column with the server's finish reason: ``length`` says that a reply was cut off.
         as_index: Gold labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
-            each other. See :class:`~evenhand.judging.settings.RunOptions`.
-        level: Of the intervals.
-        interval: How those of means and rates are made: see :func:`~evenhand.statistics.ratio_intervals`.
-        resamples: Draws for the intervals of kappa and alpha.
-        seed: Of the draws.
+        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, weights that do not fit, or rows of one instance that contradict each other.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
+    drawn = RecordedOptions(**options)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
     log = _ReplyLog(
@@ -97,7 +90,7 @@ def read_replies(
     )
     grouped = log.instances(id_field)
     first = [log.rows[numbers[0]] for numbers in grouped]
-    clusters = read_clusters(first, cluster_field, apart=recorded_columns(replies, gold, finish_reason_field))
+    clusters = read_clusters(first, drawn.cluster_field, apart=recorded_columns(replies, gold, finish_reason_field))
     labels = log.gold_labels(gold, grouped)
     votes = [log.votes(numbers) for numbers in grouped]
     judges = list(dict.fromkeys(vote.judge_id for own in votes for vote in own))
@@ -127,11 +120,7 @@ def read_replies(
             "criteria_given": criteria is not None,
             "rule": rule,
             "weights": named,
-            "cluster_field": cluster_field,
-            "level": level,
-            "interval": interval,
-            "resamples": resamples,
-            "seed": seed,
+            **drawn.given(),
         },
     )
     _ = table.summary  # levels, intervals and draws that cannot be used are refused here

@@ -47,6 +47,7 @@ from evenhand.results.notes import unread_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before, with_ids
 from evenhand.results.votes_columns import Cell, vote_row
+from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Verdict, Vote
@@ -455,7 +456,7 @@ def _pair_record(pair: RaterPair) -> dict[str, Any]:
     return record | {key: value for name, each in defined.items() for key, value in score_entries(name, each).items()}
 
 
-@takes()
+@takes(RecordedOptions)
 def aggregate_votes(
     dataset: object,
     votes: str | Sequence[str],
@@ -467,11 +468,7 @@ def aggregate_votes(
     id_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
-    cluster_field: str | bool | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
-    resamples: int = 1000,
-    seed: int = 0,
+    **options: Any,
 ) -> VoteTable:
     """Reduce the recorded votes of every row to a verdict, and the verdicts to scores.
 
@@ -489,39 +486,34 @@ def aggregate_votes(
         id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
-            each other. See :class:`~evenhand.judging.settings.RunOptions`.
-        level: Of the intervals.
-        interval: How those of means and rates are made: see :func:`~evenhand.statistics.ratio_intervals`.
-        resamples: Draws for the intervals of kappa and alpha.
-        seed: Of the draws.
+        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, a vote that is no option, or weights that do not fit.
         UnknownRuleError: If the rule does not exist or does not fit the criterion.
     """
+    drawn = RecordedOptions(**options)
     criterion = YES_OR_NO if criteria is None else load_criterion(criteria)
     rule = check_rule(rule, criterion.scale)
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, lambda _: criterion, as_index=as_index)
     if len(read.gold) > 1:
         raise InvalidInputError(f"the column {gold!r} holds several labels a row; gold is the one that is right")
-    clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
+    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
     named = named_weights(weights, [column.name for column in read.judges])
     right = next((read_column(column, read.reader, "reference") for column in read.gold), (None,) * len(read.rows))
     labels = [None if place is None else criterion.labels[place] for place in right]
     cells = _cells(cast_votes(read.judges, len(read.rows), read.reader), reference=labels, cluster=clusters)
     said = {"gold": gold, "criteria_given": criteria is not None, "rule": rule, "weights": named}
-    drawn = {"cluster_field": cluster_field, "level": level, "interval": interval, "resamples": resamples, "seed": seed}
     notes = [] if read.note is None else [read.note]
     header = {
         "criterion": criterion,
         "notes": notes,
-        "parameters": {**read.parameters(), **row_ids(read.rows, id_field), **said, **drawn},
+        "parameters": {**read.parameters(), **row_ids(read.rows, id_field), **said, **drawn.given()},
     }
     return VoteTable.of_cells(header, cells)
 
 
-@takes()
+@takes(RecordedOptions)
 def agreement(
     dataset: object,
     votes: str | Sequence[str],
@@ -530,11 +522,7 @@ def agreement(
     *,
     as_index: bool = False,
     split: str | None = None,
-    cluster_field: str | bool | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
-    resamples: int = 1000,
-    seed: int = 0,
+    **options: Any,
 ) -> AgreementTable:
     """How far judges agree with people, people with people, and judges with judges.
 
@@ -549,12 +537,7 @@ def agreement(
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
-        cluster_field: The column whose equal values mark rows that belong together; False where rows do not depend on
-            each other. See :class:`~evenhand.judging.settings.RunOptions`.
-        level: Of the intervals.
-        interval: How those of shares are made: see :func:`~evenhand.statistics.ratio_intervals`.
-        resamples: Draws for the intervals of kappa and alpha.
-        seed: Of the draws.
+        **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
 
     Raises:
         InvalidInputError: No such column, fewer than two raters, or a vote that is no option.
@@ -571,14 +554,14 @@ def agreement(
             raise InvalidInputError("as_index=True says that numbers are places of options; give the criteria")
         return categories_of(columns) if criteria is None else load_criterion(criteria)
 
+    drawn = RecordedOptions(**options)
     read = _RecordedVotes.of(read_rows(dataset, split), votes, gold, criterion_of, as_index=as_index)
-    clusters = read_clusters(read.rows, cluster_field, apart=recorded_columns(votes, gold))
+    clusters = read_clusters(read.rows, drawn.cluster_field, apart=recorded_columns(votes, gold))
     judges = cast_votes(read.judges, len(read.rows), read.reader)
     people = cast_votes(read.gold, len(read.rows), read.reader, "human")
     cells = _cells([(*judged, *said) for judged, said in zip(judges, people, strict=True)], cluster=clusters)
     named = {"gold": [column.name for column in read.gold], "criteria_given": criteria is not None}
-    drawn = {"cluster_field": cluster_field, "level": level, "interval": interval, "resamples": resamples, "seed": seed}
-    parameters = {**read.parameters(), **named, "numbers_read_as": read.note, **drawn}
+    parameters = {**read.parameters(), **named, "numbers_read_as": read.note, **drawn.given()}
     return AgreementTable.of_cells({"criterion": read.reader.criterion, "parameters": parameters}, cells)
 
 
