@@ -187,6 +187,8 @@ def test_the_shell_has_it(tmp_path, capsys):
     assert evenhand.open(out).mode.wanted == "harsh"
     assert main(["run-mode", str(data), "--mode", "tones", *shared]) == 2
     assert "'tone'" in capsys.readouterr().err
+    assert main(["run-mode", str(data), "--mode", ":ToneMode", *shared]) == 2
+    assert "--mode is ':ToneMode', which cannot be imported" in capsys.readouterr().err
 
 
 def test_what_does_not_exist_is_named():

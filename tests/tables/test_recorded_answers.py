@@ -222,3 +222,13 @@ def test_the_shell_reads_answers_and_asks_nobody(tmp_path, capsys):
     assert main(["checklist", str(data), "--votes", "vote", "--checklist", str(checks), "--out", str(out)]) == 0
     assert "2 checked responses written" in capsys.readouterr().out
     assert [result.score.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]
+
+
+def test_a_column_of_votes_may_have_a_comma_beside_a_column_of_systems(tmp_path):
+    data, checks, out = tmp_path / "answers.jsonl", tmp_path / "checks.json", tmp_path / "checked.parquet"
+    rows = [{**row, "vote, last": row["vote"], "model": "gpt"} for row in ANSWERS]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    checks.write_text(json.dumps(CHECKS))
+    named = ["--votes", "vote, last", "--systems-field", "model", "--checklist", str(checks)]
+    assert main(["checklist", str(data), *named, "--out", str(out)]) == 0
+    assert [result.score.pass_rate for result in evenhand.open(out).results] == [1.0, 0.0]

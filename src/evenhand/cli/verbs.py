@@ -153,7 +153,8 @@ class Verb:
             given["gold_field"] = given.pop("gold_fields")
         for name in self.columns:
             if name in given:
-                given[name] = split_at_commas(_named(given[name]), _known(rows, given.get("systems_field")))
+                systems_field = given.get("systems_field") if name == "systems" else None
+                given[name] = split_at_commas(_named(given[name]), _known(rows, systems_field))
 
 
 VERBS = (
@@ -231,7 +232,7 @@ def _imported(named: str) -> object:
     sys.path.insert(0, str(Path.cwd()))
     try:
         return getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise InvalidInputError(
             f"--mode is {named!r}, which cannot be imported ({error}); give MODULE:CLASS, or the kind of a mode"
         ) from error
