@@ -125,6 +125,16 @@ def test_the_plan_of_a_swiss_design_is_a_bound():
     assert len(hold(rows, "swiss:2")) == 12
 
 
+def test_the_votes_on_all_questions_come_to_the_contests_of_a_tournament():
+    """The mode as any other is asked, subject by subject, says what it says of a design in which all pairs meet."""
+    rows = rows_of(THREE, {"brief-1B": None, "gpt-4.1": "xx", "wordy model: tie": ""})
+    mode = PairwiseMode(run_settings())
+    votes = mode.ask(rows, [ContentJudge()])
+    assert [len(cast) for cast in votes] == [3, 1]
+    found = [mode.result(about, cast) for about, cast in zip(rows, votes, strict=True)]
+    assert [each for contests in found for each in contests] == list(hold(rows))
+
+
 def test_a_baseline_design_asks_for_nothing_else():
     contests = hold(rows_of(THREE), "baseline:wordy model: tie")
     assert {(held.first, held.second) for held in contests} == {
