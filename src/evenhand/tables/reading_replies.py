@@ -95,7 +95,7 @@ def read_replies(
     votes = [log.votes(numbers) for numbers in grouped]
     judges = list(dict.fromkeys(vote.judge_id for own in votes for vote in own))
     named = named_weights(weights, judges)
-    table = VoteTable(
+    return VoteTable(
         instances=tuple(
             RecordedInstance(
                 place,
@@ -123,8 +123,6 @@ def read_replies(
             **drawn.given(),
         },
     )
-    _ = table.summary  # levels, intervals and draws that cannot be used are refused here
-    return table
 
 
 def _columns(replies: str | Sequence[str], judge_field: str | None) -> tuple[str, ...]:

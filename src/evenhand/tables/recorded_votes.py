@@ -241,7 +241,7 @@ class VoteTable(Results[RecordedInstance]):
     def of_cells(cls, header: Mapping[str, Any], cells: Iterable[Cell]) -> Self:
         """The instances that these votes come to."""
         criterion, said = Criterion.model_validate(header["criterion"]), header["parameters"]
-        table = cls(
+        return cls(
             instances=tuple(
                 RecordedInstance(
                     **cell.about,
@@ -255,8 +255,6 @@ class VoteTable(Results[RecordedInstance]):
             parameters=said,
             notes=tuple(header["notes"]),
         )
-        _ = table.summary  # levels, intervals and draws that cannot be used are refused here
-        return table
 
     @classmethod
     def cells_before(cls, header: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
