@@ -47,6 +47,19 @@ def test_answers_by_hand():
     assert [result.score.pass_rate for result in strict.results] == [0.5, 0.0]
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: evenhand.checklist(votes=ANSWERS, checklist=CHECKS),
+        lambda: evenhand.winrates(votes=[{"id": 1, "first": "a", "second": "b", "vote": "a"}]),
+        lambda: evenhand.grade_scores(votes=[{"id": 1, "order": ["a", "b"], "vote": "a"}]),
+        lambda: evenhand.reliability(votes=[{"id": 1, "vote": "yes"}, {"id": 2, "vote": "no"}]),
+    ],
+)
+def test_nothing_is_said_of_how_a_judge_is_asked(made):
+    assert made().parameters.keys().isdisjoint({"flow", "mode", "capture_reasoning", "use_logprobs", "shuffle_items"})
+
+
 def test_without_a_checklist_the_items_are_those_that_occur():
     table = evenhand.checklist(votes=[*ANSWERS, {"id": "m1", "judge": "gpt", "item": "short", "vote": "n/a"}])
     assert [(item.name, item.na) for item in table.checklists[0].items] == [("polite", False), ("short", True)]

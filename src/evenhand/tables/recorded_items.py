@@ -110,7 +110,7 @@ def recorded_checklist(
     ]
     parameters = {
         **read.parameters(mode.settings),
-        **mode.parameters(),
+        **{name: getattr(mode.options, name) for name in sorted(OF_RECORDED_ITEMS)},
         "ids": list(read.ids),
         "gold_fields": gold_field,
     }

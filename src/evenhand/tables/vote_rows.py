@@ -260,7 +260,7 @@ class VoteRows:
         )
 
     def parameters(self, settings: RunSettings) -> dict[str, Any]:
-        """What a result repeats of the votes."""
+        """What a result repeats of the votes, and of the settings but for those that say how a judge is asked."""
         return {
             "evenhand_version": evenhand.__version__,
             "judges": list(self.judges),
@@ -268,7 +268,7 @@ class VoteRows:
             "votes": list(self.columns),
             "id_field": self.column("id_field", "id", "prompt_id", "instance"),
             **{name: value for name, value in self.fields.items() if name != "id_field"},
-            **settings.parameters(),
+            **{name: value for name, value in settings.parameters().items() if name != "flow"},
         }
 
     def cast(
