@@ -157,6 +157,8 @@ def test_votes_of_people_are_read_from_a_frame():
     ]
     with pytest.raises(InvalidInputError, match="row 0 of the log has the winner 'model_c'; accepted: 'model_1'"):
         evenhand.read_log([{"model_a": "a", "model_b": "b", "winner": "model_c"}])
+    with pytest.raises(InvalidInputError, match=r"the log begins as preferences of .*not all of it.*'model_b'"):
+        evenhand.read_log([{"model_a": "a", "model_b": "b", "winner": "tie"}, {"model_a": "a", "winner": "tie"}])
 
 
 def test_recorded_judgements_of_mt_bench_are_read_again():

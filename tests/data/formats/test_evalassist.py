@@ -125,3 +125,16 @@ def test_what_it_cannot_say_is_named():
     assert exported(nominal, "unitxt").left_out == ["the scale nominal"]
     with pytest.raises(InvalidInputError, match="has negative weights"):
         exported(Rubric(name="r", criteria=(yes_no_criterion("x", "?", weight=-1),)), "evalassist")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {**DIRECT, "options": [{"name": ["Yes"], "score": 1}, {"name": "No", "score": 0}]},
+        {"items": [{"criterion": {**DIRECT, "options": [{"score": 1}, {"score": 0}]}}]},
+        {"items": [{"criterion": DIRECT, "score_threshold": "high"}]},
+    ],
+)
+def test_what_has_its_shape_in_part_is_one_message(data):
+    with pytest.raises(InvalidCriterionError, match="has the shape of a criterion of EvalAssist, but not all of it"):
+        evenhand.load(data)

@@ -130,6 +130,9 @@ def test_what_is_no_whole_log_is_one_message(tmp_path):
             evenhand.read_log(tmp_path / f"{name}.eval")
     with pytest.raises(InvalidInputError, match=r"holds no samples \(its status is 'error'\)"):
         evenhand.read_log(empty)
+    (tmp_path / "other.json").write_text(json.dumps({**HEADER, "samples": ["q1"]}))
+    with pytest.raises(InvalidInputError, match=r"other.json' begins as a log of inspect_ai, but not all of it"):
+        evenhand.read_log(tmp_path / "other.json")
     with pytest.raises(InvalidInputError, match="there is no file or folder"):
         evenhand.read_log(tmp_path / "none.eval")
 

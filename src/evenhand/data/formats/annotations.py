@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.data.formats.logs import lm_eval_rows
+from evenhand.data.formats.translation import OTHER_SHAPE
 from evenhand.data.rows import Row, read_rows
 from evenhand.errors import InvalidInputError
 from evenhand.votes import is_missing
@@ -240,13 +241,18 @@ def read_log(source: object) -> list[Row]:
         source: The path of the file (``.gz`` too), or its rows as a data set, a data frame or a list.
 
     Raises:
-        InvalidInputError: If it cannot be read, or has no shape that is known.
+        InvalidInputError: If it cannot be read, or has no shape that is known, or not throughout.
     """
     rows = read_rows(source)
     what = repr(str(source)) if isinstance(source, (str, Path)) else "the log"
-    for _, columns, reader in SHAPES:
+    for name, columns, reader in SHAPES:
         if columns <= rows[0].keys():
-            return reader(rows, what)
+            try:
+                return reader(rows, what)
+            except OTHER_SHAPE as error:
+                raise InvalidInputError(
+                    f"{what} begins as {name}, but not all of it has that shape: {type(error).__name__}: {error}"
+                ) from error
     known = "; ".join(f"{name}: {', '.join(sorted(columns))}" for name, columns, _ in SHAPES)
     raise InvalidInputError(
         f"{what} has the columns {list(rows[0])!r}, by which no log is known. Known by their columns are {known}. Rows "

@@ -46,7 +46,7 @@ def translated(data: Any, what: str) -> Any:  # noqa: ANN401 - data may be anyth
     found = format_of(data)
     if found is None:
         return data
-    read = found.read(data, what)
+    read = found.document_of(data, what)
     if read.left_out:
         warnings.warn(f"{what} is {found.holds}; not read with it: {'; '.join(read.left_out)}", LeftOutWarning, 3)
     return read.data
@@ -95,7 +95,7 @@ def import_file(path: Path) -> tuple[Format, Translated]:
         raise _unknown(data, what)
     if is_data_set(data):
         return found, Translated(
-            ImportedRows(data_set_rows(data, what)), found.read({**data, "rubric": []}, what).left_out
+            ImportedRows(data_set_rows(data, what)), found.document_of({**data, "rubric": []}, what).left_out
         )
     return found, _document(found, data, what, path.stem)
 
@@ -123,7 +123,7 @@ def _kind(document: dict[str, Any]) -> str:
 
 def _document(found: Format, data: Any, what: str, name: str | None) -> Translated:  # noqa: ANN401 - data may be anything
     """The document that the one reader of documents makes of it, as it would be written."""
-    read = found.read(data, what)
+    read = found.document_of(data, what)
     kind = _kind(read.data)
     if kind == "rubric":
         return Translated(rubric_document(read_rubric(read.data, what, name=name or kind)), read.left_out)

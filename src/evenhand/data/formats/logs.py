@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from evenhand.data.formats.translation import OTHER_SHAPE
 from evenhand.errors import InvalidInputError
 
 Row = Mapping[str, Any]
@@ -39,7 +40,7 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
         log: What it holds, where it is one JSON text; None for an archive, which is read.
 
     Raises:
-        InvalidInputError: If the file is damaged, or holds no samples.
+        InvalidInputError: If the file is damaged, holds no samples, or something else than them.
     """
     header, samples = _archived(path) if log is None else (log, list(log.get("samples") or ()))
     if not samples:
@@ -47,7 +48,16 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> list[Row]:
             f"the log {str(path)!r} holds no samples (its status is {header.get('status')!r}): a log of inspect_ai has "
             "them once a sample was run, unless it was written with --no-log-samples"
         )
-    spec = header.get("eval") or {}
+    try:
+        return _inspect_rows(samples, header.get("eval") or {})
+    except OTHER_SHAPE as error:
+        raise InvalidInputError(
+            f"{str(path)!r} begins as a log of inspect_ai, but not all of it has that shape: {type(error).__name__}: "
+            f"{error}"
+        ) from error
+
+
+def _inspect_rows(samples: list[dict[str, Any]], spec: Mapping[str, Any]) -> list[Row]:
     order = {str(name): place for place, name in enumerate((spec.get("dataset") or {}).get("sample_ids") or ())}
     samples.sort(key=lambda sample: (order.get(str(sample.get("id")), len(order)), sample.get("epoch", 1)))
     return [_inspect_row(sample, spec) for sample in samples]

@@ -16,6 +16,8 @@ from evenhand.data.plain_data import briefly
 from evenhand.errors import InvalidCriterionError, InvalidInputError
 
 Value = Criterion | Rubric | Checklist
+OTHER_SHAPE = (AttributeError, KeyError, TypeError)
+"""What reading data of a known shape meets where a part of them has another one."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,19 @@ class Format:
     fits: Callable[[Any], bool]
     read: Callable[[Any, str], Translated]
     write: Callable[[Value], Translated]
+
+    def document_of(self, data: Any, what: str) -> Translated:  # noqa: ANN401 - data may be anything
+        """The document that data in it are.
+
+        Raises:
+            InvalidCriterionError: If they contradict themselves, or only a part of them has its shape.
+        """
+        try:
+            return self.read(data, what)
+        except OTHER_SHAPE as error:
+            raise InvalidCriterionError(
+                f"{what} has the shape of {self.holds}, but not all of it: {type(error).__name__}: {error}"
+            ) from error
 
 
 def mappings_with(data: object, needed: Collection[str], accepted: Collection[str] | None = None) -> bool:
