@@ -73,6 +73,13 @@ def test_what_is_neither_is_looked_for_in_the_catalog():
         ("http://user:pass@localhost/v1[model=m]", "base_url holds a user name"),
         ("http://user:pass@localhost/v1", "base_url holds a user name"),
         ("http://localhost/v1?key=pass", "base_url holds a user name"),
+        ("openai/m[apikey=sk-secret-0123456789]", "has no field 'apikey'. Did you mean 'api_key_env'"),
+        ("http://localhost/v1[model=m,apikey=pass]", "has no field 'apikey'. Did you mean 'api_key_env'"),
+        ("openai/m[extra={'key':'pass'}]", r"'openai/m\[…\]' is not of the form"),
+        ("http://user:pass@localhost/v1[model=m,extra={'a':'b'}]", "base_url holds a user name"),
+        ("http://user:pass@localhost/v1[model=m,colour=red]", "base_url holds a user name"),
+        ("openai/m[pass]", r"'openai/m\[…\]' is not of the form"),
+        ("engines.evenhand.litellm[pass]", r"litellm\[…\]' is not of the form"),
         ("http://user:pass@localhost/v1[model=m", "base_url holds a user name"),
     ],
 )

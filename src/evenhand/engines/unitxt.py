@@ -26,6 +26,7 @@ from uuid import uuid4
 
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.openai_compatible import normalized_base_url
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact
 from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
@@ -118,8 +119,11 @@ def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
     at_address = re.match("https?://", name, re.IGNORECASE) is not None
     if not at_address and (not _MODEL_NAME.fullmatch(name) or name.endswith(FILE_ENDINGS)):
         return None
+    if at_address:
+        normalized_base_url(name)  # one with a password in it is not shown
+    shown = redact(name) if at_address else name
+    fields = _fields_behind(shown, found["fields"] or "")
     try:
-        fields = (separate_overrides(f"engine{found['fields']}")[1] if found["fields"] else None) or {}
         return (
             OpenAICompatibleEngine(**{"base_url": name, **fields})
             if at_address
@@ -128,8 +132,22 @@ def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
     except EvenhandError:
         raise
     except Exception as error:  # noqa: BLE001 - as for a catalog id
-        shown = redact(name) if at_address else name
-        raise InvalidInputError(f"the engine {shown!r} cannot be made: {_fault(error, {})}") from None
+        raise InvalidInputError(f"the engine {shown!r} cannot be made: {_fault(error, fields)}") from None
+
+
+def _fields_behind(name: str, brackets: str) -> dict[str, Any]:
+    """What the brackets behind an engine's name hold.
+
+    Raises:
+        ArtifactError: If they hold something else than fields; it is not shown, in case it is a key.
+    """
+    try:
+        return (separate_overrides(f"engine{brackets}")[1] if brackets else None) or {}
+    except Exception:  # noqa: BLE001 - whatever unitxt's parser raises
+        raise ArtifactError(
+            f"the engine '{name}[…]' is not of the form id[name=value,…] (what is in its brackets is not shown here, "
+            "in case it is secret)"
+        ) from None
 
 
 def _fetch_engine(identifier: str) -> object:
@@ -137,8 +155,8 @@ def _fetch_engine(identifier: str) -> object:
 
     No message holds what stands in the brackets behind the id: it may be a key.
     """
-    name = identifier.partition("[")[0]
-    overrides: Mapping[str, Any] = {}
+    name, bracket, rest = identifier.partition("[")
+    overrides: Mapping[str, Any] = {} if "{" in name else _fields_behind(name, bracket + rest)  # unless it is JSON
     try:
         register_catalog()
         if ".evenhand." in name:
