@@ -21,77 +21,24 @@ import hashlib
 import json
 import math
 import re
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from aiohttp import web
 
-FaultKind = Literal[
-    "latency",
-    "status",
-    "hang",
-    "cut",
-    "cut_body",
-    "garbage",
-    "empty",
-    "none",
-    "content_filter",
-    "truncate",
-    "no_choices",
-    "unsupported_schema",
-    "unsupported_logprobs",
-    "too_many_logprobs",
-]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What goes wrong, and for which requests.
-
-    Attributes:
-        kind: ``latency`` adds ``seconds`` and goes on; ``status`` answers ``status``, its body echoing the
-            Authorization header as real servers do; ``hang`` never answers; ``cut`` closes the connection before the
-            headers and ``cut_body`` in the middle of the body; ``garbage`` is a body that is not JSON; ``no_choices``
-            a JSON body without choices; ``unsupported_schema`` is a 400 for requests with a response_format,
-            ``unsupported_logprobs`` for those that ask for log-probabilities, and ``too_many_logprobs`` for those that
-            ask for more than ``most`` a token;
-            ``empty``, ``none``, ``content_filter`` and ``truncate`` change the content of the reply.
-        on: The numbers of the requests, from 1; None for all.
-        match: Only for requests whose messages contain this text.
-        times: For so many of the requests that fit; None for all.
-        status: For ``status``.
-        retry_after: The Retry-After header, as it is sent, in seconds.
-        retry_after_date: The Retry-After header as an HTTP date so many seconds from now (rounded up to whole ones).
-        seconds: For ``latency``.
-        message: The message in the error's body.
-        code: The code in the error's body.
-        body: For ``garbage``.
-        most: For ``too_many_logprobs``.
-    """
-
-    kind: FaultKind
-    on: Collection[int] | None = None
-    match: str | None = None
-    times: int | None = None
-    status: int = 500
-    retry_after: float | str | None = None
-    retry_after_date: float | None = None
-    seconds: float = 0.0
-    message: str = "the fault that the test asked for"
-    code: str | None = None
-    body: str = "<html>Bad gateway"
-    most: int = 5
-
+from tests.support.fault import MADE_UP, WRITTEN, Fault
 
 UNSUPPORTED: Mapping[str, Callable[[Fault, Mapping[str, Any]], bool]] = {
     "unsupported_schema": lambda fault, body: "response_format" in body,
@@ -190,6 +137,7 @@ class _Application:
         self.refused = 0
         self.used: Counter[int] = Counter()
         self.stopping: asyncio.Event | None = None
+        self.leave: Callable[[float], Awaitable[None]] | None = None
 
     @property
     def finished(self) -> int:
@@ -241,23 +189,43 @@ class _Application:
             return await self._send(request, seen, self._error(request, Fault("status", status=429, retry_after=0)))
         if self.latency:
             await asyncio.sleep(self.latency)
-        kinds = set[str]()
+        kinds, faults = set[str](), list[Fault]()
         for fault in self._due(seen):
             if fault.kind == "latency":
                 await asyncio.sleep(fault.seconds)
-            elif fault.kind == "status" or fault.kind in UNSUPPORTED:
-                return await self._send(request, seen, self._error(request, fault))
             elif fault.kind == "hang":
                 await self.stopping.wait()
-            elif fault.kind == "cut":
-                request.transport.abort()
+            elif fault.kind in {"cut", "reset", "away"}:
+                await self._cut(request, fault)
                 return web.Response(status=500)
-            elif fault.kind == "garbage":
-                return await self._send(request, seen, web.Response(text=fault.body, content_type="text/html"))
+            elif (answer := self._instead(request, fault)) is not None:
+                return await self._send(request, seen, answer)
             kinds.add(fault.kind)
+            faults.append(fault)
+        return await self._reply(request, seen, kinds, faults)
+
+    def _instead(self, request: web.BaseRequest, fault: Fault) -> web.Response | None:
+        """What is sent in place of a reply."""
+        if fault.kind == "redirect":
+            status = fault.status if 300 <= fault.status < 400 else 307
+            return web.Response(status=status, headers={"Location": fault.location})
+        if fault.kind == "error_reply":
+            return web.json_response({"error": {"message": fault.message, "code": fault.code}})
+        if fault.kind == "garbage":
+            return web.Response(text=fault.body, content_type="text/html")
+        return self._error(request, fault) if fault.kind == "status" or fault.kind in UNSUPPORTED else None
+
+    async def _reply(
+        self, request: web.BaseRequest, seen: SeenRequest, kinds: Collection[str], faults: Sequence[Fault]
+    ) -> web.StreamResponse:
         payload = json.dumps(self._payload(seen.body, kinds)).encode()
         if "cut_body" in kinds:
             return await self._cut_body(request, payload)
+        for fault in faults:
+            if fault.kind in MADE_UP:
+                payload = MADE_UP[fault.kind](fault, payload)
+            if fault.kind in WRITTEN:
+                return await self._write(request, seen, WRITTEN[fault.kind](fault, payload), fault)
         return await self._send(request, seen, web.Response(body=payload, content_type="application/json"))
 
     @staticmethod
@@ -266,6 +234,27 @@ class _Application:
         await response.write_eof()
         seen.status = response.status
         return response
+
+    async def _cut(self, request: web.BaseRequest, fault: Fault) -> None:
+        if fault.kind == "reset":
+            linger = struct.pack("ii", 1, 0)
+            request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        request.transport.abort()
+        if fault.kind == "away":
+            await self.leave(fault.seconds)
+
+    @staticmethod
+    async def _write(request: web.BaseRequest, seen: SeenRequest, response: bytes, fault: Fault) -> web.StreamResponse:
+        """Send these bytes past aiohttp, which would not send what is no response, and end the connection."""
+        pieces = [response[place : place + 1] for place in range(len(response))] if fault.seconds else [response]
+        for piece in pieces:
+            request.transport.write(piece)
+            await asyncio.sleep(fault.seconds)
+            if request.transport.is_closing():
+                raise ConnectionResetError
+        seen.status = 200
+        request.transport.close()
+        return web.Response()
 
     @staticmethod
     async def _cut_body(request: web.BaseRequest, payload: bytes) -> web.StreamResponse:
@@ -352,8 +341,26 @@ async def _serve(application: _Application, port: int, started: Callable[[int], 
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=2048)
     await site.start()
-    started(runner.addresses[0][1])
+    port = runner.addresses[0][1]
+    returns = set[asyncio.Task[None]]()
+
+    async def come_back(seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await web.TCPSite(runner, "127.0.0.1", port, backlog=2048).start()
+
+    async def leave(seconds: float) -> None:
+        for listening in list(runner.sites):
+            await listening.stop()
+        returns.add(asyncio.create_task(come_back(seconds)))
+        for connection in list(server.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    application.leave = leave
+    started(port)
     await stop.wait()
+    for task in returns:
+        task.cancel()
     await runner.cleanup()
 
 
@@ -442,6 +449,10 @@ class JudgeServer:
     def add_fault(self, fault: Fault) -> None:
         """From now on."""
         self._application.faults.append(fault)
+
+    def go_away(self, seconds: float) -> None:
+        """Cut every connection and refuse new ones for so long."""
+        asyncio.run_coroutine_threadsafe(self._application.leave(seconds), self._loop).result(10)
 
     def clear_faults(self) -> None:
         """From now on nothing goes wrong."""
