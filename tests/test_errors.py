@@ -12,6 +12,7 @@ from evenhand.errors import (
     BudgetExhaustedError,
     EngineError,
     EvenhandError,
+    EvenhandWarning,
     FatalEngineError,
     InvalidCriterionError,
     InvalidInputError,
@@ -27,7 +28,7 @@ from evenhand.errors import (
 CLASSES = [
     item
     for name, item in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(item, Exception) and not name.startswith("_")
+    if issubclass(item, Exception) and not issubclass(item, Warning) and not name.startswith("_")
 ]
 
 
@@ -48,6 +49,13 @@ def test_the_tree_drawn_at_the_top_of_the_file_is_the_tree():
     roots = ("_RootError", "UnitxtError")  # the latter once unitxt is loaded
     bases = {error.__name__: error.__bases__[0].__name__ for error in CLASSES}
     assert parents == {name: "Exception" if base in roots else base for name, base in bases.items()}
+
+
+@pytest.mark.parametrize("kind", [InvalidInputError, EngineError, EvenhandWarning])
+def test_a_message_shows_what_a_terminal_would_obey(kind):
+    said = kind("the server said: \x1b]0;owned\x07 \u202e and\nmore")
+    assert str(said) == "the server said: \\x1b]0;owned\\x07 \\u202e and\nmore"
+    assert said.args == ("the server said: \x1b]0;owned\x07 \u202e and\nmore",)
 
 
 def test_a_missing_package_is_an_import_error():

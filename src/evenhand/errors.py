@@ -24,6 +24,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from evenhand.visible import visible
+
 
 class _RootError(Exception):
     """What stands in for unitxt's own error until unitxt is loaded."""
@@ -33,9 +35,12 @@ class EvenhandError(_RootError):
     """The root of every error that evenhand raises on purpose. Where unitxt is loaded, it is a ``UnitxtError`` too."""
 
     def __str__(self) -> str:
-        """The message. unitxt draws a box into that of an error raised while it makes an artifact; it is left out."""
+        """The message, with every character of names and replies in it shown.
+
+        unitxt draws a box into that of an error raised while it makes an artifact; it is left out.
+        """
         context = getattr(self, "__error_context__", None)
-        return str(context["original_message"]) if context else super().__str__()
+        return visible(str(context["original_message"]) if context else super().__str__())
 
 
 class InvalidInputError(EvenhandError):
@@ -127,6 +132,14 @@ class TooManyFailuresError(EvenhandError):
 
 class EstimationError(EvenhandError, ArithmeticError):
     """A statistic is undefined for these data, or its iteration did not converge."""
+
+
+class EvenhandWarning(UserWarning):
+    """The root of every warning that evenhand gives."""
+
+    def __str__(self) -> str:
+        """The message, with every character of names in it shown."""
+        return visible(super().__str__())
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from evenhand.criteria import Criterion, Scale
-from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 
 TOLERANCE = 1e-9
 """Numbers closer than this are tied; option values, closer than this share of their range."""
@@ -188,7 +188,7 @@ WEIGHTED_RULES = frozenset({"weighted", "weighted_mean", "weighted_mode"})
 """The rules that look at the judges' weights."""
 
 
-class AggregationWarning(UserWarning):
+class AggregationWarning(EvenhandWarning):
     """A rule could not be applied as it is written, and another one was."""
 
 

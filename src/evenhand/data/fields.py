@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.cells import number_of, plain_cell
 from evenhand.data.plain_data import context_mapping
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.run_options import IntervalOptions
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import is_missing, without_lone_surrogates
@@ -25,7 +25,7 @@ from evenhand.votes import is_missing, without_lone_surrogates
 Loaded = TypeVar("Loaded")
 
 
-class LeftOutContextWarning(UserWarning):
+class LeftOutContextWarning(EvenhandWarning):
     """The context fields given leave out a field that the criterion is judged by."""
 
 
@@ -284,7 +284,7 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
     return {"id_field": field, "ids": list(known)}
 
 
-class RepeatedColumnWarning(UserWarning):
+class RepeatedColumnWarning(EvenhandWarning):
     """A column of the data groups its rows, and nobody said whether rows of a group depend on each other."""
 
 

@@ -14,6 +14,7 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.journal import Journal, open_journal
+from evenhand.errors import EvenhandWarning
 from evenhand.judging.flow import TOP_LOGPROBS, Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
@@ -22,11 +23,11 @@ from evenhand.run_options import FlowOptions, RunOptions
 from evenhand.votes import Vote
 
 
-class AlikeDrawsWarning(UserWarning):
+class AlikeDrawsWarning(EvenhandWarning):
     """Repeated draws are asked of a judge at temperature 0, which tends to give the same reply again."""
 
 
-class NoLogprobsWarning(UserWarning):
+class NoLogprobsWarning(EvenhandWarning):
     """Log-probabilities were asked for and a judge gave none, so its votes count what they select."""
 
 

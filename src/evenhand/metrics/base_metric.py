@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Union
 
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters
-from evenhand.errors import InvalidInputError
+from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.numbers import Missing, format_count, format_number, format_percent
 from evenhand.run_options import IntervalOptions
@@ -30,6 +30,7 @@ from evenhand.unitxt.bases import (
 )
 from evenhand.unitxt.catalogs import is_sentence, local_entry, read_object
 from evenhand.unitxt.loading import load_criteria_artifact
+from evenhand.visible import visible_line
 from evenhand.votes import MatchKind, is_missing
 
 logger = logging.getLogger(__name__)
@@ -260,7 +261,7 @@ def _tell_of_replaced(scores: Dict[str, Any], before: Dict[str, Any]) -> None:
             "%s (%s, …) replace those of a metric before: give one of the two metrics a score_prefix, such as "
             "score_prefix='second_'",
             format_count(len(replaced), "score"),
-            replaced[0],
+            visible_line(replaced[0]),
         )
 
 
@@ -320,7 +321,7 @@ def panel_scores(name: str, report: Union[PanelReport, None], *, with_intervals:
     return {f"{name}_{each}": value for each, value in report.scores(with_intervals=with_intervals).items()}
 
 
-class MentionedVerdictsWarning(UserWarning):
+class MentionedVerdictsWarning(EvenhandWarning):
     """Many selections rest on replies that merely mention an option."""
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evenhand.aggregation import check_mean_over_draws
 from evenhand.aggregation.verdict import most_frequent_reason
 from evenhand.criteria import Criterion
-from evenhand.errors import InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
+from evenhand.errors import EvenhandWarning, InvalidInputError, InvalidPromptError, UnknownRuleError, did_you_mean
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
@@ -114,7 +114,7 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
     return about.question(identifier, choice, responses, mode="choose")
 
 
-class EqualCandidatesWarning(UserWarning):
+class EqualCandidatesWarning(EvenhandWarning):
     """Candidates of one instance have the same text, so that no judge can tell them apart."""
 
 

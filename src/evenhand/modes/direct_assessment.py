@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from evenhand.aggregation import VoteRules, mean_covered_mass
 from evenhand.criteria import Criterion
+from evenhand.errors import EvenhandWarning
 from evenhand.judging.examples import ExamplePool
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
 from evenhand.question import Question
@@ -17,7 +18,7 @@ from evenhand.scoring import ScoreSummary, summarize
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 
-class DifferentRangesWarning(UserWarning):
+class DifferentRangesWarning(EvenhandWarning):
     """Scores in different units are averaged."""
 
 

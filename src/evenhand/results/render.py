@@ -1,28 +1,33 @@
-"""The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV."""
+"""The one renderer: a table of texts for a terminal, and as Markdown, HTML, LaTeX and CSV.
+
+Whatever a name, a label or a reply contains is shown and not obeyed: by a terminal, a viewer, or a spreadsheet.
+"""
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Final, Self
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from evenhand.visible import visible, visible_line
+
 UNBOUND_WIDTH = 120
-_TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
     """Headers, rows of texts, and what must be said beneath them.
+
+    It holds its texts as they may be shown; see :mod:`evenhand.visible`.
 
     Attributes:
         title: Above the table.
@@ -35,6 +40,12 @@ class TextTable:
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", visible_line(self.title))
+        object.__setattr__(self, "headers", tuple(map(visible, self.headers)))  # of two lines, some
+        object.__setattr__(self, "rows", tuple(tuple(map(visible_line, row)) for row in self.rows))
+        object.__setattr__(self, "notes", tuple(map(visible_line, self.notes)))
 
     def with_column(self, header: str, cells: Sequence[str]) -> Self:
         """The table with a column more at its right."""
@@ -52,10 +63,10 @@ class TextTable:
 
     def to_markdown(self) -> str:
         """A pipe table with its title and notes."""
-        lines = [f"**{_as_text(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
+        lines = [f"**{_as_markdown(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
         lines += [_pipe_row(row) for row in self.rows]
         for note in self.notes:
-            lines += ["", _as_text(note)]
+            lines += ["", _paragraph(note)]
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
@@ -77,10 +88,13 @@ class TextTable:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
-        """The headers and rows as CSV, without title and notes."""
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows([self.headers, *self.rows])
-        return text.getvalue()
+        """The headers and rows as CSV, without title and notes.
+
+        A text that a spreadsheet would take for a formula (it begins with =, +, -, @ or a tab, and is no number) has an
+        apostrophe before it. Readers of data take such a cell as it stands: results are read again from what ``save``
+        wrote, which changes no text.
+        """
+        return "".join(",".join(map(_csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
 
     def to_terminal(self, *, width: int | None = None) -> str:
         """The table with box-drawing lines, no wider than the terminal."""
@@ -89,15 +103,15 @@ class TextTable:
             table.add_column(Text(header), justify="left" if place == 0 else "right", no_wrap=place == 0)
         for row in self.rows:
             table.add_row(*map(Text, row))
-        console = Console(width=width, highlight=False)
-        if width is None and not console.is_terminal:
-            console = Console(width=UNBOUND_WIDTH, highlight=False)
-        with console.capture() as captured:
-            console.print(self.title, style="bold", markup=False)
-            console.print(table)
-            for note in self.notes:
-                console.print(note, markup=False)
-        return captured.get()
+        shown = Console()
+        width = width or (shown.width if shown.is_terminal else UNBOUND_WIDTH)
+        text = io.StringIO()  # and not the terminal, which may be gone
+        console = Console(file=text, width=width, highlight=False, force_terminal=shown.is_terminal)
+        console.print(Text(self.title, style="bold"))
+        console.print(table)
+        for note in self.notes:
+            console.print(Text(note))
+        return text.getvalue()
 
 
 class PrintedTables(ABC):
@@ -113,11 +127,11 @@ class PrintedTables(ABC):
 
     def to_markdown(self) -> str:
         """The tables in Markdown."""
-        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *self.closing_notes()])
+        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *map(_paragraph, self._closing())])
 
     def to_html(self) -> str:
         """The tables as HTML."""
-        notes = [f"<p>{note}</p>" for note in self.closing_notes()]
+        notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()]
         return "".join([*(table.to_html() for table in self.text_tables()), *notes])
 
     def to_latex(self) -> str:
@@ -129,19 +143,48 @@ class PrintedTables(ABC):
         return "\n".join(table.to_csv() for table in self.text_tables())
 
     def __str__(self) -> str:
-        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self.closing_notes()])
+        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self._closing()])
+
+    def _closing(self) -> tuple[str, ...]:
+        return tuple(map(visible_line, self.closing_notes()))
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
 
+_MARKDOWN: Final = re.compile(
+    r"(?P<tag><(?=[A-Za-z/!?]))"
+    r"|(?P<entity>&(?=#?\w+;))"
+    r"|[`*|~]|\\(?=[!-/:-@\[-`{-~]|$)|(?<!\w)_|_(?!\w)|\](?=[(\[])"
+)
+"""What Markdown would obey: tags, entities, code, emphasis, cells, links and images, and what ends that."""
+_BLOCK: Final = re.compile(r"\A(\d+(?=[.)](?:\s|$))|(?=[#>=+\[-]))")
+"""Where a paragraph would begin as a list, a heading, a quotation or a definition."""
+
+
+def _as_markdown(text: str) -> str:
+    """Markdown that shows the text as it is."""
+    return _MARKDOWN.sub(lambda sign: "&lt;" if sign["tag"] else "&amp;" if sign["entity"] else f"\\{sign[0]}", text)
+
+
+def _paragraph(text: str) -> str:
+    return _BLOCK.sub(r"\1\\", _as_markdown(text.lstrip()))
+
+
 def _pipe_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(_as_text(cell).replace("|", r"\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(_as_markdown(cell).replace("\n", " ") for cell in cells) + " |"
 
 
-def _as_text(text: str) -> str:
-    """Markdown that shows what would be an HTML tag, such as a name in angle brackets, instead of obeying it."""
-    return _TAG_OPENS.sub("&lt;", text)
+_FORMULA: Final = re.compile(r"\s*[=+\-@＝＋－＠]|\t")
+_NUMBER: Final = re.compile(r"[-+](∞|\d[\d,]*(\.\d+)?)( ?%)?( \[[-+<>∞\d.,% ]*\])?")
+"""As ``numbers.py`` writes one, with its interval or without."""
+
+
+def _csv_cell(cell: str) -> str:
+    """A cell that spreadsheets take for a text or a number; a few of them part cells at semicolons too."""
+    if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        cell = f"'{cell}"
+    return '"' + cell.replace('"', '""') + '"' if any(sign in cell for sign in ',;"\t\n') else cell
 
 
 _LATEX = {
@@ -155,12 +198,16 @@ _LATEX = {
     "–": "--",
     "×": r"$\times$",
     "½": r"$\frac{1}{2}$",
+    "|": r"\textbar{}",
 }
+_LIGATURES: Final = re.compile(r"(?<=[-'`,!?])(?=[-'`,])|^(?=[\[*(])")
+"""Where two signs would become one, or a bracket would be an argument of the line before."""
 
 
 def _as_latex(text: str) -> str:
     """LaTeX that shows the text as it is."""
-    return "".join(_LATEX.get(sign, sign) for sign in text.replace("\n", " "))
+    parts = _LIGATURES.split(text.replace("\n", " "))
+    return "{}".join("".join(_LATEX.get(sign, sign) for sign in part) for part in parts)
 
 
 def _latex_row(cells: Iterable[str]) -> str:

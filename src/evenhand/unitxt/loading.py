@@ -28,7 +28,7 @@ from evenhand.data.documents import (
 )
 from evenhand.data.formats import FORMATS
 from evenhand.data.plain_data import context_mapping, validation_message
-from evenhand.errors import ArtifactError, InvalidCriterionError, did_you_mean
+from evenhand.errors import ArtifactError, EvenhandWarning, InvalidCriterionError, did_you_mean
 from evenhand.question import comparison_criterion
 from evenhand.unitxt.bases import (
     Artifact,
@@ -42,7 +42,7 @@ from evenhand.unitxt.bases import (
 from evenhand.unitxt.catalogs import EXAMPLES, Kind, names_a_file, register_catalog, resolve, shown
 
 
-class UndefinedScoreWarning(UserWarning):
+class UndefinedScoreWarning(EvenhandWarning):
     """A criterion has no values for its options: an option can be selected, but there is no score."""
 
 

@@ -21,7 +21,7 @@ from evenhand.data.formats.benchmark_rubrics import HEALTHBENCH, PAPERBENCH, PRO
 from evenhand.data.formats.evalassist import EVALASSIST, UNITXT
 from evenhand.data.formats.translation import Format, Translated, Value
 from evenhand.data.plain_data import briefly, parse_json, read_document, read_text
-from evenhand.errors import ArtifactError, InvalidInputError, did_you_mean
+from evenhand.errors import ArtifactError, EvenhandWarning, InvalidInputError, did_you_mean
 
 FORMATS: Mapping[str, Format] = {
     each.name: each
@@ -29,7 +29,7 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-class LeftOutWarning(UserWarning):
+class LeftOutWarning(EvenhandWarning):
     """A file of another tool says what is not read with it."""
 
 
