@@ -108,6 +108,7 @@ RUN_OPTIONS = [
     (["--on-position-bias", "first"], "on_position_bias", "first"),
     (["--judge-weights", "1", "2.5"], "judge_weights", [1.0, 2.5]),
     (["--max-failure-rate", "0.5"], "max_failure_rate", 0.5),
+    (["--offline"], "offline", True),
     (["--max-calls", "10"], "max_calls", 10),
     (["--max-cost", "1.5"], "max_cost", 1.5),
     (["--level", "0.9"], "level", 0.9),

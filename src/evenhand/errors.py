@@ -5,14 +5,18 @@ EvenhandError
 │   ├── InvalidCriterionError           a criterion, rubric or checklist that contradicts itself
 │   ├── UnknownRuleError                an aggregation rule or strategy that does not exist or does not fit the scale
 │   ├── InvalidPromptError              a prompt template whose placeholders do not fit its stage
-│   └── ArtifactError                   a catalog id, path or object that is not the kind that was asked for
+│   ├── ArtifactError                   a catalog id, path or object that is not the kind that was asked for
+│   └── DataClassificationError         data of a classification that the engine may not be shown
 ├── MissingDependencyError (ImportError) an optional package that is not installed
 ├── EngineError                         a judge's call did not bring a reply
 │   ├── TransientEngineError            may pass if tried again: 429, 5xx, connection, time-out
 │   │   └── RateLimitedError            429; carries the Retry-After delay when the server gave one
 │   ├── RejectedRequestError            this request cannot succeed: 400, 413, 422; 403, 404 after a reply
 │   └── FatalEngineError                no request to this engine can succeed: 401; 403, 404 before any reply
-├── BudgetExhaustedError                max_calls or max_cost was reached; the call was not launched
+├── WithheldError                       a call that was not launched on purpose; says why, as votes do
+│   ├── BudgetExhaustedError            max_calls or max_cost was reached
+│   ├── MockModeError                   unitxt's mock mode: nothing is sent, and nothing is judged
+│   └── OfflineError                    nothing is to be sent, and the journal holds no reply
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
@@ -23,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import ClassVar, Literal
 
 from evenhand.visible import visible
 
@@ -64,6 +69,10 @@ class InvalidPromptError(InvalidInputError):
 
 class ArtifactError(InvalidInputError):
     """A catalog id, path or object is not the kind of artifact that was asked for."""
+
+
+class DataClassificationError(InvalidInputError):
+    """Data have a classification that the engine may not be shown. Nothing was sent."""
 
 
 class MissingDependencyError(EvenhandError, ImportError):
@@ -110,8 +119,32 @@ class FatalEngineError(EngineError):
     """No request to this engine can succeed: a wrong key (401), or 403 and 404 before the first reply."""
 
 
-class BudgetExhaustedError(EvenhandError):
+class WithheldError(EvenhandError):
+    """A call was not launched on purpose.
+
+    Attributes:
+        reason: Why, as the votes that it was for say it (an :data:`~evenhand.votes.UnscoredReason`).
+    """
+
+    reason: ClassVar[Literal["budget", "mock_mode", "offline"]]
+
+
+class BudgetExhaustedError(WithheldError):
     """``max_calls`` or ``max_cost`` was reached before this call was launched."""
+
+    reason = "budget"
+
+
+class MockModeError(WithheldError):
+    """unitxt's mock mode is on: no engine sends anything, and nothing is judged."""
+
+    reason = "mock_mode"
+
+
+class OfflineError(WithheldError):
+    """Nothing is to be sent, and the journal holds no reply to this request."""
+
+    reason = "offline"
 
 
 class JournalError(EvenhandError):

@@ -163,6 +163,11 @@ class LimitOptions(Options):
     max_failure_rate: float = option(
         0.2, "The share of votes that may fail (reason ``engine_error``) before the run ends in an error.", ge=0, le=1
     )
+    offline: bool = option(
+        False,
+        "Send nothing: what the journal holds is answered, and other votes are unscored with the reason ``offline``. "
+        "``EVENHAND_OFFLINE=1`` says so for every run.",
+    )
     progress: bool = option(True, "Show a progress bar.")
 
 

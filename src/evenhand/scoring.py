@@ -15,11 +15,11 @@ from evenhand.results.measures import known, measure
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, cluster_sums, unread_bounds
 from evenhand.statistics.resampling import IntArray
-from evenhand.votes import MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
+from evenhand.votes import WITHHELD, MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
 
 INDEPENDENT: Final = "instances do not depend on each other"
 
-NO_REPLY = frozenset({"engine_error", "budget"})
+NO_REPLY = WITHHELD | {"engine_error"}
 
 MOST_MENTIONS: Final = 0.05
 """The share of the selections that may rest on mentions without a word of caution."""

@@ -30,6 +30,8 @@ UnscoredReason = Literal[
     "no_match",
     "engine_error",
     "budget",
+    "mock_mode",
+    "offline",
     "inconsistent",
     "no_value",
     "missing_response",
@@ -37,12 +39,15 @@ UnscoredReason = Literal[
     "abstained",
     "not_asked",
 ]
-"""Why nothing was selected. The first six are read off the reply; ``engine_error`` and ``budget`` mean that there
-was no reply; ``inconsistent`` is a verdict whose orders disagree under ``on_position_bias="abstain"``; ``no_value``
-is a selection whose option has no value, so that no score is defined; ``missing_response`` is a contest that was not
-judged, because a system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of
-votes that were recorded elsewhere, ``abstained`` is one that somebody who was asked did not give, and ``not_asked`` a
-question on which nothing was recorded at all."""
+"""Why nothing was selected. The first six are read off the reply; ``engine_error`` means that there was no reply;
+``budget``, ``mock_mode`` (unitxt's) and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders
+disagree under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, so that no score
+is defined; ``missing_response`` is a contest that was not judged, because a system gave no response; ``stopped_early``
+is a reading of draws that ended before they settle it. Of votes that were recorded elsewhere, ``abstained`` is one that
+somebody who was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
+
+WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
+"""The reasons of votes that were held back on purpose: nobody was asked, and they say nothing about a judge."""
 
 MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
 
@@ -359,7 +364,7 @@ class Vote(FrozenValue):
     @property
     def asked(self) -> bool:
         """Whether the judge was asked; what the budget held back was not, and says nothing about agreement."""
-        return self.unscored_reason not in {"budget", "not_asked"}
+        return self.unscored_reason not in WITHHELD | {"not_asked"}
 
     @property
     def scored(self) -> bool:
@@ -435,7 +440,7 @@ class Verdict(FrozenValue):
     @property
     def asked(self) -> bool:
         """Whether the judge was asked; what the budget held back was not, and says nothing about agreement."""
-        return self.unscored_reason not in {"budget", "not_asked"}
+        return self.unscored_reason not in WITHHELD | {"not_asked"}
 
     @property
     def read(self) -> bool:

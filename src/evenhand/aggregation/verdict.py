@@ -38,6 +38,8 @@ from evenhand.votes import UnscoredReason, Verdict, Vote, unselected_draws
 REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "missing_response",
     "not_asked",
+    "mock_mode",
+    "offline",
     "engine_error",
     "budget",
     "content_filter",

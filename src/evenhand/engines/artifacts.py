@@ -27,8 +27,15 @@ from evenhand.engines.simulated import (
     quality_from_context,
     quality_of_text,
 )
-from evenhand.errors import EngineError, InvalidInputError, ungrouped
-from evenhand.unitxt.bases import InferenceEngine, Maybe, TextGenerationInferenceOutput, field_value, fields_class
+from evenhand.errors import EngineError, InvalidInputError, WithheldError, ungrouped
+from evenhand.unitxt.bases import (
+    InferenceEngine,
+    Maybe,
+    TextGenerationInferenceOutput,
+    data_classifications_of,
+    field_value,
+    fields_class,
+)
 from evenhand.votes import Completion
 
 
@@ -56,6 +63,10 @@ class JudgeEngineArtifact(InferenceEngine):
     def changed(self, **fields: Any) -> Self:
         """The same engine with other values of these fields."""
         return type(self)(**{**self._init_dict, **fields})
+
+    def may_see(self) -> Maybe[tuple[str, ...]]:
+        """The classifications of the data that the judge may be shown; None for any."""
+        return data_classifications_of(self)
 
     def missing_fields(self) -> List[str]:
         """Fields that the judge needs and that were not given: a catalog entry may leave them to its user."""
@@ -91,13 +102,13 @@ class JudgeEngineArtifact(InferenceEngine):
         finally:
             if journal is not None:
                 journal.close()
-        failures = [outcome for outcome in outcomes if isinstance(outcome, EngineError)]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, EngineError | WithheldError)]
         if failures:
             kept = "" if journal is None else "; the others are journaled, and a second run asks only for what failed"
             raise EngineError(
                 f"{len(failures)} of {len(outcomes)} requests to {judge.judge_id!r} failed{kept}. "
                 f"The first: {failures[0]}",
-                cause=failures[0].cause,
+                cause=getattr(failures[0], "cause", "withheld"),
             ) from failures[0]
         completions = [outcome for outcome in outcomes if isinstance(outcome, Completion)]
         outputs = [self._to_output(completion) for completion in completions]
@@ -205,7 +216,8 @@ class LiteLLMEngine(LiteLLMFields):
 
     def to_judge(self) -> RemoteJudge:
         """A fresh judge with this artifact's settings."""
-        return LiteLLMJudge(self.to_settings(), LiteLLMTransport(**self.options_of(LiteLLMTransport)))
+        transport = LiteLLMTransport(**self.options_of(LiteLLMTransport))
+        return LiteLLMJudge(self.to_settings(), transport, data_classification_policy=self.may_see())
 
 
 class OpenAICompatibleEngine(OpenAICompatibleFields):
@@ -232,8 +244,8 @@ class OpenAICompatibleEngine(OpenAICompatibleFields):
 
     def to_judge(self) -> RemoteJudge:
         """A fresh judge with this artifact's settings."""
-        settings = self.to_settings()
-        return RemoteJudge(settings, OpenAICompatibleTransport(**self.options_of(OpenAICompatibleTransport)))
+        settings, transport = self.to_settings(), self.options_of(OpenAICompatibleTransport)
+        return RemoteJudge(settings, OpenAICompatibleTransport(**transport), data_classification_policy=self.may_see())
 
 
 class BaselineEngine(JudgeEngineArtifact):
@@ -243,7 +255,7 @@ class BaselineEngine(JudgeEngineArtifact):
 
     def to_judge(self) -> JudgeEngine:
         """The judge; it has no settings."""
-        return BaselineJudge()
+        return BaselineJudge(data_classification_policy=self.may_see())
 
 
 class SimulatedEngine(SimulatedFields):
@@ -268,7 +280,8 @@ class SimulatedEngine(SimulatedFields):
 
     def to_judge(self) -> SimulatedJudge:
         """A judge with these preferences and faults."""
-        return SimulatedJudge(quality=self._quality(), **self.options_of(SimulatedFaults))
+        faults = self.options_of(SimulatedFaults)
+        return SimulatedJudge(quality=self._quality(), data_classification_policy=self.may_see(), **faults)
 
     def _quality(self) -> Union[Mapping[str, float], QualityRule]:
         sources = ("quality", "quality_by_response", "quality_context")
@@ -302,7 +315,7 @@ class ReplayEngine(JudgeEngineArtifact):
         """
         if self.path is None:
             raise InvalidInputError("a replay engine needs a recording: engines.evenhand.replay[path=run.jsonl]")
-        return ReplayJudge(self.path, judge_id=self.name)
+        return ReplayJudge(self.path, judge_id=self.name, data_classification_policy=self.may_see())
 
     def get_engine_id(self) -> str:
         """The same for every recording: what it holds is another judge's."""
@@ -311,16 +324,16 @@ class ReplayEngine(JudgeEngineArtifact):
 
 async def _complete_all(
     judge: JudgeEngine, journal: Journal | None, requests: List[Request]
-) -> List[Completion | EngineError]:
+) -> List[Completion | EngineError | WithheldError]:
     """Every request's reply or failure, in order."""
-    outcomes: Dict[int, Completion | EngineError] = {}
+    outcomes: Dict[int, Completion | EngineError | WithheldError] = {}
     calls = Calls(judge, journal)
 
     async def work(queue: Iterator[tuple[int, Request]]) -> None:
         for place, request in queue:
             try:
                 outcomes[place] = await calls.complete(request)
-            except EngineError as error:
+            except (EngineError, WithheldError) as error:
                 outcomes[place] = error
 
     queue = iter(enumerate(requests))

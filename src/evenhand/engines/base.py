@@ -71,6 +71,9 @@ class Request:
 class JudgeEngine(Protocol):
     """Answers requests, one coroutine a request. The engine decides how calls travel.
 
+    One that may be shown only some data has a further attribute ``data_classification_policy``: the classifications
+    that it may see. Without it, or where it is empty, it may be shown everything.
+
     Attributes:
         judge_id: Names the judge in every vote and score. No secrets.
         concurrency: How many requests it is useful to have waiting at once.
@@ -87,7 +90,7 @@ class JudgeEngine(Protocol):
     def identity(self) -> Mapping[str, Any] | None:
         """Everything of the engine that a reply depends on, as plain JSON without secrets.
 
-        None when its replies cost nothing and need no journal.
+        None when it sends nothing: its replies cost nothing, need no journal, and come in mock and offline mode too.
         """
 
     def running(self) -> AbstractAsyncContextManager[None]:

@@ -62,7 +62,13 @@ _REFERENCE_NAME = re.compile(r"reference|ground[ _-]?truth|\bgold(?:en)?\b")
 
 @dataclass(frozen=True, slots=True)
 class BaselineJudge(FreeJudge):
-    """A judge that counts words. Deterministic, free, and the same in every order."""
+    """A judge that counts words. Deterministic, free, and the same in every order.
+
+    Attributes:
+        data_classification_policy: Of which classifications the data may be; None for any.
+    """
+
+    data_classification_policy: tuple[str, ...] | None = None
 
     @property
     def judge_id(self) -> str:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.engines.limits import Budget, Share
-from evenhand.errors import BudgetExhaustedError, FatalEngineError, JournalError
+from evenhand.errors import BudgetExhaustedError, FatalEngineError, JournalError, MockModeError
 from evenhand.votes import Completion
 
 
@@ -23,18 +24,27 @@ class Calls:
 
     A request is answered, in this order, by an identical request in flight, by the journal, by another process that
     shares the journal and is asking for it, or by the engine. A call outlives a waiter that is cancelled, so that a
-    reply already paid for is journaled all the same.
+    reply already paid for is journaled all the same. Nothing leaves that the engine may not be shown, nor in mock mode,
+    nor offline; what holds is read when the calls are made ready, in the thread of the caller.
 
     Attributes:
         engine: What answers.
         launched: Calls sent to the engine.
     """
 
-    def __init__(self, engine: JudgeEngine, journal: Journal | None = None, budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        engine: JudgeEngine,
+        journal: Journal | None = None,
+        budget: Budget | None = None,
+        *,
+        offline: bool = False,
+    ) -> None:
         self.engine = engine
         self.launched = 0
         identity = engine.identity()
         self._identity = None if identity is None else canonical_json(dict(identity))
+        self._withheld = None if identity is None else why_withheld(engine.judge_id, offline=offline)
         self._journal = journal
         self._turns = None if journal is None else JournalTurns(journal)
         self._budget = budget if budget is not None else Budget()
@@ -55,7 +65,8 @@ class Calls:
         journaled; when it is cancelled, none.
         """
         beating = nullcontext() if self._turns is None or self._identity is None else self._turns.beating()
-        async with self.engine.running(), beating:
+        opened = self.engine.running() if self._withheld is None else nullcontext()
+        async with opened, beating:
             try:
                 yield
             except asyncio.CancelledError:
@@ -86,11 +97,15 @@ class Calls:
 
         Raises:
             EngineError: When there is no reply.
-            BudgetExhaustedError: When the call must not be launched.
+            WithheldError: When the call must not be launched.
+            DataClassificationError: When the engine may not be shown what is asked about.
             JournalError: When the journal fails.
         """
+        check_may_see(self.engine, classifications_of(request))
         if self._identity is None:
             return await self._complete_free(request)
+        if isinstance(self._withheld, MockModeError):
+            raise MockModeError(str(self._withheld))
         description = describe_request(request)
         key = request_key(self._identity, description)
         if share is None:
@@ -107,8 +122,7 @@ class Calls:
             if recorded is not None:
                 share.skip()
                 return recorded
-            if self._fatal is not None:
-                raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
+            self._check_may_leave()
             if share.ready():
                 break
             await share.granted()
@@ -116,6 +130,13 @@ class Calls:
         self._pending[key] = task
         task.add_done_callback(_retrieve)
         return await asyncio.shield(task)
+
+    def _check_may_leave(self) -> None:
+        """Nothing leaves offline, nor to an engine that has said that no request to it can succeed."""
+        if self._withheld is not None:
+            raise type(self._withheld)(str(self._withheld))
+        if self._fatal is not None:
+            raise FatalEngineError(str(self._fatal), cause=self._fatal.cause, attempts=0) from self._fatal
 
     async def _complete_free(self, request: Request) -> Completion:
         """An engine without identity costs nothing and repeats itself: no journal, no budget."""

@@ -240,11 +240,20 @@ class RemoteJudge:
     Attributes:
         settings: What is asked, and how fast.
         transport: How it travels.
+        data_classification_policy: Of which classifications the data may be that it is shown; None for any.
     """
 
-    def __init__(self, settings: RemoteSettings, transport: Transport, *, jitter: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        settings: RemoteSettings,
+        transport: Transport,
+        *,
+        jitter: random.Random | None = None,
+        data_classification_policy: tuple[str, ...] | None = None,
+    ) -> None:
         self.settings = settings
         self.transport = transport
+        self.data_classification_policy = data_classification_policy
         self._sampling = settings.sampling()
         self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}

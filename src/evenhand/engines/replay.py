@@ -44,13 +44,21 @@ class ReplayJudge(FreeJudge):
 
     Attributes:
         path: The recording.
+        data_classification_policy: Of which classifications the data may be; None for any.
 
     Raises:
         InvalidInputError: If the file cannot be read, is empty, or has a line that is not a recorded reply.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, judge_id: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        judge_id: str | None = None,
+        data_classification_policy: tuple[str, ...] | None = None,
+    ) -> None:
         self.path = Path(path)
+        self.data_classification_policy = data_classification_policy
         self._judge_id = judge_id if judge_id is not None else f"replay-{self.path.stem}"
         self._replies = _read(self.path)
 
@@ -115,6 +123,11 @@ class RecordingEngine:
     def concurrency(self) -> int:
         """The recorded judge's."""
         return self.engine.concurrency
+
+    @property
+    def data_classification_policy(self) -> tuple[str, ...] | None:
+        """The recorded judge's."""
+        return getattr(self.engine, "data_classification_policy", None)
 
     def identity(self) -> Mapping[str, Any] | None:
         """The recorded judge's."""

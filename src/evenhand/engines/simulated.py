@@ -178,9 +178,11 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
     Attributes:
         quality: Where the truth comes from: response text -> quality, or a function of the question and of the
             response's index in the question's own order. By default a number in [0, 1) that depends on the text alone.
+        data_classification_policy: Of which classifications the data may be; None for any.
     """
 
     quality: Mapping[str, float] | QualityRule = field(default=quality_of_text, hash=False)
+    data_classification_policy: tuple[str, ...] | None = None
 
     @property
     def judge_id(self) -> str:

@@ -26,6 +26,7 @@ from uuid import uuid4
 
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.door import classifications_of
 from evenhand.engines.openai_compatible import normalized_base_url
 from evenhand.engines.remote import REFUSALS
 from evenhand.engines.replies import redact
@@ -43,6 +44,7 @@ from evenhand.unitxt.bases import (
     Artifact,
     InferenceEngine,
     UnitxtArtifactNotFoundError,
+    data_classifications_of,
     fetch_artifact,
     own_words,
     separate_overrides,
@@ -260,13 +262,6 @@ class _Gathering:
     answered: bool = False
 
 
-def _policies(request: Request) -> list[tuple[str, ...]]:
-    """The data classification policies of what is asked about: of one question, or of all on a sheet."""
-    questions = [item.question for item in request.items] if request.question is None else [request.question]
-    policies = dict.fromkeys(question.data_classification for question in questions)
-    return [policy for policy in policies if policy is not None]
-
-
 class UnitxtBridge:
     """A unitxt inference engine as a judge.
 
@@ -314,6 +309,11 @@ class UnitxtBridge:
     def concurrency(self) -> int:
         """Enough for one batch with the engine and three gathering."""
         return 4 * self.max_batch
+
+    @property
+    def data_classification_policy(self) -> tuple[str, ...] | None:
+        """The engine's: of which classifications the data may be that it is shown; None for any."""
+        return data_classifications_of(self.engine)
 
     def identity(self) -> Mapping[str, Any]:
         """The engine's class and id and the fields that it was made with, without secrets and without limits.
@@ -363,7 +363,7 @@ class UnitxtBridge:
         """
         if self._gathering is None:
             raise InvalidInputError(f"the judge {self._judge_id!r} is not running; enter its running() first")
-        policies = _policies(request)
+        policies = classifications_of(request)
         for policy in policies:
             self._check_policy(policy)
         reply: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
-from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError
+from evenhand.errors import EngineError, InvalidInputError, WithheldError
 from evenhand.parsing import match_closest_option, option_probabilities
 from evenhand.prompts import (
     FIRST_PROMPTS,
@@ -196,7 +196,7 @@ class QuestionConversation(Conversation):
             self.reasks += 1
             try:
                 reply = await self._say("reask", again, selection_schema(self.shown.answers))
-            except (EngineError, BudgetExhaustedError) as error:
+            except (EngineError, WithheldError) as error:
                 if earlier[0] is None or earlier[0].index is None:
                     raise
                 self.reasks -= 1
@@ -215,7 +215,7 @@ class QuestionConversation(Conversation):
         text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
         try:
             reply = await self._say("summary", text)
-        except (EngineError, BudgetExhaustedError) as error:
+        except (EngineError, WithheldError) as error:
             told = self.told(error) if isinstance(error, EngineError) else str(error)
             self.error = self.error or f"summary: {told}"
         else:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from evenhand.checked_options import option
-from evenhand.errors import BudgetExhaustedError, EngineError
+from evenhand.errors import EngineError, WithheldError
 from evenhand.judging.conversation import SUBJECTS, Caller, QuestionConversation
 from evenhand.judging.sheet import SheetConversation, sheet_items
 from evenhand.prompts import FirstStage, PromptName, check_first_prompt, is_prompt_name
@@ -104,5 +104,5 @@ class Flow(FlowOptions):
             await conversation.run()
         except EngineError as error:
             conversation.give_up("engine_error", f"{error.cause}: {conversation.told(error)}")
-        except BudgetExhaustedError as error:
-            conversation.give_up("budget", str(error))
+        except WithheldError as error:
+            conversation.give_up(error.reason, str(error))

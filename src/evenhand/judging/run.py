@@ -24,6 +24,7 @@ from tqdm.auto import tqdm
 from evenhand.aggregation import draws_are_settled
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
 from evenhand.engines.calls import Calls
+from evenhand.engines.door import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
 from evenhand.engines.limits import Budget
 from evenhand.errors import TooManyFailuresError, ungrouped
@@ -127,11 +128,13 @@ def run_votes(
 
     Raises:
         InvalidInputError: No judge, two judges with one name, or weights that do not fit the judges.
+        DataClassificationError: A judge may not be shown what a question is about; nobody was asked.
         TooManyFailuresError: More votes failed than ``limits.max_failure_rate`` allows; its ``votes`` are what this
             function would have returned.
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
     weights = checked_weights(judges, weights)
+    check_classified(questions, judges)
     sheets = sheets_of(questions, grid)
     budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
     votes: list[list[Vote | None]] = [[] for _ in questions]
@@ -140,7 +143,7 @@ def run_votes(
             votes[row] = [None] * (len(sheet.orders) * grid.samples * len(judges))
     lanes = [
         _Lane(
-            calls=Calls(judge, journal, budget),
+            calls=Calls(judge, journal, budget, offline=limits.offline),
             weight=weight,
             tasks=tasks_of(sheets, grid, place),
             count=sum(len(sheet.orders) for sheet in sheets) * (1 if grid.stop_early else grid.samples),
@@ -324,6 +327,7 @@ def estimate_run(
     """What :func:`~evenhand.judging.run.run_votes` would do, without a call."""
     grid, flow = grid or Grid(), flow or Flow()
     checked_weights(judges, weights)
+    check_classified(questions, judges)
     sheets = sheets_of(questions, grid)
     asked = set[str]()
     counters = [_DryCalls(judge, journal, asked) for judge in judges]

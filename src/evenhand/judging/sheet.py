@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from evenhand.engines.base import SheetItem, Stage
-from evenhand.errors import BudgetExhaustedError, EngineError, InvalidInputError, did_you_mean
+from evenhand.errors import EngineError, InvalidInputError, WithheldError, did_you_mean
 from evenhand.judging.conversation import (
     UNDIGESTED,
     Conversation,
@@ -68,7 +68,7 @@ class SheetConversation(Conversation):
             text = fill_prompt("sheet_reask", self._values(missing))
             try:
                 reply = await self._ask("sheet_reask", text, missing)
-            except (EngineError, BudgetExhaustedError):
+            except (EngineError, WithheldError):
                 for item in missing:  # a mention stands where nobody answers
                     self.reasks[item.number] -= self.readings[item.number].answer.match.index is not None
                 raise

@@ -205,11 +205,11 @@ class GradeScore(ChoiceMetric):
 
     def mode_of(self, subjects: Sequence[Subject]) -> GradeMode:  # noqa: ARG002 - other modes need to know
         """All rotations."""
-        return GradeMode(self.settings(), tuple(judge.judge_id for judge in self.panel([])))
+        return GradeMode(self.settings(), tuple(judge.judge_id for judge in self.panel()))
 
     def score_name(self, subjects: Sequence[Subject]) -> str:  # noqa: ARG002 - as above
         """The Grade Score of the first judge."""
-        judges = [judge.judge_id for judge in self.panel([])]
+        judges = [judge.judge_id for judge in self.panel()]
         return _suffixed("grade_score", judges, judges[0])
 
     def instance_scores(self, judged: JudgedInstance) -> Dict[str, Any]:

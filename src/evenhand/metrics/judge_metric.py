@@ -216,14 +216,9 @@ class JudgeMetric(RunFields):
                 names.append((self.evaluator_name or as_judge(engine).judge_id).lower())
         return "+".join(dict.fromkeys(names))
 
-    def panel(self, policies: Iterable[Union[tuple[str, ...], None]]) -> list[JudgeEngine]:
-        """The judges, each of which may see data of these classifications."""
-        engines = self.engines()
-        for policy in {policy for policy in policies if policy}:
-            for engine in engines:
-                if isinstance(engine, Artifact):
-                    engine.verify_instance({"data_classification_policy": list(policy)})
-        return [as_judge(engine) for engine in engines]
+    def panel(self) -> list[JudgeEngine]:
+        """The judges."""
+        return [as_judge(engine) for engine in self.engines()]
 
     def criteria_artifacts(self, rows: Sequence[Mapping[str, Any]]) -> list[Criteria]:
         """One criteria artifact a row of task data: the metric's own, or the one that the row names.
@@ -408,7 +403,7 @@ class JudgeMetric(RunFields):
             return []
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
         name, evaluator = self.score_name(subjects), self.evaluator()
-        panel, mode = self.panel(about.data_classification for about in subjects), self.mode_of(subjects)
+        panel, mode = self.panel(), self.mode_of(subjects)
         results = mode.judge(subjects, panel)
         places = {id(each): place for place, each in enumerate(distinct(about.judged for about in subjects))}
         return [
@@ -448,7 +443,7 @@ class JudgeMetric(RunFields):
         return {
             "evenhand": mode.saved_as,
             "parameters": {
-                **made_by([as_judge(engine) for engine in self.engines()]),
+                **made_by(self.panel()),
                 "n": len(judged),
                 **mode.parameters(),
             },

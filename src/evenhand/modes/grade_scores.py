@@ -39,15 +39,13 @@ from evenhand.statistics import (
 )
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
 from evenhand.statistics.intervals import IntervalLevel, unread_bounds
-from evenhand.votes import MatchKind, UnscoredReason, Usage, Vote
+from evenhand.votes import WITHHELD, MatchKind, UnscoredReason, Usage, Vote
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NOT_SCORED: Final = "no instance has two rotations answered"
 NO_CHOICE: Final = "no option was chosen"
-NOT_ASKED: Final = frozenset({"budget"})
-"""Votes with these reasons were not asked for: they say nothing about the judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,7 +506,7 @@ def _instance_grade(
     votes: Sequence[Vote], chances: dict[tuple[int, int], GradeScoreChance], seed: int
 ) -> InstanceGrade:
     n_options = len(votes[0].order) if votes else 0
-    asked = [vote for vote in votes if vote.unscored_reason not in NOT_ASKED]
+    asked = [vote for vote in votes if vote.unscored_reason not in WITHHELD]
     places, candidates = _counts(votes, n_options)
     scores = []
     for drawn in _draws(votes):
@@ -554,7 +552,7 @@ def _mean_difference(
 
 def _unanswered(votes: Sequence[Sequence[Vote]], asked: FloatArray, level: float) -> dict[str, Interval]:
     counts = [
-        Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in NOT_ASKED | {None})
+        Counter(str(vote.unscored_reason) for vote in cast if vote.unscored_reason not in WITHHELD | {None})
         for cast in votes
     ]
     shares = {}

@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     class UnitxtArtifactNotFoundError(Exception):
         """unitxt's error for an id that no catalog holds."""
 
+    def get_artifacts_data_classification(artifact: str) -> list[str] | None: ...
     def get_parsed_context(context: dict[str, str]) -> str: ...
     def fetch_artifact(artifact_rep: Any) -> tuple[Any, Catalog | None]: ...
     def separate_overrides(s: str) -> tuple[str, dict[str, Any] | None]: ...
@@ -155,6 +156,7 @@ else:
         Catalogs,
         UnitxtArtifactNotFoundError,
         fetch_artifact,
+        get_artifacts_data_classification,
     )
     from unitxt.catalog import Catalog, LocalCatalog
     from unitxt.error_utils import UnitxtError
@@ -264,6 +266,15 @@ def field_value(owner: type, name: str, value: object) -> object:
     return value if name in _text_fields(owner) else with_numbers(value)
 
 
+def data_classifications_of(artifact: "Artifact") -> "tuple[str, ...] | None":
+    """The classifications of the data that an artifact may be shown, as unitxt has it; None for any.
+
+    What ``UNITXT_DATA_CLASSIFICATION_POLICY`` says of the artifact's name, or else its own field.
+    """
+    named = get_artifacts_data_classification(artifact.get_pretty_print_name())
+    return tuple(named or artifact.data_classification_policy or ()) or None
+
+
 def own_words(error: BaseException) -> str:
     """An exception's own words in one line, without the box that unitxt draws around them."""
     context = getattr(error, "__error_context__", None)
@@ -286,6 +297,7 @@ __all__ = [
     "Maybe",
     "TextGenerationInferenceOutput",
     "UnitxtArtifactNotFoundError",
+    "data_classifications_of",
     "fetch_artifact",
     "field_value",
     "fields_class",

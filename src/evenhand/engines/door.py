@@ -1,0 +1,123 @@
+"""What holds before a request leaves, whoever asks: data may be shown to the engine, and something may be sent at all.
+
+Every request of every mode and engine leaves through :class:`~evenhand.engines.calls.Calls`, which asks here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from evenhand.engines.base import JudgeEngine, Request
+from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError, WithheldError
+from evenhand.question import Question
+
+MOCK_VARIABLE: Final = "UNITXT_MOCK_INFERENCE_MODE"
+OFFLINE_VARIABLE: Final = "EVENHAND_OFFLINE"
+
+Classification = tuple[str, ...]
+
+
+def mock_mode() -> bool:
+    """Whether unitxt's mock mode is on: its setting, or the environment variable, where unitxt is not loaded.
+
+    A setting made with ``unitxt.settings.context`` holds for the thread that made it: ask in the thread of the caller.
+
+    Raises:
+        InvalidInputError: If the variable is set to something that unitxt does not understand.
+    """
+    loaded = sys.modules.get("unitxt.settings_utils")
+    try:
+        if loaded is not None:
+            return bool(loaded.get_settings().mock_inference_mode)
+    except ValueError:  # unitxt's own words for a variable that it cannot read do not name it
+        pass
+    return _switch(MOCK_VARIABLE, {"True": True, "False": False, None: False})
+
+
+def offline_mode() -> bool:
+    """Whether the environment says that nothing may be sent.
+
+    Raises:
+        InvalidInputError: If the variable is set to something else than a yes or a no.
+    """
+    return _switch(OFFLINE_VARIABLE, {"1": True, "true": True, "0": False, "false": False, "": False, None: False})
+
+
+def _switch(variable: str, accepted: Mapping[str | None, bool]) -> bool:
+    value = os.environ.get(variable)
+    known = {spelling if spelling is None else spelling.casefold(): on for spelling, on in accepted.items()}
+    folded = value if value is None else value.strip().casefold()
+    if folded not in known:
+        listed = ", ".join(repr(spelling) for spelling in accepted if spelling)
+        raise InvalidInputError(
+            f"the environment variable {variable} is {value!r}; accepted: {listed}, or leave it unset"
+        )
+    return known[folded]
+
+
+def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | None:
+    """Why nothing is sent now to an engine that sends; None where calls may leave.
+
+    Args:
+        judge_id: Who would be asked.
+        offline: Whether the run was told to send nothing.
+    """
+    if mock_mode():
+        return MockModeError(
+            f"the judge {judge_id!r} was not asked: unitxt's mock_inference_mode is on, and then no engine sends "
+            f"anything and nothing is judged; switch it off ({MOCK_VARIABLE}=False) to judge"
+        )
+    if offline or offline_mode():
+        how = "offline=True" if offline else f"{OFFLINE_VARIABLE}={os.environ.get(OFFLINE_VARIABLE)}"
+        return OfflineError(
+            f"the judge {judge_id!r} was not asked: {how} says that nothing is sent, and the journal holds no "
+            "reply to this request; run it once without, with the same journal"
+        )
+    return None
+
+
+def classifications_of(request: Request) -> list[Classification]:
+    """The data classifications of what is asked about: of one question, or of all on a sheet; each once."""
+    questions = [item.question for item in request.items] if request.question is None else [request.question]
+    return _classified(questions)
+
+
+def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine]) -> None:
+    """Check that every judge may be shown what every question is about, before the first call.
+
+    As unitxt has it: a judge that names no classifications may be shown everything, data without one may be shown to
+    everyone, and else one of the data's must be among the judge's.
+
+    Raises:
+        DataClassificationError: If a judge may not.
+    """
+    classifications = _classified(questions)
+    for judge in judges:
+        check_may_see(judge, classifications)
+
+
+def check_may_see(judge: JudgeEngine, classifications: Iterable[Classification]) -> None:
+    """Check that a judge may be shown data of each of these classifications; see :func:`check_classified`.
+
+    Raises:
+        DataClassificationError: If it may not.
+    """
+    allowed: Classification = getattr(judge, "data_classification_policy", None) or ()
+    unseen = [each for each in classifications if allowed and not set(each) & set(allowed)]
+    if not unseen:
+        return
+    classification = unseen[0]
+    raise DataClassificationError(
+        f"rows have the data classification {list(classification)!r}, and the judge {judge.judge_id!r} may only be "
+        f"shown data of {list(allowed)!r} (its data_classification_policy), so nothing was sent: take an engine that "
+        f"may see them, add one of {list(classification)!r} to the data_classification_policy of the engine if it may, "
+        "or mend that of the data"
+    )
+
+
+def _classified(questions: Iterable[Question]) -> list[Classification]:
+    found = dict.fromkeys(question.data_classification for question in questions)
+    return [classification for classification in found if classification]
