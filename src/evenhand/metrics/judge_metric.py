@@ -47,7 +47,7 @@ from evenhand.unitxt.bases import (
     fields_class,
     get_parsed_context,
 )
-from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact
+from evenhand.unitxt.loading import comparison_from_artifact, load_criteria_artifact, load_criteria_artifact_of_row
 from evenhand.votes import is_missing
 
 Value = TypeVar("Value")
@@ -235,8 +235,12 @@ class JudgeMetric(RunFields):
                 "criteria.evenhand.direct.relevance, or an artifact), or the task data field that names each "
                 "instance's own"
             )
+        field = self.criteria_field
         return loaded_of_rows(
-            rows, self.criteria_field, "criteria_field", lambda given, _: load_criteria_artifact(given)
+            rows,
+            field,
+            "criteria_field",
+            lambda given, row: load_criteria_artifact_of_row(given, f"the field {field!r} of instance {row}"),
         )
 
     def get_criteria(self, task_data: Sequence[Mapping[str, Any]], eval_count: int) -> list[Criteria]:

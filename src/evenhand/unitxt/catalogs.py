@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_criterion
+from evenhand.data.cells import plain_cell
 from evenhand.data.documents import derived_name
 from evenhand.data.formats import translated
 from evenhand.data.plain_data import parse_json, plain, read_document
@@ -196,6 +197,49 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
     )
 
 
+_OF_ROWS: Mapping[Kind, tuple[str, str]] = {
+    "criterion": ("a mapping with name, description and options, a yes/no question", "put the criterion"),
+    "rubric": ("a list or mapping of criteria, in the form of another tool too", "put the criteria"),
+    "checklist": ("a list of questions, a list or mapping of items", "put the questions"),
+}
+"""What a row of data may hold, and what to do instead of naming a file there."""
+
+_CATALOG_ID = re.compile(r"[\w-]+(\.[\w-]+)+")
+
+
+def resolve_of_row(given: object, kind: Kind) -> Referent:
+    """What a row of data holds, or names by its catalog id.
+
+    Rows are data: they may come from anywhere, so no file is opened, and nothing behind an id is overridden, because
+    they say so.
+
+    Args:
+        given: A mapping or list, a JSON text of one, an id; where a criterion may stand, a plain sentence; or what a
+            Python program put there: a frozen value or an artifact.
+        kind: What is expected.
+
+    Raises:
+        ArtifactError: If it is something else, or no catalog holds the id.
+    """
+    given = plain_cell(given)
+    if isinstance(given, (Artifact, VALUES[kind], Mapping, list, tuple)) and given:
+        return resolve(given, kind)
+    said = given.strip() if isinstance(given, str) else ""
+    inline = said.startswith(("{", "[")) or (kind == "criterion" and _is_worded(said))
+    if inline or (_CATALOG_ID.fullmatch(said) and not names_a_file(said)):
+        return _said(said, kind)
+    forms, instead = _OF_ROWS[kind]
+    if said and names_a_file(said):
+        raise ArtifactError(
+            f"{shown(given)} is the name of a file, and no file is read because a row of data names it: {instead} into "
+            f"the row, or the id of a {kind} such as {EXAMPLES[kind]!r}"
+        )
+    raise ArtifactError(
+        f"{shown(given)} is no {kind} of a row; accepted: {forms}, or the id of a {kind} such as {EXAMPLES[kind]!r}, "
+        "with nothing in brackets behind it"
+    )
+
+
 def _named(reference: str | Path, kind: Kind | None) -> Referent:
     """What a text or a path stands for."""
     if isinstance(reference, Path) or names_a_file(reference):
@@ -208,10 +252,15 @@ def _named(reference: str | Path, kind: Kind | None) -> Referent:
                 f"`evenhand catalog import {path} --out rows.jsonl`"
             )
         return Referent(translated(read_document(path, what), what), reference, path, path.stem)
+    return _said(reference, kind)
+
+
+def _said(reference: str, kind: Kind | None) -> Referent:
+    """What a text stands for that is no path."""
     said = reference.strip()
     if said.startswith(("{", "[")):
         return Referent(translated(parse_json(reference, "the JSON text"), "the JSON text"), reference)
-    if is_sentence(said) and kind in {None, "criterion"}:
+    if _is_worded(said) and kind in {None, "criterion"}:
         return Referent(yes_no_criterion(derived_name(said), said), reference)
     name = reference.partition("[")[0].rpartition(".")[2]
     return Referent(_catalog_object(reference, kind), reference, name=name)
@@ -235,10 +284,21 @@ def is_sentence(reference: str) -> bool:
     [True, True, True, False, False]
     """
     said = reference.strip()
+    return _is_worded(said) and not (os.sep in said and _exists(said))
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # too long, without a home, with a NUL
+        return False
+
+
+def _is_worded(said: str) -> bool:
+    """Whether a text reads as a sentence, whatever files there are."""
     if _NO_SENTENCE.match(said) or said.lower().endswith(FILE_ENDINGS):
         return False
-    worded = len(said.split()) > 1 or said.endswith(("?", "？"))
-    return worded and not (os.sep in said and Path(said).expanduser().exists())
+    return len(said.split()) > 1 or said.endswith(("?", "？"))
 
 
 def names_a_file(reference: str) -> bool:

@@ -7,7 +7,7 @@ a user writes, and are read by the same reader.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Dict, Generic, List, TypeVar, Union, cast
 
@@ -39,7 +39,7 @@ from evenhand.unitxt.bases import (
     fetch_artifact,
     own_words,
 )
-from evenhand.unitxt.catalogs import EXAMPLES, Kind, names_a_file, register_catalog, resolve, shown
+from evenhand.unitxt.catalogs import Kind, register_catalog, resolve, resolve_of_row, shown
 
 
 class UndefinedScoreWarning(EvenhandWarning):
@@ -287,44 +287,35 @@ def checklist_artifact(reference: object) -> EvenhandChecklist:
 
 
 def load_checklist_of_row(given: object, what: str) -> Checklist:
-    """The checklist that a row of data holds, or names by its catalog id. Files are not read.
+    """The checklist that a row of data holds, or names by its catalog id; see :func:`resolve_of_row`.
 
     Args:
-        given: A list of questions or of items, a mapping, a JSON text of one of these, or an id.
+        given: As it stands in the row.
         what: It is called in messages.
 
     Raises:
         ArtifactError: If it is something else, or the id is not that of a checklist.
         InvalidCriterionError: If it contradicts itself.
     """
-    forms = "a list of questions, a list or mapping of items"
-    return _of_row(load_checklist, given, what, kind="checklist", instead="put the questions into the row", forms=forms)
+    return _of_row(load_checklist, given, "checklist", what)
 
 
 def load_rubric_of_row(given: object, what: str) -> Rubric:
     """The rubric that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
-    forms = "a list or mapping of criteria, in the form of another tool too"
-    return _of_row(load_rubric, given, what, kind="rubric", instead="put the criteria into the row", forms=forms)
+    return _of_row(load_rubric, given, "rubric", what)
 
 
-Loaded = TypeVar("Loaded", Rubric, Checklist)
+def load_criteria_artifact_of_row(given: object, what: str) -> Criteria:
+    """The criterion that a row of data holds, or names by its catalog id: see :func:`load_checklist_of_row`."""
+    return _of_row(load_criteria_artifact, given, "criterion", what)
 
 
-def _of_row(
-    load_it: Callable[[object], Loaded], given: object, what: str, *, kind: Kind, instead: str, forms: str
-) -> Loaded:
-    example = EXAMPLES[kind]
-    if isinstance(given, str) and names_a_file(given):
-        raise ArtifactError(
-            f"{what} is {shown(given)}, the name of a file, and no file is read because a row of data names it: "
-            f"{instead}, or the id of a {kind} such as {example!r}"
-        )
-    if not isinstance(given, (str, list, tuple, Mapping)) or not given:
-        raise ArtifactError(
-            f"{what} is {shown(given)}; a row's {kind} is {forms}, or the id of a {kind} such as {example!r}"
-        )
+Loaded = TypeVar("Loaded", Rubric, Checklist, Criteria)
+
+
+def _of_row(load_it: Callable[[object], Loaded], given: object, kind: Kind, what: str) -> Loaded:
     try:
-        return load_it(given)
+        return load_it(resolve_of_row(given, kind))
     except (ArtifactError, InvalidCriterionError) as error:
         raise type(error)(f"{what}: {error}") from error
 
