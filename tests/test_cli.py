@@ -109,6 +109,8 @@ RUN_OPTIONS = [
     (["--judge-weights", "1", "2.5"], "judge_weights", [1.0, 2.5]),
     (["--max-failure-rate", "0.5"], "max_failure_rate", 0.5),
     (["--offline"], "offline", True),
+    (["--data-classification", "pii"], "data_classification", "pii"),
+    (["--data-classification", "pii", "secret"], "data_classification", ["pii", "secret"]),
     (["--max-calls", "10"], "max_calls", 10),
     (["--max-cost", "1.5"], "max_cost", 1.5),
     (["--level", "0.9"], "level", 0.9),

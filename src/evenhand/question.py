@@ -29,6 +29,10 @@ GRADED_LEVELS = (
 )
 
 
+Classifications = tuple[tuple[str, ...], ...]
+"""How data are classified: a tuple for each row that they come from, of classes of which an engine must allow one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One judged case that a judge is shown before its own.
@@ -37,11 +41,13 @@ class Example:
         response: What was judged.
         label: The label of the option that it was given.
         context: What was shown beside it: name -> text.
+        data_classifications: Of the rows that hold it.
     """
 
     response: str
     label: str
     context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    data_classifications: Classifications = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ class Question:
         instance: The row of the data that the question belongs to; all questions of a row are one cluster.
         draw_key: Names the instance in seeded draws, whatever its row number in this part of the data; the row number
             when empty.
-        data_classification: The data classification policy of the instance, which the engine must allow.
+        data_classifications: Of the rows that are shown, each of which the engine must allow.
         sheet: Names the questions about one response that are asked together, in one call; alone when empty.
         sheet_size: How many they are.
         examples: Judged cases that are shown first.
@@ -111,7 +117,7 @@ class Question:
     mode: Mode = "assess"
     instance: int = 0
     draw_key: str = ""
-    data_classification: tuple[str, ...] | None = None
+    data_classifications: Classifications = ()
     sheet: str = ""
     sheet_size: int = 0
     examples: tuple[Example, ...] = ()
@@ -132,6 +138,12 @@ class Question:
             )
         if self.mode == "check" and (not self.sheet or self.sheet_size < 1):
             raise InvalidInputError(f"question {self.id!r} is an item of a sheet, but names none or no size of it")
+
+    @property
+    def classifications(self) -> Classifications:
+        """Of all that is shown, the examples too."""
+        shown = (self.data_classifications, *(example.data_classifications for example in self.examples))
+        return tuple(dict.fromkeys(each for found in shown for each in found))
 
     @property
     def compares(self) -> bool:

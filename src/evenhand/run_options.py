@@ -231,6 +231,12 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         "may name it itself: ``http://localhost:8000/v1[model=…]``.",
         accepted="the name of a model, or None where the engine has its own",
     )
+    data_classification: str | tuple[str, ...] | None = option(
+        None,
+        "The class of all data, such as ``pii``, or several of which an engine must allow one; a row's own column "
+        "``data_classification_policy`` counts besides.",
+        accepted="a class of data such as 'pii', a list of classes of which an engine must allow one, or None",
+    )
     judge_weights: tuple[float, ...] | None = option(
         None,
         "One positive weight per judge, in the order of the panel.",
@@ -241,6 +247,14 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         '``"default"``, the path of a journal file, or None for no journal.',
         accepted="'default', a path, or None for no journal",
     )
+
+    @field_validator("data_classification")
+    @classmethod
+    def _names_classes(cls, classes: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        named = (classes,) if isinstance(classes, str) else classes
+        if named is not None and not (named and all(each.strip() for each in named)):
+            raise ValueError
+        return classes
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:

@@ -37,7 +37,13 @@ QUIET = Limits(progress=False)
 
 def questions(*classifications):
     return [
-        Question(id=str(n), criterion=CLEAR, responses=(f"answer {n}",), instance=n, data_classification=each)
+        Question(
+            id=str(n),
+            criterion=CLEAR,
+            responses=(f"answer {n}",),
+            instance=n,
+            data_classifications=() if each is None else (each,),
+        )
         for n, each in enumerate(classifications)
     ]
 

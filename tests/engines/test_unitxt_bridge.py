@@ -131,7 +131,9 @@ class BridgeTestMiscountingEngine(BridgeTestScriptedEngine):
 
 
 def request(text, *, sample=0, policy=None, options=None, history=()):
-    question = Question(id="q", criterion=CRITERION, responses=("r",), data_classification=policy)
+    question = Question(
+        id="q", criterion=CRITERION, responses=("r",), data_classifications=() if policy is None else (policy,)
+    )
     messages = (*history, {"role": "user", "content": text})
     return Request(messages=messages, sample=sample, options=options, question=question)
 

@@ -81,6 +81,7 @@ PAIRS: Mapping[str, tuple[str, str]] = {
 METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
     **dict.fromkeys(("context_fields", "gold", "gold_fields", "systems", "votes"), "COLUMN"),
+    "data_classification": "CLASS",
     **dict.fromkeys(("examples", "out"), "FILE"),
     **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
 }

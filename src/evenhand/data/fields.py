@@ -15,9 +15,10 @@ from numbers import Integral
 from typing import Any, TypeVar, cast
 
 from evenhand.criteria import Checklist, Criterion
-from evenhand.data.cells import number_of, plain_cell
-from evenhand.data.plain_data import context_mapping
+from evenhand.data.cells import held_in, number_of, plain_cell
+from evenhand.data.plain_data import briefly, context_mapping
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
+from evenhand.question import Classifications
 from evenhand.run_options import IntervalOptions
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import is_missing, without_lone_surrogates
@@ -31,6 +32,8 @@ class LeftOutContextWarning(EvenhandWarning):
 
 _NO_FIELD = object()
 REFERENCE_FIELDS = frozenset({"reference", "references"})
+CLASSIFICATION = "data_classification_policy"
+"""The field in which unitxt, and so a row of any data, says which classes of data it belongs to."""
 CONTEXT = "context"
 """The field that unitxt's judges show unless they are told otherwise."""
 
@@ -282,6 +285,28 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
             )
         known[name] = number
     return {"id_field": field, "ids": list(known)}
+
+
+def classifications_of(row: Mapping[str, Any], instance: int) -> Classifications:
+    """How a row is classified: by its column ``data_classification_policy``; nothing where that says nothing.
+
+    Raises:
+        InvalidInputError: If the column holds neither a text nor a list of texts.
+
+    >>> classifications_of({"data_classification_policy": "pii"}, 0), classifications_of({}, 0)
+    ((('pii',),), ())
+    """
+    given = plain_cell(row.get(CLASSIFICATION))
+    held = held_in(given, f"instance {instance}") if isinstance(given, str) else given
+    if is_missing(held) or held in ("", [], ()):
+        return ()
+    classes = [held] if isinstance(held, str) else held
+    if not isinstance(classes, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in classes):
+        raise InvalidInputError(
+            f"instance {instance} has {briefly(given)} in {CLASSIFICATION!r}, which says who may see the row; "
+            "accepted: a class of data such as 'pii', or a list of classes of which an engine must allow one"
+        )
+    return (tuple(each.strip() for each in classes),)
 
 
 class RepeatedColumnWarning(EvenhandWarning):

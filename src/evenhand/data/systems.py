@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from evenhand.data.cells import held_in
-from evenhand.data.fields import field_of, name_of, row_ids, text_of
+from evenhand.data.fields import classifications_of, field_of, name_of, row_ids, text_of
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.question import Classifications
 from evenhand.votes import is_missing
 
 
@@ -24,11 +26,13 @@ class Prompt:
         id: As the data name it; None where they do not.
         fields: The columns that hold what all responses share.
         responses: System -> response; None where there is none.
+        data_classifications: Of all rows that hold it.
     """
 
     id: str | None
     fields: Row
     responses: Mapping[str, str | None]
+    data_classifications: Classifications = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,7 @@ class Layout:
                 responses=read_responses(
                     {system: field_of(row, system, instance, "systems") for system in self.systems or ()}, instance
                 ),
+                data_classifications=classifications_of(row, instance),
             )
             for instance, row in enumerate(rows)
         )
@@ -131,7 +136,8 @@ class Layout:
                 for system in systems
             }
             first = rows[next(iter(responses.values()))]
-            prompts.append(Prompt(identifier, first, read_responses(found, instance)))
+            marked = chain.from_iterable(classifications_of(rows[number], number) for number in responses.values())
+            prompts.append(Prompt(identifier, first, read_responses(found, instance), tuple(dict.fromkeys(marked))))
         return tuple(prompts)
 
     def _entered(self, found: Mapping[str, None]) -> tuple[str, ...]:

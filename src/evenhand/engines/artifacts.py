@@ -15,6 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.baseline import BaselineJudge
 from evenhand.engines.calls import Calls
+from evenhand.engines.door import HOSTED
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.litellm import LiteLLMJudge, LiteLLMTransport
 from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url
@@ -156,6 +157,7 @@ class RemoteJudgeArtifact(RemoteFields):
 
     api_key: Maybe[str] = None
     credentials: Maybe[Dict[str, Any]] = None
+    data_classification_policy = [*HOSTED]
     example = ""
     needs = ["model"]
 

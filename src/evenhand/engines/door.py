@@ -12,12 +12,12 @@ from typing import Final
 
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError, WithheldError
-from evenhand.question import Question
+from evenhand.question import Classifications, Question
 
 MOCK_VARIABLE: Final = "UNITXT_MOCK_INFERENCE_MODE"
 OFFLINE_VARIABLE: Final = "EVENHAND_OFFLINE"
-
-Classification = tuple[str, ...]
+HOSTED: Final = ("public", "proprietary")
+"""The classifications of data that an engine behind a network may be shown, unless it says otherwise."""
 
 
 def mock_mode() -> bool:
@@ -79,10 +79,10 @@ def why_withheld(judge_id: str, *, offline: bool = False) -> WithheldError | Non
     return None
 
 
-def classifications_of(request: Request) -> list[Classification]:
-    """The data classifications of what is asked about: of one question, or of all on a sheet; each once."""
+def classifications_of(request: Request) -> Classifications:
+    """The data classifications of all that is shown: about one question, or about all on a sheet; each once."""
     questions = [item.question for item in request.items] if request.question is None else [request.question]
-    return _classified(questions)
+    return tuple(dict.fromkeys(each for question in questions for each in question.classifications))
 
 
 def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine]) -> None:
@@ -94,30 +94,34 @@ def check_classified(questions: Iterable[Question], judges: Sequence[JudgeEngine
     Raises:
         DataClassificationError: If a judge may not.
     """
-    classifications = _classified(questions)
+    instances: dict[tuple[str, ...], int] = {}
+    for question in questions:
+        for classification in question.classifications:
+            instances.setdefault(classification, question.instance)
     for judge in judges:
-        check_may_see(judge, classifications)
+        for classification, instance in instances.items():
+            check_may_see(judge, (classification,), f"what is shown about instance {instance} has")
 
 
-def check_may_see(judge: JudgeEngine, classifications: Iterable[Classification]) -> None:
+def check_may_see(judge: JudgeEngine, classifications: Classifications, what: str = "rows have") -> None:
     """Check that a judge may be shown data of each of these classifications; see :func:`check_classified`.
+
+    Args:
+        judge: Who is asked.
+        classifications: Of the data.
+        what: Has them, in the message.
 
     Raises:
         DataClassificationError: If it may not.
     """
-    allowed: Classification = getattr(judge, "data_classification_policy", None) or ()
+    allowed: tuple[str, ...] = getattr(judge, "data_classification_policy", None) or ()
     unseen = [each for each in classifications if allowed and not set(each) & set(allowed)]
     if not unseen:
         return
     classification = unseen[0]
     raise DataClassificationError(
-        f"rows have the data classification {list(classification)!r}, and the judge {judge.judge_id!r} may only be "
-        f"shown data of {list(allowed)!r} (its data_classification_policy), so nothing was sent: take an engine that "
-        f"may see them, add one of {list(classification)!r} to the data_classification_policy of the engine if it may, "
-        "or mend that of the data"
+        f"{what} the data classification {list(classification)!r}, and the judge {judge.judge_id!r} may only be shown "
+        f"data of {list(allowed)!r} (its data_classification_policy), so nothing was sent: take an engine that may see "
+        f"them, or, where this one may, write [data_classification_policy=[{','.join([*allowed, classification[0]])}]] "
+        "behind its name, address or id; or mend the classification of the data"
     )
-
-
-def _classified(questions: Iterable[Question]) -> list[Classification]:
-    found = dict.fromkeys(question.data_classification for question in questions)
-    return [classification for classification in found if classification]

@@ -6,15 +6,15 @@ import hashlib
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.criteria import Criterion
 from evenhand.data.cells import LabelReader
-from evenhand.data.fields import context_of, field_of, field_or, text_of, texts_of
+from evenhand.data.fields import classifications_of, context_of, field_of, field_or, text_of, texts_of
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.question import Example, Question
+from evenhand.question import Classifications, Example, Question
 from evenhand.votes import is_missing
 
 
@@ -163,7 +163,7 @@ def example_pool(
             f"the {len(rows)} rows of examples have no case of {criterion.name!r} with a response in "
             f"{' or '.join(map(repr, fields.responses))} and a label in {fields.label!r}"
         )
-    found = tuple(_example(*case) for case in cases)
+    found = tuple(_example(*case, _marked(rows, holding)) for case, holding in cases.items())
     different = len({case.label for case in found})
     return ExamplePool(
         cases=found,
@@ -176,8 +176,18 @@ def example_pool(
 _Case = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
-def _example(response: str, label: str, context: tuple[tuple[str, str], ...]) -> Example:
-    return Example(response, label, dict(context))
+def _example(
+    response: str, label: str, context: tuple[tuple[str, str], ...], data_classifications: Classifications
+) -> Example:
+    return Example(response, label, dict(context), data_classifications)
+
+
+def _marked(rows: Sequence[Mapping[str, Any]], holding: Collection[int]) -> Classifications:
+    """How the rows that hold a case are classified."""
+    try:
+        return tuple(dict.fromkeys(each for row in sorted(holding) for each in classifications_of(rows[row], row)))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"an example cannot be shown: {error}") from error
 
 
 def _case(

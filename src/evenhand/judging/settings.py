@@ -120,6 +120,7 @@ class RunSettings:
     def run(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> list[tuple[Vote, ...]]:
         """The votes on each question; see :func:`evenhand.judging.run.run_votes`."""
         self._check_prompt(questions)
+        questions = self._classified(questions)
         self._warn_of_alike_draws(judges)
         with self._opened_journal(judges) as journal:
             votes = run_votes(
@@ -138,10 +139,19 @@ class RunSettings:
     def estimate(self, questions: Sequence[Question], judges: Sequence[JudgeEngine]) -> RunEstimate:
         """What :meth:`run` would do, without a call."""
         self._check_prompt(questions)
+        questions = self._classified(questions)
         with self._opened_journal(judges) as journal:
             return estimate_run(
                 questions, judges, grid=self.grid, flow=self.flow, journal=journal, weights=self.judge_weights
             )
+
+    def _classified(self, questions: Sequence[Question]) -> Sequence[Question]:
+        """The questions, with what is said about all rows."""
+        given = self.options.data_classification
+        if given is None:
+            return questions
+        own = (given,) if isinstance(given, str) else given
+        return [replace(question, data_classifications=(own, *question.data_classifications)) for question in questions]
 
     def _check_prompt(self, questions: Sequence[Question]) -> None:
         for mode, sheet in {(question.mode, bool(question.sheet)) for question in questions}:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, TypeVar, Union
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Checklist, Criterion, Scale
 from evenhand.data.fields import (
+    CLASSIFICATION,
+    classifications_of,
     context_of,
     field_of,
     loaded_of_rows,
@@ -32,6 +34,7 @@ from evenhand.judging.settings import RunSettings, made_by
 from evenhand.metrics.base_metric import EvenhandMetric, InstanceScores, score_name_of
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
+from evenhand.question import Classifications
 from evenhand.results.measures import Measure, score_entries
 from evenhand.results.saved import line_of
 from evenhand.results.votes_columns import Cell
@@ -91,9 +94,9 @@ class JudgedInstance:
 
 
 class ClassifiedInput(EvaluationInput):
-    """One instance as a judge metric sees it, with the data classification policy that must reach the engine."""
+    """One instance as a judge metric sees it, with what its recipe says about who may see it."""
 
-    data_classification: Maybe[tuple[str, ...] | None] = None
+    marked: Any = None
 
 
 OF_ALL_METRICS = tuple(IntervalOptions.model_fields)
@@ -220,6 +223,11 @@ class JudgeMetric(RunFields):
         """The judges."""
         return [as_judge(engine) for engine in self.engines()]
 
+    def classifications_of(self, given: EvaluationInput, row: int) -> Classifications:
+        """How an instance is classified: by its recipe, or by its task data."""
+        marked = {CLASSIFICATION: getattr(given, "marked", None)}
+        return (*classifications_of(marked, row), *classifications_of(given[2], row))
+
     def criteria_artifacts(self, rows: Sequence[Mapping[str, Any]]) -> list[Criteria]:
         """One criteria artifact a row of task data: the metric's own, or the one that the row names.
 
@@ -335,7 +343,7 @@ class JudgeMetric(RunFields):
             context=self.context_of(given, judged, row),
             references=texts_of(given[1]),
             draw_key=draw_key_of(given),
-            data_classification=getattr(given, "data_classification", None),
+            data_classifications=self.classifications_of(given, row),
             guidelines=self.guidelines,
             judged=judged,
         )
@@ -375,8 +383,7 @@ class JudgeMetric(RunFields):
     def _instance_to_evaluation_input(self, instance: Dict[str, Any]) -> EvaluationInput:
         prediction, references, task_data = super()._instance_to_evaluation_input(instance)
         classified = ClassifiedInput(prediction, references, task_data)
-        policy = instance.get("data_classification_policy")
-        classified.data_classification = tuple(policy) if policy else None
+        classified.marked = instance.get(CLASSIFICATION)
         return classified
 
     @abstractmethod

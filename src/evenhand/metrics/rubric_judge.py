@@ -205,9 +205,8 @@ class RubricJudge(AssessingJudge):
             parts = {name: part for name, part in parts.items() if part.responses}
             responses = [part.responses[0] for part in parts.values()]
             facts = {"length_penalty": penalty.of(responses[0])} if penalty is not None and responses else {}
-            policy = getattr(given, "data_classification", None)
             texts = {"": responses[0] if responses else None}
-            found.append(Subject(row, texts, data_classification=policy, judged=rubric, facts=facts, parts=parts))
+            found.append(Subject(row, texts, judged=rubric, facts=facts, parts=parts))
         self.warn_of_context([each for rubric in distinct(rubrics) for each in rubric.criteria])
         return found, [None] * len(found)
 

@@ -312,9 +312,23 @@ def _runs(about: Subject) -> list[tuple[str, ...]]:
 
 
 def with_unrelated(rows: Sequence[Subject], *, seed: int = 0) -> tuple[Subject, ...]:
-    """The same, each with the text of its unrelated option among its facts; see :func:`unrelated_candidates`."""
+    """The same, each with the text of its unrelated option among its facts; see :func:`unrelated_candidates`.
+
+    Whoever is asked may have to see the rows that hold the text, too.
+    """
+    marked: dict[str | None, dict[tuple[str, ...], None]] = {}
+    for row in rows:
+        for text in row.responses:
+            marked.setdefault(text, {}).update(dict.fromkeys(row.data_classifications))
     drawn = zip(rows, unrelated_candidates(rows, seed=seed), strict=True)
-    return tuple(replace(row, facts={**row.facts, UNRELATED: text}) for row, text in drawn)
+    return tuple(
+        replace(
+            row,
+            facts={**row.facts, UNRELATED: text},
+            data_classifications=tuple({**dict.fromkeys(row.data_classifications), **marked.get(text, {})}),
+        )
+        for row, text in drawn
+    )
 
 
 def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str | None, ...]:

@@ -19,12 +19,12 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from evenhand.checked_options import check_names
 from evenhand.criteria import Checklist, Criterion, Option
-from evenhand.data.fields import context_of, references_of
+from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
-from evenhand.question import Question
+from evenhand.question import Classifications, Question
 from evenhand.results.measures import plain
 from evenhand.results.render import TextTable
 from evenhand.votes import Vote
@@ -53,7 +53,7 @@ class Subject:
         context: What the judge is shown beside it: name -> text.
         references: Known good answers.
         draw_key: Names the instance in seeded draws.
-        data_classification: The data classification policy of the instance.
+        data_classifications: Of the rows that it is made of.
         guidelines: What the judge is told about judging, beside the criterion.
         judged: What it is judged by.
         cluster: What the row belongs to; None where rows do not depend on each other.
@@ -67,7 +67,7 @@ class Subject:
     context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     references: tuple[str, ...] = ()
     draw_key: str = ""
-    data_classification: tuple[str, ...] | None = None
+    data_classifications: Classifications = ()
     guidelines: str = ""
     judged: Any = None
     cluster: str | None = None
@@ -116,7 +116,7 @@ class Subject:
             references=self.references,
             instance=self.instance,
             draw_key=self.draw_key,
-            data_classification=self.data_classification,
+            data_classifications=self.data_classifications,
             guidelines=self.guidelines,
             **how,
         )
@@ -130,6 +130,7 @@ def subject_of_row(
     *,
     context_fields: Mapping[str, str] | None,
     reference_field: str | None,
+    data_classifications: Classifications | None = None,
     **beside: Any,  # noqa: ANN401 - fields of a subject
 ) -> Subject:
     """The subject of a row of a data set.
@@ -141,6 +142,7 @@ def subject_of_row(
         judged: What says which context is shown, where ``context_fields`` does not.
         context_fields: Name shown -> column.
         reference_field: The column with a known good answer.
+        data_classifications: Of all rows that it is made of; None for that of this row.
         **beside: The other fields of a :class:`Subject`.
 
     Raises:
@@ -148,7 +150,8 @@ def subject_of_row(
     """
     references = references_of(row, reference_field, instance)
     context = context_of(row, context_fields, judged, instance, references)
-    return Subject(instance, texts, context, references, judged=judged, **beside)
+    own = classifications_of(row, instance) if data_classifications is None else data_classifications
+    return Subject(instance, texts, context, references, judged=judged, data_classifications=own, **beside)
 
 
 @dataclass(frozen=True)

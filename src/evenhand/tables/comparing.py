@@ -249,6 +249,7 @@ def winrates(
             criterion,
             context_fields=context,
             reference_field=reference,
+            data_classifications=prompt.data_classifications,
             cluster=None if clusters is None else clusters[place],
         )
         for place, prompt in enumerate(prompts)
