@@ -79,6 +79,11 @@ class MissingDependencyError(EvenhandError, ImportError):
     """An optional package is not installed; the message ends with the command that installs it."""
 
 
+MAY_BE_BILLED = frozenset({"timeout", "connection", "garbage", "http_408", "http_502", "http_504", "http_524"})
+"""The causes of failures that do not tell whether the server had done its work; an error of its own says that it had
+not."""
+
+
 class EngineError(EvenhandError):
     """A judge's call did not bring a reply.
 
@@ -91,6 +96,14 @@ class EngineError(EvenhandError):
         super().__init__(message)
         self.cause = cause
         self.attempts = attempts
+
+    @property
+    def may_be_billed(self) -> bool:
+        """Whether the server may have worked on the last attempt and charged for it, though no reply came.
+
+        After a time-out, a connection that broke once it stood, an answer that is no reply.
+        """
+        return self.cause in MAY_BE_BILLED and bool(getattr(self, "reached", True))
 
 
 class TransientEngineError(EngineError):

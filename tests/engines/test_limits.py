@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.engines.limits import Gate, Pace
+from evenhand.engines.limits import Gate, Pace, TokenPace
 
 
 class FakeTime:
@@ -167,3 +167,82 @@ def test_token_pace_spaces_by_size():
         return asyncio.get_running_loop().time() - started
 
     assert asyncio.run(run()) >= 0.049
+
+
+class Server:
+    """What a server counts: tokens at some time between the beginning and the end of each call, in any minute."""
+
+    def __init__(self):
+        self.counted = []
+
+    def count(self, at, tokens):
+        self.counted.append((at, tokens))
+
+    def most_in_a_minute(self):
+        return max(sum(tokens for at, tokens in self.counted if end - 60 < at <= end) for end, _ in self.counted)
+
+
+@given(
+    limit=st.integers(500, 5000),
+    calls=st.lists(
+        st.tuples(st.integers(1, 500), st.floats(1.0, 6.0), st.floats(0.0, 40.0), st.floats(0, 1), st.booleans()),
+        min_size=1,
+        max_size=60,
+    ),
+    at_once=st.integers(1, 8),
+)
+@settings(max_examples=150, deadline=None)
+def test_no_minute_of_the_servers_count_holds_more_tokens_than_allowed_and_every_call_gets_in(limit, calls, at_once):
+    pace, server, now, under_way = TokenPace(limit, 0.0), Server(), 0.0, []
+    for used, excess, seconds, counted_after, answered in calls:
+        expected = used * excess
+        while len(under_way) >= at_once or (ready := pace.ready_at(expected, now)) > now:
+            next_end = min((ends for ends, *_ in under_way), default=float("inf"))
+            if len(under_way) >= at_once or next_end <= ready:
+                now = max(now, next_end)
+                under_way.sort(key=lambda each: each[0])
+                _, taken, spent = under_way.pop(0)
+                pace.settle(taken, spent, now)
+            else:
+                assert ready < float("inf")  # else nobody would ever get in
+                now = ready
+        pace.take(expected, now)
+        if answered:
+            server.count(now + seconds * counted_after, used)
+        under_way.append((now + seconds, expected, used if answered else 0.0))
+    if server.counted and all(used * excess <= limit for used, excess, *_ in calls):
+        assert server.most_in_a_minute() <= limit + 1e-3
+
+
+def test_what_was_estimated_too_high_is_credited_to_whoever_waits():
+    async def run():
+        gate = Gate(1, tokens_per_minute=60_000)  # a token a millisecond
+        await gate.enter(30_000)
+        waiting = asyncio.create_task(gate.enter(10))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()  # for half a minute
+        gate.used(5, 30_000)
+        gate.leave()
+        await asyncio.wait_for(waiting, 10)
+
+    asyncio.run(run())
+
+
+def test_a_failed_call_that_used_nothing_counts_for_nothing():
+    async def run():
+        gate = Gate(1, tokens_per_minute=60)
+        for _ in range(50):
+            await asyncio.wait_for(gate.enter(50), 10)
+            gate.used(0, 50)
+            gate.leave()
+
+    asyncio.run(run())
+
+
+def test_a_call_of_more_than_a_minutes_tokens_is_let_in_alone():
+    pace = TokenPace(100, 0.0)
+    assert pace.ready_at(250, 0.0) == 0.0
+    pace.take(250, 0.0)
+    assert pace.ready_at(10, 200.0) == float("inf")
+    pace.settle(250, 250, 200.0)
+    assert pace.ready_at(10, 201.0) == 260.0

@@ -6,6 +6,7 @@ The gate in front of a server counts calls in flight, calls a minute and tokens 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -249,6 +250,7 @@ class Share:
 
 
 SECONDS_PER_MINUTE: Final = 60.0
+ROUNDING: Final = 1e-6
 CATCH_UP_SECONDS: Final = 0.05
 
 
@@ -271,6 +273,47 @@ class Pace:
     def correct(self, units: float) -> None:
         """Use up more units than were taken, or give some back."""
         self.ready_at += units * self._interval
+
+
+class TokenPace:
+    """So many tokens a minute: evenly spaced, as by :class:`Pace`, and never more within any minute.
+
+    What a call will use is not known when it is let in: until it ends it counts its estimate, and from then on what it
+    used. It counts until a minute after its end, so that no minute of a server that counts it at any time between its
+    beginning and its end holds more than the limit, as far as no estimate is too low. A call alone is never kept out.
+    """
+
+    def __init__(self, per_minute: float, now: float) -> None:
+        self._limit = per_minute
+        self._pace = Pace(per_minute, now)
+        self._under_way = 0
+        self._ended: deque[tuple[float, float]] = deque()
+        self._counting = 0.0
+
+    def ready_at(self, tokens: float, now: float) -> float:
+        """When a call of so many tokens may be let in; infinity while that depends on calls that are under way."""
+        while self._ended and self._ended[0][0] + SECONDS_PER_MINUTE <= now:
+            self._counting -= self._ended.popleft()[1]
+        ready, beyond = self._pace.ready_at, self._counting + tokens - self._limit
+        for ended_at, used in self._ended:
+            if beyond <= ROUNDING:
+                return ready
+            beyond -= used
+            ready = max(ready, ended_at + SECONDS_PER_MINUTE)
+        return ready if beyond <= ROUNDING or not self._under_way else math.inf
+
+    def take(self, tokens: float, now: float) -> None:
+        """Let a call of about so many tokens in."""
+        self._pace.take(tokens, now)
+        self._under_way += 1
+        self._counting += tokens
+
+    def settle(self, taken: float, used: float, now: float) -> None:
+        """A call that was let in with ``taken`` tokens has ended, and used so many."""
+        self._pace.correct(used - taken)
+        self._under_way -= 1
+        self._counting += used - taken
+        self._ended.append((now, used))
 
 
 class Gate:
@@ -297,7 +340,7 @@ class Gate:
         self.in_flight = 0
         self._clock = clock
         self._requests = None if requests_per_minute is None else Pace(requests_per_minute, clock())
-        self._tokens = None if tokens_per_minute is None else Pace(tokens_per_minute, clock())
+        self._tokens = None if tokens_per_minute is None else TokenPace(tokens_per_minute, clock())
         self._paused_until = 0.0
         self._decreased_at = -1.0
         self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
@@ -307,7 +350,7 @@ class Gate:
         """Wait for a place; return the time at which it was given. Every entry is followed by one :meth:`leave`."""
         if not self._waiting and self.in_flight + 1 <= self.limit:
             now = self._clock()
-            if self._ready_at() <= now:
+            if self._ready_at(tokens, now) <= now:
                 self._admit_one(tokens, now)
                 return now
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -335,10 +378,10 @@ class Gate:
         if self.limit < self.max_in_flight:
             self.limit = min(float(self.max_in_flight), self.limit + 1 / self.limit)
 
-    def spent(self, tokens: float) -> None:
-        """A reply used so many tokens more than were expected when it was let in."""
+    def used(self, tokens: float, expected: float) -> None:
+        """A call ended that was let in with ``expected`` tokens, and used so many; it goes before :meth:`leave`."""
         if self._tokens is not None:
-            self._tokens.correct(tokens)
+            self._tokens.settle(expected, tokens, self._clock())
 
     def slow_down(self, entered_at: float) -> None:
         """The server answered 429 to a call that was let in at this time."""
@@ -358,12 +401,12 @@ class Gate:
         while self._waiting:
             self._waiting.popleft()[0].cancel()
 
-    def _ready_at(self) -> float:
+    def _ready_at(self, tokens: float, now: float) -> float:
         ready = self._paused_until
         if self._requests is not None:
             ready = max(ready, self._requests.ready_at)
         if self._tokens is not None:
-            ready = max(ready, self._tokens.ready_at)
+            ready = max(ready, self._tokens.ready_at(tokens, now))
         return ready
 
     def _admit_one(self, tokens: float, now: float) -> None:
@@ -380,7 +423,7 @@ class Gate:
                 self._waiting.popleft()
                 continue
             now = self._clock()
-            wait = self._ready_at() - now
+            wait = self._ready_at(tokens, now) - now
             if wait > 0:
                 self._admit_after(wait)
                 return
@@ -389,7 +432,11 @@ class Gate:
             place.set_result(None)
 
     def _admit_after(self, wait: float) -> None:
-        if self._timer is None:
+        """Look again then; a call that ends meanwhile may make it earlier, or is what is waited for."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wait < math.inf:
             self._timer = asyncio.get_running_loop().call_later(wait, self._on_timer)
 
     def _on_timer(self) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 from evenhand.engines.base import Request
+from evenhand.engines.forecast import TokenForecast
 from evenhand.engines.limits import Gate
 from evenhand.engines.replies import speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (
@@ -32,8 +33,8 @@ READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
 LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
-CHARACTERS_PER_TOKEN: Final = 4
-EXPECTED_REPLY_TOKENS: Final = 200
+ROOM: Final = 1.25
+"""How much longer than the longest seen a call is taken to be until it ends, where tokens a minute are limited."""
 FEWER_LOGPROBS: Final = 5
 """How many of the likeliest tokens are asked for where a server answers that it gives fewer; some give no more."""
 RESERVED_PARAMETERS: Final = frozenset(
@@ -142,6 +143,12 @@ class RemoteSettings:
         high = "" if most is None else f" to {most}"
         raise InvalidInputError(f"{name} is {value!r}; it must be {kind}{low}{high}")
 
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The token limit of a reply, by whichever name; None where there is none."""
+        given = [self.max_tokens, self.extra.get("max_completion_tokens")]
+        return max((limit for limit in given if isinstance(limit, int)), default=None)
+
     def sampling(self) -> dict[str, Any]:
         """The parameters that every request carries and every reply depends on."""
         given = {
@@ -215,7 +222,6 @@ class _Session:
     schema: bool | None = None
     users: int = 0
     replies: int = 0
-    reply_tokens: float = EXPECTED_REPLY_TOKENS
     fatal: FatalEngineError | None = None
 
 
@@ -224,7 +230,6 @@ class _Trial:
     """One request on its way: what the last attempt asked for beside the text, and how many there were."""
 
     request: Request
-    tokens: float
     replies_before: int
     schema: bool = False
     logprobs: int = 0
@@ -241,6 +246,7 @@ class RemoteJudge:
         settings: What is asked, and how fast.
         transport: How it travels.
         data_classification_policy: Of which classifications the data may be that it is shown; None for any.
+        forecast: How many tokens its calls are expected to have, as its replies have taught.
     """
 
     def __init__(
@@ -254,6 +260,7 @@ class RemoteJudge:
         self.settings = settings
         self.transport = transport
         self.data_classification_policy = data_classification_policy
+        self.forecast = TokenForecast(settings.most_reply_tokens)
         self._sampling = settings.sampling()
         self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
@@ -325,15 +332,19 @@ class RemoteJudge:
             )
         trial = self._trial(session, request)
         while True:
-            entered_at = await session.gate.enter(trial.tokens, again=trial.attempts > 0)
+            expected = used = self._expected_tokens(request)
+            entered_at = await session.gate.enter(expected, again=trial.attempts > 0)
             try:
                 completion = await self._attempt(session, trial)
+                used = self._used_tokens(completion, request, expected)
             except EngineError as error:
+                used = expected if error.may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, session, trial, entered_at)
             else:
-                return self._received(completion, session, trial)
+                return self._received(completion, session)
             finally:
+                session.gate.used(used, expected)
                 session.gate.leave()
             if delay:
                 await asyncio.sleep(delay)
@@ -342,7 +353,7 @@ class RemoteJudge:
         if session.schema is None:
             supported, wanted = session.connection.supports_schema(), self.settings.structured_output
             session.schema = (supported and not self._schema_refused) if wanted == "auto" else wanted
-        return _Trial(request, tokens=self._expected_tokens(request, session), replies_before=session.replies)
+        return _Trial(request, replies_before=session.replies)
 
     async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
         if session.fatal is not None:
@@ -357,13 +368,9 @@ class RemoteJudge:
         except TimeoutError as error:
             raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
 
-    def _received(self, completion: Completion, session: _Session, trial: _Trial) -> Completion:
+    def _received(self, completion: Completion, session: _Session) -> Completion:
         session.replies += 1
         session.gate.succeeded()
-        if self.settings.tokens_per_minute is not None and completion.prompt_tokens is not None:
-            reply_tokens = completion.completion_tokens or 0
-            session.gate.spent(completion.prompt_tokens + reply_tokens - trial.tokens)
-            session.reply_tokens += 0.1 * (reply_tokens - session.reply_tokens)
         return self._priced(completion)
 
     def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
@@ -438,11 +445,19 @@ class RemoteJudge:
             }
         return payload
 
-    def _expected_tokens(self, request: Request, session: _Session) -> float:
+    def _expected_tokens(self, request: Request) -> float:
+        """What an attempt counts for until it ends: somewhat more than the most that was seen."""
         if self.settings.tokens_per_minute is None:
             return 0.0
-        characters = sum(len(message.get("content") or "") for message in request.messages)
-        return characters / CHARACTERS_PER_TOKEN + session.reply_tokens
+        likely, most = self.forecast.likely(request), self.forecast.most(request)
+        return min(most.prompt, ROOM * likely.prompt) + min(most.reply, ROOM * likely.reply)
+
+    def _used_tokens(self, completion: Completion, request: Request, expected: float) -> float:
+        """What a reply used, where the server counted it; remembered for the calls to come."""
+        self.forecast.learn(request, completion)
+        if completion.prompt_tokens is None:
+            return expected
+        return float(completion.prompt_tokens + (completion.completion_tokens or 0))
 
     def _priced(self, completion: Completion) -> Completion:
         if completion.cost is not None:

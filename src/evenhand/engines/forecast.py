@@ -1,0 +1,94 @@
+"""How many tokens a request and its reply will have, before it is sent: likely, and at most. Learnt from the replies.
+
+No tokenizer is asked: which one a server has is not known, and fetching one needs a network. A text has no more tokens
+than bytes: byte-level vocabularies hold every byte, and what SentencePiece does not know it spells in bytes too.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+from evenhand.engines.base import Request, Stage
+from evenhand.votes import Completion
+
+TEMPLATE_TOKENS: Final = 64
+"""What a chat template may write around a conversation: a system prompt of the server's own is learnt from replies."""
+MESSAGE_TOKENS: Final = 16
+ASSUMED_REPLY_TOKENS: Final = 1024
+"""Of a reply without a token limit, until the first one has come."""
+MARGIN: Final = 2.0
+"""How much longer than the longest seen the next reply without a token limit may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Of a request and its reply."""
+
+    prompt: float
+    reply: float
+
+
+@dataclass(slots=True)
+class TokenForecast:
+    """What one judge's calls are expected to have; never less than the most that was seen.
+
+    Attributes:
+        most_reply: The token limit of a reply; None where it has none.
+    """
+
+    most_reply: int | None = None
+    _ratio: float | None = None
+    _longest: dict[Stage, int] = field(default_factory=dict)
+
+    @property
+    def learnt(self) -> bool:
+        """Whether a reply was seen."""
+        return bool(self._longest)
+
+    @property
+    def sure(self) -> bool:
+        """Whether :meth:`most` is a bound: replies have a token limit."""
+        return self.most_reply is not None
+
+    def most(self, request: Request) -> Tokens:
+        """The most that a call may have.
+
+        With a token limit that is a bound: the bytes of the prompt (more, where a server has counted more tokens than
+        bytes), and the limit. Without one, so many as :data:`MARGIN` times the most seen, or before the first reply
+        :data:`ASSUMED_REPLY_TOKENS`.
+        """
+        size, likely = prompt_bytes(request), self.likely(request)
+        bound = size * max(1.0, self._ratio or 0.0)
+        if self.most_reply is not None:
+            return Tokens(bound, float(self.most_reply))
+        if not self.learnt:
+            return Tokens(bound, float(ASSUMED_REPLY_TOKENS))
+        return Tokens(min(bound, MARGIN * likely.prompt), MARGIN * likely.reply)
+
+    def likely(self, request: Request) -> Tokens:
+        """As many as the prompts seen had a byte, and as the longest reply at this stage had; before that, the most."""
+        prompt = prompt_bytes(request) * (1.0 if self._ratio is None else self._ratio)
+        return Tokens(prompt, self.likely_reply(request.stage))
+
+    def likely_reply(self, stage: Stage) -> float:
+        """Tokens of a reply at a stage; as at the others, where none was seen."""
+        limit = self.most_reply if self.most_reply is not None else ASSUMED_REPLY_TOKENS
+        longest = self._longest.get(stage, max(self._longest.values(), default=limit))
+        return float(longest if self.most_reply is None else min(longest, self.most_reply))
+
+    def learn(self, request: Request, completion: Completion) -> None:
+        """Take note of what a reply had, where the server counted it."""
+        if completion.prompt_tokens is not None:
+            self._ratio = max(self._ratio or 0.0, completion.prompt_tokens / prompt_bytes(request))
+        if completion.completion_tokens is not None:
+            self._longest[request.stage] = max(self._longest.get(request.stage, 1), completion.completion_tokens)
+
+
+def prompt_bytes(request: Request) -> int:
+    """No less than the prompt's tokens: the bytes of its messages and schema, and what a chat template adds."""
+    schema = request.response_schema
+    texts = sum(len(text.encode("utf-8", "replace")) for each in request.messages for text in each.values())
+    written = 0 if schema is None else len(json.dumps(dict(schema)))
+    return texts + written + MESSAGE_TOKENS * len(request.messages) + TEMPLATE_TOKENS
