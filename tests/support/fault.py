@@ -39,7 +39,12 @@ FaultKind = Literal[
     "bad_chunks",
     "cut_chunks",
     "bad_encoding",
+    "says",
+    "made",
 ]
+
+WHOLE = frozenset({"latency", "empty", "none", "content_filter", "truncate", "says", "drip"})
+"""The kinds after which a server has answered, and bills for it, whatever the answer is worth."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,9 @@ class Fault:
             the reply, ``headers`` so many bytes of headers with it; ``wrong_length`` names a length that is half of
             its body's; ``bad_chunks`` has chunks whose lengths are no numbers, ``cut_chunks`` no last one;
             ``bad_encoding`` says that it is gzip, and it is not.
+
+            ``says`` puts ``body`` in the place of the content, and ``made`` sends the body that ``make`` makes of the
+            reply's.
         on: The numbers of the requests, from 1; None for all.
         match: Only for requests whose messages contain this text.
         times: For so many of the requests that fit; None for all.
@@ -77,7 +85,7 @@ class Fault:
         seconds: For ``latency``.
         message: The message in the error's body.
         code: The code in the error's body.
-        body: For ``garbage``.
+        body: For ``garbage`` and ``says``.
         most: For ``too_many_logprobs``.
         location: For ``redirect``.
         size: For ``long``, ``inflated``, ``informational`` and ``headers``.
@@ -85,6 +93,7 @@ class Fault:
         depth: For ``nested``.
         key: For ``twice``.
         other: For ``twice``.
+        make: For ``made``.
     """
 
     kind: FaultKind
@@ -105,6 +114,7 @@ class Fault:
     depth: int = 100_000
     key: Literal["choices", "message", "content"] = "content"
     other: str = "planted"
+    make: Callable[[bytes], bytes] = bytes
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -128,6 +138,12 @@ def _inflated(fault: Fault, payload: bytes) -> bytes:
     return _whole(b"".join(packed) + packer.flush(), b"Content-Encoding: %s\r\n" % fault.encoding.encode())
 
 
+def _says(fault: Fault, payload: bytes) -> bytes:
+    body = json.loads(payload)
+    body["choices"][0]["message"]["content"] = fault.body
+    return json.dumps(body).encode()
+
+
 def _nested(fault: Fault, payload: bytes) -> bytes:
     return b'{"extra": ' + b"[" * fault.depth + b"]" * fault.depth + b", " + payload[1:]
 
@@ -145,7 +161,13 @@ def _holder(body: dict[str, Any], key: str) -> dict[str, Any]:
     return {"choices": body, "message": choice, "content": choice["message"]}[key]
 
 
-MADE_UP: Mapping[str, Callable[[Fault, bytes], bytes]] = {"long": _long, "nested": _nested, "twice": _twice}
+MADE_UP: Mapping[str, Callable[[Fault, bytes], bytes]] = {
+    "long": _long,
+    "nested": _nested,
+    "twice": _twice,
+    "says": _says,
+    "made": lambda fault, payload: fault.make(payload),
+}
 """The body that a fault makes of the reply's."""
 
 WRITTEN: Mapping[str, Callable[[Fault, bytes], bytes]] = {

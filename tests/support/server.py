@@ -38,7 +38,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.support.fault import MADE_UP, WRITTEN, Fault
+from tests.support.fault import MADE_UP, WHOLE, WRITTEN, Fault
 
 UNSUPPORTED: Mapping[str, Callable[[Fault, Mapping[str, Any]], bool]] = {
     "unsupported_schema": lambda fault, body: "response_format" in body,
@@ -75,13 +75,28 @@ class Reply:
 
 @dataclass
 class SeenRequest:
-    """One request as the server received it; ``status`` is None until the reply was sent in full."""
+    """One request as the server received it.
+
+    Attributes:
+        status: None until the reply was sent in full.
+        reply: The content of a chat completion that was sent in full, if no fault spoilt more than its content.
+        tokens: What it says of its prompt and its content; 0 while it is not sent.
+    """
 
     number: int
     received_at: float
     headers: dict[str, str]
     body: dict[str, Any]
     status: int | None = None
+    reply: str | None = None
+    tokens: int = 0
+
+    def has_reply(self, payload: bytes) -> None:
+        """Note that this body was sent in full."""
+        body = json.loads(payload)
+        if body.get("choices") and "usage" in body:
+            self.reply = body["choices"][0]["message"]["content"] or ""
+            self.tokens = body["usage"]["total_tokens"]
 
 
 ReplyFunction = Callable[[dict[str, Any]], "Reply | str | Mapping[str, Any] | None"]
@@ -147,7 +162,7 @@ class _Application:
         if request.path == "/_stats":
             return web.json_response(self.stats())
         if request.path == "/_requests":
-            return web.json_response([{"body": seen.body, "status": seen.status} for seen in self.requests])
+            return web.json_response([vars(seen) for seen in self.requests])
         if request.method == "GET" and request.path == "/v1/models":
             return web.json_response({"object": "list", "data": [{"id": "judge", "object": "model"}]})
         if request.method != "POST" or request.path != "/v1/chat/completions":
@@ -216,7 +231,7 @@ class _Application:
         return self._error(request, fault) if fault.kind == "status" or fault.kind in UNSUPPORTED else None
 
     async def _reply(
-        self, request: web.BaseRequest, seen: SeenRequest, kinds: Collection[str], faults: Sequence[Fault]
+        self, request: web.BaseRequest, seen: SeenRequest, kinds: set[str], faults: Sequence[Fault]
     ) -> web.StreamResponse:
         payload = json.dumps(self._payload(seen.body, kinds)).encode()
         if "cut_body" in kinds:
@@ -225,8 +240,13 @@ class _Application:
             if fault.kind in MADE_UP:
                 payload = MADE_UP[fault.kind](fault, payload)
             if fault.kind in WRITTEN:
-                return await self._write(request, seen, WRITTEN[fault.kind](fault, payload), fault)
-        return await self._send(request, seen, web.Response(body=payload, content_type="application/json"))
+                response = await self._write(request, seen, WRITTEN[fault.kind](fault, payload), fault)
+                break
+        else:
+            response = await self._send(request, seen, web.Response(body=payload, content_type="application/json"))
+        if kinds <= WHOLE:
+            seen.has_reply(payload)
+        return response
 
     @staticmethod
     async def _send(request: web.BaseRequest, seen: SeenRequest, response: web.Response) -> web.Response:
@@ -511,7 +531,7 @@ class JudgeServerProcess:
         return self._get("_stats")
 
     def requests(self) -> list[dict[str, Any]]:
-        """Every request: ``body`` and ``status`` (None while it is not answered)."""
+        """Every request: the fields of :class:`SeenRequest`."""
         return self._get("_requests")
 
     def _get(self, path: str) -> Any:
