@@ -146,8 +146,8 @@ class RuleOptions(Options):
 class LimitOptions(Options):
     """When a run stops, and what it puts up with.
 
-    Replies in the journal are not calls. A vote that begins sets aside the calls that it is expected to need (for
-    ``max_cost`` at the mean cost so far), so that the calls go to whole votes, in the order of the questions; votes
+    Replies in the journal are not calls. A vote that begins sets aside the calls that it is expected to need, and for
+    ``max_cost`` what they are likely to cost, so that the calls go to whole votes, in the order of the questions; votes
     beyond are unscored with the reason ``budget``.
     """
 
@@ -156,7 +156,9 @@ class LimitOptions(Options):
     )
     max_cost: float | None = option(
         None,
-        "US dollars after which no call is launched; a reply without a known price ends the run too.",
+        "US dollars at most: a call leaves only where all that it may cost fits, by its prompt, the engine's "
+        "``max_tokens`` and its prices. An engine without a price is refused: give it ``prompt_price`` and "
+        "``completion_price``, US dollars a million tokens (litellm lists those of known models).",
         ge=0,
         accepted="a number of US dollars, or None for no limit",
     )

@@ -1,12 +1,22 @@
 """Places in a budget: promised to the votes begun, given back when not needed, never more than there are."""
 
 import asyncio
+import json
+import random
+from collections import Counter
+from contextlib import asynccontextmanager
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from evenhand.engines.limits import Budget
+from evenhand.engines.base import Request
+from evenhand.engines.budget import Budget
+from evenhand.engines.calls import Calls
+from evenhand.engines.forecast import prompt_bytes
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
+from tests.support.asking import ask, ask_all, request
 
 
 def test_a_vote_that_begins_takes_what_it_is_expected_to_need_or_what_there_is():
@@ -26,7 +36,7 @@ def test_what_is_given_back_goes_to_the_first_that_lacks_a_place():
     second.close()
     assert (early.held, late.held) == (2, 1)
     first.launch()
-    budget.settle(None)  # a call that failed was a call
+    first.take().settle(None)  # a call that failed was a call
     first.close()
     assert (budget.launched, budget.reserved, early.held, late.held) == (1, 3, 2, 1)
 
@@ -71,16 +81,166 @@ def test_a_stopped_budget_launches_nothing_not_even_what_was_promised():
     assert asyncio.run(run()) == 0
 
 
-def test_calls_are_promised_at_the_mean_cost():
-    budget = Budget(max_cost=10.0)
-    first = budget.share(2, (0,))
-    first.launch()
-    budget.settle(Completion(text="x", cost=3.0))
-    # 3 spent and one call promised at 3: room for one more, since 3 + 3 + 3 <= 10 < 12
-    assert budget.share(2, (1,)).held == 1
-    assert budget.reserved == 2
-    first.launch()
-    budget.settle(Completion(text="x", cost=1.0))
-    # 4 spent at a mean of 2: three may be promised, 4 + 3 · 2 = 10; the second vote has got its other place already
-    assert budget.share(2, (2,)).held == 1
-    assert budget.reserved == 3
+PRICE = 1e-6
+"""US dollars a token."""
+
+
+class PricedJudge:
+    """A judge whose replies have as many tokens as the request says, in the order of the conversation.
+
+    Attributes:
+        billed: What its server counts, in US dollars.
+        most_reply_tokens: The token limit of a reply.
+    """
+
+    judge_id = "priced"
+    concurrency = 8
+
+    def __init__(self, most_reply_tokens=None, prompt_share=0.3, fails=frozenset()):
+        self.billed = 0.0
+        self.answered = Counter()
+        self.most_reply_tokens = most_reply_tokens
+        self._prompt_share = prompt_share
+        self._fails = fails
+        self._turns = random.Random(0)
+
+    def identity(self):
+        return {"name": "priced"}
+
+    def estimated_cost(self, prompt_tokens, completion_tokens):
+        return (prompt_tokens + completion_tokens) * PRICE
+
+    @asynccontextmanager
+    async def running(self):
+        yield
+
+    async def complete(self, asked):
+        vote, *replies = json.loads(asked.messages[0]["content"])
+        place = len(asked.messages) // 2
+        prompt = int(prompt_bytes(asked) * self._prompt_share)
+        for attempt in range(3):
+            for _ in range(self._turns.randrange(4)):
+                await asyncio.sleep(0)
+            if (vote, place, attempt) not in self._fails:
+                break
+            self.billed += (prompt + replies[place]) * PRICE  # worked for, and then the connection broke
+            asked.meter.again(may_be_billed=True)
+        cost = (prompt + replies[place]) * PRICE
+        self.billed += cost
+        self.answered[vote] += 1
+        return Completion(
+            text="x" * replies[place], prompt_tokens=prompt, completion_tokens=replies[place], cost=cost, model="m"
+        )
+
+
+def votes_within(judge, votes, budget, at_once):
+    """Ask for every vote, each a conversation of as many calls as it has replies; how many calls of each were made."""
+    calls = Calls(judge, budget=budget)
+
+    async def vote(number, replies):
+        share = budget.share(len(replies), (number,))
+        messages = ({"role": "user", "content": json.dumps([number, *replies])},)
+        try:
+            for stage, tokens in zip(("assessment", "selection", "summary"), replies, strict=False):
+                await calls.complete(Request(messages=messages, stage=stage), share)
+                messages += ({"role": "assistant", "content": "x" * tokens}, {"role": "user", "content": "And?"})
+        except BudgetExhaustedError:
+            pass
+        finally:
+            share.close()
+
+    async def work(queue):
+        for number, replies in queue:
+            await vote(number, replies)
+
+    async def run():
+        queue = iter(enumerate(votes))
+        async with calls.running():
+            await asyncio.wait_for(asyncio.gather(*(work(queue) for _ in range(at_once))), 60)
+
+    asyncio.run(run())
+    assert (budget.in_flight, budget.reserved) == (0, 0)
+
+
+def whole_cost(judge, votes):
+    """What all of them cost when nothing limits it."""
+    votes_within(judge, votes, Budget(), 1)
+    return judge.billed
+
+
+VOTES = st.lists(st.lists(st.integers(1, 60), min_size=1, max_size=3), min_size=1, max_size=12)
+
+
+@given(
+    votes=VOTES,
+    share=st.floats(0.0, 1.3),
+    at_once=st.integers(1, 8),
+    judged=st.tuples(st.sampled_from([60, 90, 500]), st.sampled_from([0.05, 0.3, 1.0])),
+    fails=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 2), st.integers(0, 1)), max_size=4).map(frozenset),
+)
+@settings(max_examples=150, deadline=None)
+def test_with_a_token_limit_the_server_never_bills_more_than_the_budget(votes, share, at_once, judged, fails):
+    most = share * whole_cost(PricedJudge(*judged), votes)
+    judge, budget = PricedJudge(*judged, fails), Budget(max_cost=most)
+    votes_within(judge, votes, budget, at_once)
+    assert judge.billed <= most + 1e-9
+    assert judge.billed <= budget.cost + budget.at_risk + 1e-9
+
+
+@given(votes=VOTES, share=st.floats(0.3, 3.0), at_once=st.integers(1, 8), replies=st.integers(1, 60))
+@settings(max_examples=100, deadline=None)
+def test_every_vote_that_begins_is_finished_where_replies_are_as_long_as_those_before(votes, share, at_once, replies):
+    votes = [[replies] * len(votes[0])] * len(votes)
+    most = share * whole_cost(PricedJudge(), votes)
+    judge, budget = PricedJudge(), Budget(max_cost=most)
+    votes_within(judge, votes, budget, at_once)
+    begun = [number for number in range(len(votes)) if judge.answered[number]]
+    unfinished = [number for number in begun if judge.answered[number] < len(votes[number])]
+    assert unfinished in ([], [0])  # the first one goes alone, to find out what a call costs
+    assert begun == list(range(len(begun)))  # in the order of the questions
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+@pytest.mark.parametrize("number", [5, 20, 50])
+def test_a_budget_for_so_many_votes_buys_about_as_many(limit, number):
+    votes = [[50, 5]] * 100
+    each = whole_cost(PricedJudge(limit), votes[:1])
+    judge, budget = PricedJudge(limit), Budget(max_cost=number * each)
+    votes_within(judge, votes, budget, 8)
+    finished = sum(judge.answered[place] == 2 for place in range(100))
+    assert number - 3 <= finished <= number
+    assert judge.billed <= number * each + 1e-9
+    assert set(judge.answered.values()) <= {2}
+
+
+def test_without_a_token_limit_one_call_is_priced_before_the_others_leave():
+    judge, budget = PricedJudge(), Budget(max_cost=300 * PRICE)  # less than a reply is taken to cost before the first
+    votes_within(judge, [[100]] * 20, budget, 8)
+    assert judge.answered.total() == 1
+    assert judge.billed < 300 * PRICE
+
+
+def test_a_call_that_costs_nothing_fits_a_budget_of_nothing():
+    class Own(PricedJudge):
+        def estimated_cost(self, prompt_tokens, completion_tokens):
+            return 0.0
+
+    judge = Own()
+    calls = Calls(judge, budget=Budget(max_cost=0))
+    assert ask(judge, request(json.dumps([0, 7])), calls=calls).completion_tokens == 7
+
+
+def test_a_reply_without_a_count_is_counted_at_its_most_or_ends_the_run():
+    class Silent(PricedJudge):
+        async def complete(self, asked):
+            return Completion(text="x", model="mute")
+
+    limited, unlimited = Silent(most_reply_tokens=50), Silent()
+    budget = Budget(max_cost=0.001)
+    outcomes = ask_all(limited, [request(str(n)) for n in range(20)], budget=budget)
+    assert 0 < sum(isinstance(outcome, Completion) for outcome in outcomes) < 20
+    assert budget.cost <= 0.001
+    calls = Calls(unlimited, budget=Budget(max_cost=1.0))
+    ask(unlimited, request("first"), calls=calls)
+    with pytest.raises(BudgetExhaustedError, match="'mute' does not say how many tokens it has: give"):
+        ask(unlimited, request("second"), calls=calls)

@@ -3,8 +3,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from evenhand.engines.calls import Budget, Calls
+from evenhand.engines.budget import Budget
+from evenhand.engines.calls import Calls
 from evenhand.engines.journal import Journal
+from evenhand.engines.remote import RemoteSettings
 from evenhand.errors import (
     BudgetExhaustedError,
     FatalEngineError,
@@ -15,6 +17,7 @@ from evenhand.errors import (
 )
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
+from tests.support.judges import http_judge, litellm_judge
 
 
 class ScriptedEngine:
@@ -143,8 +146,17 @@ def test_max_calls_counts_those_in_flight():
     assert sum(isinstance(outcome, Completion) for outcome in outcomes) == len(engine.asked) == 4
 
 
+class PricedEngine(ScriptedEngine):
+    """Half a dollar a call, whatever it has."""
+
+    most_reply_tokens = 2
+
+    def estimated_cost(self, prompt_tokens, completion_tokens):
+        return 0.5
+
+
 def test_max_cost_stops_before_the_call_that_would_exceed_it():
-    engine = ScriptedEngine(good)
+    engine = PricedEngine(good)
     budget = Budget(max_cost=2.2)
     calls = Calls(engine, budget=budget)
     outcomes = []
@@ -153,25 +165,23 @@ def test_max_cost_stops_before_the_call_that_would_exceed_it():
     # $0.50 a call: four cost $2.00, a fifth would come to $2.50
     assert [isinstance(outcome, Completion) for outcome in outcomes] == [True] * 4 + [False] * 4
     assert budget.cost == pytest.approx(2.0)
-    with pytest.raises(BudgetExhaustedError, match=r"max_cost=2\.2 was reached \(\$2\.0000 spent"):
+    with pytest.raises(BudgetExhaustedError, match=r"max_cost=2\.2 was reached \(\$2\.0000 spent; the next call may"):
         raise outcomes[-1]
 
 
 def test_max_cost_reserves_for_the_calls_in_flight():
-    engine = ScriptedEngine(good)
+    engine = PricedEngine(good)
     calls = Calls(engine, budget=Budget(max_cost=2.2))
-    ask(engine, request("first"), calls=calls)
-    outcomes = ask_all(engine, [request(str(number)) for number in range(8)], calls=calls)
-    # $0.50 are spent, and each call in flight is expected to cost as much: room for three more
-    assert sum(isinstance(outcome, Completion) for outcome in outcomes) == 3
+    outcomes = ask_all(engine, [request(str(number)) for number in range(9)], calls=calls)
+    assert sum(isinstance(outcome, Completion) for outcome in outcomes) == len(engine.asked) == 4
 
 
-def test_max_cost_with_an_unknown_price_stops_and_says_why():
-    engine = ScriptedEngine(lambda asked: Completion(text="Good", model="mystery"))
-    calls = Calls(engine, budget=Budget(max_cost=1.0))
-    assert ask(engine, request("a"), calls=calls).text == "Good"
-    with pytest.raises(BudgetExhaustedError, match=r"price of 'mystery' is not known.*max_calls"):
-        ask(engine, request("b"), calls=calls)
+def test_max_cost_with_an_unknown_price_is_refused_before_the_first_call():
+    for engine in (ScriptedEngine(good), http_judge("http://127.0.0.1:9"), litellm_judge(RemoteSettings("openai/x"))):
+        with pytest.raises(InvalidInputError, match=r"price of the judge .* is not known.*prompt_price and c"):
+            Calls(engine, budget=Budget(max_cost=1.0))
+    assert Calls(litellm_judge(RemoteSettings("openai/gpt-4.1-mini")), budget=Budget(max_cost=1.0))  # has a list
+    assert Calls(ScriptedEngine(good, identity=None), budget=Budget(max_cost=1.0))  # costs nothing
 
 
 @pytest.mark.parametrize("limits", [{"max_calls": -1}, {"max_cost": -0.1}, {"max_cost": float("nan")}])
@@ -181,8 +191,8 @@ def test_a_budget_is_not_negative(limits):
 
 
 def test_nothing_is_launched_with_a_budget_of_nothing():
-    engine = ScriptedEngine(good)
-    for budget in (Budget(max_calls=0), Budget(max_cost=0)):
+    engine = PricedEngine(good)
+    for budget in (Budget(max_calls=0), Budget(max_cost=0.4)):
         with pytest.raises(BudgetExhaustedError):
             ask(engine, budget=budget)
     assert engine.asked == []

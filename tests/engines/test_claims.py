@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.journal import (
     SILENT_SECONDS,
@@ -24,7 +25,6 @@ from evenhand.engines.journal import (
     request_key,
     this_process,
 )
-from evenhand.engines.limits import Budget
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request

@@ -23,7 +23,7 @@ from evenhand.judging.run import Limits, estimate_run, run_votes
 from evenhand.question import Question
 from evenhand.votes import Completion, Usage, Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge
-from tests.support.server import Fault, JudgeServer
+from tests.support.server import Fault, JudgeServer, Reply, conversation
 
 LEVELS = Criterion(
     name="level",
@@ -182,12 +182,40 @@ def test_max_calls_gives_a_panel_the_same_questions():
     assert [[vote.selected_index is not None for vote in row] for row in votes] == [[True] * 2] * 5 + [[False] * 2] * 15
 
 
-def test_max_cost_buys_whole_votes():
-    judge = ScriptedJudge(lambda r: Completion(text="Mid" if r.options else "It is.", cost=1.0), concurrency=3)
-    votes = run(questions(20), [judge], grid=ONCE, max_cost=11.0)
-    # two dollars a vote: five votes, and one assessment for the dollar that is left at most
-    assert sum(row[0].selected_index is not None for row in votes) == 5
-    assert len(judge.requests) in {10, 11}
+class DollarJudge(ScriptedJudge):
+    """Each call costs a dollar, whatever it has."""
+
+    most_reply_tokens = 1
+
+    def __init__(self, **more):
+        super().__init__(lambda r: Completion(text="Mid" if r.options else "It is.", cost=1.0), **more)
+
+    def estimated_cost(self, prompt_tokens, completion_tokens):
+        return 1.0
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 30])
+@pytest.mark.parametrize("dollars", [2.0, 10.0, 11.0])
+def test_max_cost_buys_whole_votes(dollars, concurrency):
+    judge = DollarJudge(concurrency=concurrency)
+    votes = run(questions(20), [judge], grid=ONCE, max_cost=dollars)
+    # two dollars a vote: whole votes, in the order of the questions, and the odd dollar is kept
+    assert [row[0].selected_index is not None for row in votes] == [True] * (len(judge.requests) // 2) + [False] * (
+        20 - len(judge.requests) // 2
+    )
+    assert len(judge.requests) == dollars // 2 * 2
+    assert {row[0].unscored_reason for row in votes} == {None, "budget"}
+
+
+def test_a_panel_shares_a_budget_and_is_refused_whole_where_one_of_it_has_no_price():
+    panel = [DollarJudge(name="a"), DollarJudge(name="b")]
+    votes = run(questions(20), panel, grid=ONCE, max_cost=9.0)
+    assert sum(len(judge.requests) for judge in panel) == 8
+    assert [sum(vote.selected_index is not None for vote in row) for row in votes[:2]] == [2, 2]
+    unpriced = [DollarJudge(name="a"), ScriptedJudge(chooses("Mid"), name="b")]
+    with pytest.raises(InvalidInputError, match=r"max_cost=9.0 cannot be kept, because the price of the judge 'b'"):
+        run(questions(20), unpriced, max_cost=9.0)
+    assert not any(judge.requests for judge in unpriced)
 
 
 def test_max_calls_is_shared_by_the_panel():
@@ -197,25 +225,52 @@ def test_max_calls_is_shared_by_the_panel():
     assert server.seen == 7
 
 
-def test_max_cost_stops_the_launching_of_calls():
-    # each call costs 1 dollar; three calls in flight at most, so that at 10 dollars the run has stopped
-    judge = ScriptedJudge(
-        lambda request: Completion(text="Mid" if request.options else "It is.", cost=1.0), concurrency=3
-    )
-    votes = run(questions(20), [judge], grid=ONCE, max_cost=10.0)
-    assert 8 <= len(judge.requests) <= 10
-    reasons = [vote.unscored_reason for row in votes for vote in row]
-    assert set(reasons) == {None, "budget"}
-    assert sum(vote.usage.cost or 0 for row in votes for vote in row) == len(judge.requests)
+def priced_reply(body):
+    text = '{"selected_option": "Mid"}' if "response_format" in body else f"It is. {hash(conversation(body))}"
+    return Reply(text, prompt_tokens=len(conversation(body)) // 4, completion_tokens=len(text) // 3)
+
+
+def billed(server, prompt_price=10.0, completion_price=30.0):
+    """What the server would bill for the requests that it has answered or worked on."""
+    replies = [priced_reply(body) for body in server.bodies]
+    tokens = sum(reply.prompt_tokens for reply in replies), sum(reply.completion_tokens for reply in replies)
+    return (tokens[0] * prompt_price + tokens[1] * completion_price) / 1e6
+
+
+@pytest.mark.parametrize("max_tokens", [None, 100])
+@pytest.mark.parametrize("flow", ["two_step", "one_step"])
+def test_the_server_bills_no_more_than_max_cost_and_about_so_many_votes_come(max_tokens, flow):
+    prices = {"prompt_price": 10.0, "completion_price": 30.0, "max_tokens": max_tokens}
+    with JudgeServer(reply=priced_reply, latency=0.01) as server:
+        run(questions(10), [http_judge(server.base_url, **prices)], grid=ONCE, flow=Flow(flow=flow))
+        each = billed(server) / 10
+    with JudgeServer(reply=priced_reply, latency=0.01) as server:
+        judge = http_judge(server.base_url, **prices)
+        votes = run(questions(60), [judge], grid=ONCE, flow=Flow(flow=flow), max_cost=20 * each)
+        assert billed(server) <= 20 * each
+        whole = sum(row[0].selected_index is not None for row in votes)
+        assert server.seen == whole * (2 if flow == "two_step" else 1)
+        assert whole >= 13
+        assert sum(row[0].usage.cost or 0.0 for row in votes) == pytest.approx(billed(server))
+
+
+def test_retries_that_may_be_billed_keep_to_max_cost():
+    prices = {"prompt_price": 10.0, "completion_price": 30.0, "max_tokens": 100}
+    faults = [Fault("garbage", on=range(1, 1000, 2))]
+    with JudgeServer(reply=priced_reply, faults=faults) as server:
+        judge = http_judge(server.base_url, max_retries=3, **prices)
+        votes = run(questions(30), [judge], grid=ONCE, max_cost=0.1)
+    assert billed(server) <= 0.1  # all that it worked on, though half of it was no reply
+    assert {row[0].unscored_reason for row in votes} == {None, "budget"}
 
 
 def test_a_cost_limit_cannot_be_kept_without_a_price():
     with JudgeServer(labels=LEVELS.labels) as server:
-        votes = run(questions(10), [http_judge(server.base_url, max_in_flight=1)], grid=ONCE, max_cost=1.0)
-    assert server.seen <= 2  # those that were launched before the first reply came without a price
-    errors = {vote.error for row in votes for vote in row if vote.unscored_reason == "budget"}
-    assert errors
-    assert all("the price of 'judge' is not known" in error and "max_calls" in error for error in errors)
+        with pytest.raises(
+            InvalidInputError, match=r"price of the judge 'judge' is not known.*prompt_price.*max_calls"
+        ):
+            run(questions(10), [http_judge(server.base_url)], grid=ONCE, max_cost=1.0)
+        assert server.seen == 0
 
 
 def test_votes_that_the_budget_left_out_are_not_failures():

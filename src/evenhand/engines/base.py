@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from evenhand.errors import RejectedRequestError
@@ -35,6 +35,17 @@ class SheetItem:
     presentation: Presentation
 
 
+class Meter(Protocol):
+    """Counts the attempts of one call, beside the first."""
+
+    def again(self, *, may_be_billed: bool) -> None:
+        """Asked before a request is sent again; whether the attempt before it may have to be paid for.
+
+        Raises:
+            BudgetExhaustedError: If it must not be.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call to a judge.
@@ -53,6 +64,7 @@ class Request:
         presentation: The question as shown in this order; None for a sheet.
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
+        meter: What an engine that sends a request again asks before.
     """
 
     messages: tuple[Message, ...]
@@ -65,6 +77,7 @@ class Request:
     presentation: Presentation | None = None
     items: tuple[SheetItem, ...] = ()
     reasoning: bool = True
+    meter: Meter | None = field(default=None, compare=False, repr=False)
 
 
 @runtime_checkable

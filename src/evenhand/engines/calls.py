@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
-from evenhand.engines.limits import Budget, Share
-from evenhand.errors import BudgetExhaustedError, FatalEngineError, JournalError, MockModeError
+from evenhand.engines.prices import REASKS, Prices, Quote
+from evenhand.errors import BudgetExhaustedError, EngineError, FatalEngineError, JournalError, MockModeError
 from evenhand.votes import Completion
 
 
@@ -30,6 +31,9 @@ class Calls:
     Attributes:
         engine: What answers.
         launched: Calls sent to the engine.
+
+    Raises:
+        InvalidInputError: If the budget limits the cost, and the engine's price is not known.
     """
 
     def __init__(
@@ -48,6 +52,8 @@ class Calls:
         self._journal = journal
         self._turns = None if journal is None else JournalTurns(journal)
         self._budget = budget if budget is not None else Budget()
+        limited = self._budget.max_cost is not None and identity is not None
+        self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
         self._fatal: FatalEngineError | None = None
@@ -108,9 +114,17 @@ class Calls:
             raise MockModeError(str(self._withheld))
         description = describe_request(request)
         key = request_key(self._identity, description)
-        if share is None:
-            share = self._budget.share()
-        elif request.stage in {"reask", "sheet_reask"}:
+        if share is not None:
+            return await self._complete_within(share, key, description, request)
+        share = self._budget.share()
+        try:
+            return await self._complete_within(share, key, description, request)
+        finally:
+            share.close()
+
+    async def _complete_within(self, share: Share, key: str, description: str, request: Request) -> Completion:
+        quote = None if self._prices is None else Quote(self._prices, request)
+        if request.stage in REASKS:
             share.expect(1)
         while True:
             pending = self._pending.get(key)
@@ -121,12 +135,13 @@ class Calls:
             recorded = self._replies.get(key) if self._journal is None else self._journal.get(key)
             if recorded is not None:
                 share.skip()
+                self._learn(request, recorded)
                 return recorded
             self._check_may_leave()
-            if share.ready():
+            if share.ready(quote):
                 break
             await share.granted()
-        task = asyncio.get_running_loop().create_task(self._call(key, description, self._identity, request, share))
+        task = asyncio.get_running_loop().create_task(self._call(key, description, request, share, share.take()))
         self._pending[key] = task
         task.add_done_callback(_retrieve)
         return await asyncio.shield(task)
@@ -143,38 +158,51 @@ class Calls:
         self.launched += 1
         return await self.engine.complete(request)
 
-    async def _call(self, key: str, description: str, identity: str, request: Request, share: Share) -> Completion:
+    async def _call(self, key: str, description: str, request: Request, share: Share, hold: Hold) -> Completion:
         try:
             if self._turns is None:
-                completion = await self._ask(request, share)
+                completion = await self._ask(request, share, hold)
                 self._replies[key] = completion.model_copy(update={"cached": True})
                 return completion
             recorded = await self._turns.claim(key, self._check_budget)
             if recorded is not None:
-                share.skip()
+                share.skip(hold)
                 return recorded
             try:
-                completion = await self._ask(request, share)
-                await self._turns.record(JournalEntry(key, completion, identity, description))
+                completion = await self._ask(request, share, hold)
+                await self._turns.record(JournalEntry(key, completion, str(self._identity), description))
             except BaseException:
                 self._turns.release(key)
                 raise
             return completion
         finally:
+            hold.release()
             del self._pending[key]
 
-    async def _ask(self, request: Request, share: Share) -> Completion:
+    async def _ask(self, request: Request, share: Share, hold: Hold) -> Completion:
         share.launch()
         self.launched += 1
         completion: Completion | None = None
+        may_be_billed = True  # by whatever else ends it, such as a run that is cancelled
         try:
-            completion = await self.engine.complete(request)
-        except FatalEngineError as error:
-            self._fatal = self._fatal or error
+            completion = await self.engine.complete(replace(request, meter=hold))
+        except EngineError as error:
+            may_be_billed = error.may_be_billed
+            if isinstance(error, FatalEngineError):
+                self._fatal = self._fatal or error
+            raise
+        except BudgetExhaustedError:
+            may_be_billed = False  # what it risked is counted
             raise
         finally:
-            self._budget.settle(completion)
+            if completion is not None:
+                self._learn(request, completion)
+            hold.settle(completion, may_be_billed=may_be_billed)
         return completion
+
+    def _learn(self, request: Request, completion: Completion) -> None:
+        if self._prices is not None:
+            self._prices.learn(request, completion)
 
     def _check_budget(self) -> None:
         """Whoever waits for another process's reply stops waiting when the run is stopped."""

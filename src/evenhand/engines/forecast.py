@@ -7,17 +7,22 @@ than bytes: byte-level vocabularies hold every byte, and what SentencePiece does
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from evenhand.engines.base import Request, Stage
-from evenhand.votes import Completion
+from evenhand.votes import Completion, Message
 
 TEMPLATE_TOKENS: Final = 64
 """What a chat template may write around a conversation: a system prompt of the server's own is learnt from replies."""
 MESSAGE_TOKENS: Final = 16
 ASSUMED_REPLY_TOKENS: Final = 1024
 """Of a reply without a token limit, until the first one has come."""
+INSTRUCTION_BYTES: Final = 1024
+"""What a further prompt of a conversation adds to it, until one was seen."""
+BYTES_PER_TOKEN: Final = 4
+"""Of a reply, until one was seen."""
 MARGIN: Final = 2.0
 """How much longer than the longest seen the next reply without a token limit may be."""
 
@@ -39,13 +44,16 @@ class TokenForecast:
     """
 
     most_reply: int | None = None
+    _replies: int = 0
     _ratio: float | None = None
     _longest: dict[Stage, int] = field(default_factory=dict)
+    _bytes: dict[Stage, int] = field(default_factory=dict)
+    _added: dict[Stage, int] = field(default_factory=dict)
 
     @property
     def learnt(self) -> bool:
         """Whether a reply was seen."""
-        return bool(self._longest)
+        return self._replies > 0
 
     @property
     def sure(self) -> bool:
@@ -63,7 +71,7 @@ class TokenForecast:
         bound = size * max(1.0, self._ratio or 0.0)
         if self.most_reply is not None:
             return Tokens(bound, float(self.most_reply))
-        if not self.learnt:
+        if not self._longest:
             return Tokens(bound, float(ASSUMED_REPLY_TOKENS))
         return Tokens(min(bound, MARGIN * likely.prompt), MARGIN * likely.reply)
 
@@ -78,10 +86,29 @@ class TokenForecast:
         longest = self._longest.get(stage, max(self._longest.values(), default=limit))
         return float(longest if self.most_reply is None else min(longest, self.most_reply))
 
+    def most_after(self, request: Request, stages: Sequence[Stage]) -> Tokens:
+        """The most that the last of these stages may have, which follow a request in its conversation."""
+        most = self.most(request)
+        reply, added = self._bytes.get(request.stage), 0.0
+        for stage in stages:
+            added += self.likely_reply(request.stage) * BYTES_PER_TOKEN if reply is None else reply
+            added += self._added.get(stage, INSTRUCTION_BYTES)
+            reply = self._bytes.get(stage)
+        longest = MARGIN * self.likely_reply(stages[-1])
+        limit = longest if self.most_reply is None else self.most_reply
+        return Tokens(most.prompt + added * (most.prompt / prompt_bytes(request)), float(limit))
+
     def learn(self, request: Request, completion: Completion) -> None:
         """Take note of what a reply had, where the server counted it."""
+        self._replies += 1
         if completion.prompt_tokens is not None:
             self._ratio = max(self._ratio or 0.0, completion.prompt_tokens / prompt_bytes(request))
+        if len(request.messages) > 2:
+            added = prompt_bytes(request) - sum(map(message_bytes, request.messages[:2]))
+            self._added[request.stage] = max(self._added.get(request.stage, 1), added)
+        if completion.text is not None:
+            written = len(completion.text.encode("utf-8", "replace"))
+            self._bytes[request.stage] = max(self._bytes.get(request.stage, 1), written)
         if completion.completion_tokens is not None:
             self._longest[request.stage] = max(self._longest.get(request.stage, 1), completion.completion_tokens)
 
@@ -89,6 +116,10 @@ class TokenForecast:
 def prompt_bytes(request: Request) -> int:
     """No less than the prompt's tokens: the bytes of its messages and schema, and what a chat template adds."""
     schema = request.response_schema
-    texts = sum(len(text.encode("utf-8", "replace")) for each in request.messages for text in each.values())
     written = 0 if schema is None else len(json.dumps(dict(schema)))
-    return texts + written + MESSAGE_TOKENS * len(request.messages) + TEMPLATE_TOKENS
+    return sum(map(message_bytes, request.messages)) + written + TEMPLATE_TOKENS
+
+
+def message_bytes(message: Message) -> int:
+    """The bytes of a message, and what a chat template adds to it."""
+    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS

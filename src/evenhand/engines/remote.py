@@ -288,6 +288,11 @@ class RemoteJudge:
             "structured_output": self.settings.structured_output,
         }
 
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The token limit of a reply; None where there is none."""
+        return self.settings.most_reply_tokens
+
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """US dollars for so many tokens at the prices of the settings, where there are any."""
         prompt, reply = self.settings.prompt_price, self.settings.completion_price
@@ -338,7 +343,8 @@ class RemoteJudge:
                 completion = await self._attempt(session, trial)
                 used = self._used_tokens(completion, request, expected)
             except EngineError as error:
-                used = expected if error.may_be_billed else 0.0
+                may_be_billed = error.may_be_billed
+                used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, session, trial, entered_at)
             else:
@@ -346,6 +352,8 @@ class RemoteJudge:
             finally:
                 session.gate.used(used, expected)
                 session.gate.leave()
+            if request.meter is not None:
+                request.meter.again(may_be_billed=may_be_billed)
             if delay:
                 await asyncio.sleep(delay)
 

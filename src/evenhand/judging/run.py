@@ -23,10 +23,10 @@ from tqdm.auto import tqdm
 
 from evenhand.aggregation import draws_are_settled
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
+from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.engines.limits import Budget
 from evenhand.errors import TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_of

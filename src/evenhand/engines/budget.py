@@ -1,0 +1,455 @@
+"""What a run may spend: calls and dollars, authorised before a call leaves, and who gets the last of them."""
+
+from __future__ import annotations
+
+import asyncio
+from heapq import heappop, heappush
+from typing import Final
+
+from evenhand.engines.prices import Quote
+from evenhand.errors import BudgetExhaustedError, InvalidInputError
+from evenhand.numbers import format_cost
+from evenhand.votes import Completion
+
+ROUNDING: Final = 1e-9
+AGAIN: Final = "raise it and run again; what a journal holds is not asked for again"
+
+
+class Budget:
+    """How many calls one run may launch, and what they may cost; shared by all its engines.
+
+    A call counts when it is launched, whether or not it succeeds; the retries inside an engine are part of their
+    call. Replies taken from a journal are free. A vote that begins takes a :class:`Share` of as many places as it is
+    expected to need, so that the votes begun are finished before others begin.
+
+    Dollars are kept likewise. No call leaves unless what was spent, the most that each call under way may cost, and the
+    most that it may cost itself come to no more than ``max_cost``; what it really cost counts once that is known. A
+    vote begins only where what the votes begun are likely to need is left beside what it is likely to need itself, and
+    what its dearest call may cost beyond that. Where replies have a token limit, ``max_cost`` is never exceeded, as far
+    as prices tell. Without one, what a reply may cost is learnt from those before, and the first call goes alone
+    unless several fit; a reply more than twice as long as any before may exceed it.
+
+    Attributes:
+        max_calls: None for no limit.
+        max_cost: US dollars; None for no limit.
+        launched: Calls launched.
+        in_flight: Calls launched and not yet answered.
+        cost: US dollars that the answered calls cost.
+        at_risk: US dollars at most of attempts that brought no reply and may have been billed.
+        stopped: Nothing more is launched, whatever is left.
+        limited: There is a limit to keep.
+        reserved: Calls promised to shares and not launched.
+    """
+
+    def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        if max_calls is not None and max_calls < 0:
+            raise InvalidInputError(f"max_calls is {max_calls!r}; give a number of calls from 0, or None for no limit")
+        if max_cost is not None and not max_cost >= 0:
+            raise InvalidInputError(f"max_cost is {max_cost!r}; give US dollars from 0, or None for no limit")
+        self.max_calls = max_calls
+        self.max_cost = max_cost
+        self.launched = 0
+        self.in_flight = 0
+        self.cost = 0.0
+        self.at_risk = 0.0
+        self.stopped = False
+        self.limited = max_calls is not None or max_cost is not None
+        self.reserved = 0
+        self._hungry: list[tuple[tuple[int, ...], int, Share]] = []
+        self._poor: list[tuple[bool, tuple[int, ...], int, Share]] = []
+        self._entries = 0
+        self._busy = 0  # shares that wait for nothing: each may still give back what it has
+        self._holds = 0
+        self._at_stake = 0.0
+        self._expected = 0.0
+        self._promised = 0.0
+        self._unpriced: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Budget(max_calls={self.max_calls!r}, max_cost={self.max_cost!r})"
+
+    def share(self, expected: int = 0, order: tuple[int, ...] = ()) -> Share:
+        """The places of one vote: so many as it is expected to need, or as many of them as there are.
+
+        Places that are given back go to the shares that lack some, the smallest ``order`` first. Every share is closed.
+        """
+        share = Share(self, order, expected)
+        share.expect(expected)
+        return share
+
+    def stop(self) -> None:
+        """Launch nothing more; whoever waits for a place is refused. For the thread of the event loop."""
+        self.stopped = self.limited = True
+        self.distribute()
+
+    def fits(self, promised: int) -> bool:
+        """Whether one more call fits beside those launched and so many promised ones."""
+        return not self.stopped and (self.max_calls is None or self.launched + promised < self.max_calls)
+
+    def launch(self) -> None:
+        """Count one more call in flight.
+
+        Raises:
+            BudgetExhaustedError: If it must not be launched.
+        """
+        if self.limited and not self.fits(0):
+            raise self.refusal()
+        self.launched += 1
+        self.in_flight += 1
+
+    def settled(self) -> None:
+        """Count a call as answered, or as failed."""
+        self.in_flight -= 1
+        self.distribute()
+
+    def queue(self, share: Share) -> None:
+        """Give this share the places that it wants, when its turn comes."""
+        self._entries += 1
+        heappush(self._hungry, (share.order, self._entries, share))
+        self.distribute()
+
+    def distribute(self) -> None:
+        """Hand out what there is; when no share holds a place that it could give back, refuse whoever waits."""
+        while self._hungry and self.fits(self.reserved):
+            share = self._hungry[0][-1]
+            if share.wanted:
+                self.reserved += 1
+                share.give()
+            if not share.wanted:
+                heappop(self._hungry)
+                share.queued = False
+        if self._hungry and (self.stopped or not self.reserved):
+            refused, self._hungry = self._hungry, []
+            for _, _, share in refused:
+                share.queued = False
+                share.refuse(self.refusal())
+        self.pay_out()
+
+    def queue_to_pay(self, share: Share) -> None:
+        """Let this share pay for its call when its turn comes: votes that have begun go first."""
+        self._entries += 1
+        heappush(self._poor, (not share.begun, share.order, self._entries, share))
+
+    def pay_out(self) -> None:
+        """Let those pay whose turn it is; whoever could not even if all calls under way were free is refused."""
+        while self._poor:
+            share = self._poor[0][-1]
+            if (quote := share.quote) is not None:
+                if not self.stopped and self._authorised(share, quote):
+                    share.pay()
+                elif self._may_fit_later(quote):
+                    return
+                else:
+                    share.refuse(self.refusal(quote))
+            heappop(self._poor)
+
+    def _authorised(self, share: Share, quote: Quote) -> bool:
+        """Set aside what a share's next call may cost, and for a vote that begins what it is likely to need after it.
+
+        Returns:
+            Whether there is enough.
+        """
+        if self.max_cost is None or self._unpriced is not None:
+            return False
+        begins, most, likely = not share.begun, quote.most(), quote.likely()
+        rest, gap = quote.rest(share.calls_after(quote)) if begins or not quote.again else (share.promised, 0.0)
+        left = self.max_cost - self.cost - self.at_risk + ROUNDING
+        fits = self._at_stake + most <= left
+        if begins or quote.again:
+            needs = likely + max(gap, most - likely) + (rest if begins else 0.0)
+            fits = fits and self._expected + self._promised + needs <= left
+        if not fits and not (quote.unknown and self._alone() and quote.least_known() <= left):
+            return False
+        share.begun = True
+        self.promise(share, rest)
+        share.hold = Hold(self, quote, most, likely)
+        return True
+
+    def _alone(self) -> bool:
+        """Whether no vote has begun that is not done."""
+        return not self._holds and not self._promised
+
+    def promise(self, share: Share, dollars: float) -> None:
+        """Keep so much for the calls to come of a vote that has begun."""
+        self._promised += dollars - share.promised
+        share.promised = dollars
+
+    def set_aside(self, most: float, likely: float, holds: int) -> None:
+        """Count what a call may cost, from when it is authorised until it is settled."""
+        self._at_stake = max(0.0, self._at_stake + most)
+        self._expected = max(0.0, self._expected + likely)
+        self._holds += holds
+        if not self._holds:
+            self._at_stake = self._expected = 0.0  # what rounding left
+
+    def paid(self, completion: Completion, quote: Quote) -> None:
+        """Count what a reply cost; one that does not tell is counted at its most, where that is known."""
+        if completion.cost is not None:
+            self.cost += completion.cost
+        elif quote.sure:
+            self.cost += quote.most()
+        else:
+            self._unpriced = completion.model or "the engine"
+
+    def within(self) -> bool:
+        """Whether what was spent and what is at stake keep to ``max_cost``."""
+        return self.max_cost is None or self.cost + self.at_risk + self._at_stake <= self.max_cost + ROUNDING
+
+    def busy(self, change: int) -> None:
+        """Count the shares that wait for nothing."""
+        self._busy += change
+
+    def refusal(self, quote: Quote | None = None) -> BudgetExhaustedError:
+        """Why there is no place, or not enough for a call."""
+        if self.stopped:
+            return BudgetExhaustedError("the run was interrupted before this call was launched")
+        if quote is None:
+            return BudgetExhaustedError(f"max_calls={self.max_calls!r} was reached: {AGAIN}")
+        if self._unpriced is not None:
+            return BudgetExhaustedError(
+                f"max_cost={self.max_cost!r} cannot be kept, because a reply of {self._unpriced!r} does not say how "
+                "many tokens it has: give the engine its max_tokens, or limit the run with max_calls instead"
+            )
+        risk = f", {format_cost(self.at_risk)} perhaps billed without a reply" if self.at_risk else ""
+        return BudgetExhaustedError(
+            f"max_cost={self.max_cost!r} was reached ({format_cost(self.cost)} spent{risk}; {quote.told()}): {AGAIN}"
+        )
+
+    def _may_fit_later(self, quote: Quote) -> bool:
+        """Whether a call that has no room now may have it once others are settled or give back."""
+        if self.stopped or self._unpriced is not None or self.max_cost is None:
+            return False
+        if quote.sure and self.cost + self.at_risk + quote.most() > self.max_cost + ROUNDING:
+            return False
+        return bool(self._busy or self._holds)
+
+
+class Hold:
+    """What is set aside for one call, until it is settled. It is asked before an attempt is made again."""
+
+    __slots__ = ("_budget", "_likely", "_most", "_quote", "at_risk", "open")
+
+    def __init__(self, budget: Budget, quote: Quote | None, most: float, likely: float) -> None:
+        self._budget = budget
+        self._quote = quote
+        self._most = most
+        self._likely = likely
+        self.at_risk = 0.0
+        self.open = True
+        budget.set_aside(most, likely, 1)
+
+    def again(self, *, may_be_billed: bool) -> None:
+        """Before a request is sent again: the attempt before it may have to be paid for, too.
+
+        Raises:
+            BudgetExhaustedError: If another attempt might cost more than there is.
+        """
+        if may_be_billed:
+            self._risk()
+        if self._quote is not None and not self._budget.within():
+            raise self._budget.refusal(self._quote)
+
+    def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:
+        """The call was answered, or brought no reply."""
+        if completion is not None and self._quote is not None:
+            self._budget.paid(completion, self._quote)
+        elif may_be_billed:
+            self._risk()
+        self.release()
+        self._budget.settled()
+
+    def release(self) -> None:
+        """Nothing is set aside any more."""
+        if self.open:
+            self.open = False
+            self._budget.set_aside(-self._most, -self._likely, -1)
+
+    def _risk(self) -> None:
+        self.at_risk += self._most
+        self._budget.at_risk += self._most
+
+
+class Share:
+    """The places in a budget that one vote holds, for one call after the other, and what it may spend.
+
+    A share that holds a place never waits for another one's, and one that waits to pay is refused as soon as nobody can
+    give anything back, so that waiting always ends.
+
+    Attributes:
+        order: The smallest is served first.
+        held: Places promised to this vote.
+        wanted: Places that it still lacks.
+        queued: It is in the budget's queue.
+        begun: A call of it was paid for.
+        promised: US dollars kept for its calls to come.
+        quote: What the call costs that it waits to pay for.
+        hold: What is set aside for its next call.
+    """
+
+    __slots__ = (
+        "_budget", "_calls", "_closed", "_refused", "_waiter", "begun", "held", "hold", "order", "promised", "queued",
+        "quote", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, budget: Budget, order: tuple[int, ...], calls: int = 0) -> None:
+        self.order = order
+        self.held = 0
+        self.wanted = 0
+        self.queued = False
+        self.begun = False
+        self.promised = 0.0
+        self.quote: Quote | None = None
+        self.hold: Hold | None = None
+        self._budget = budget
+        self._calls = calls
+        self._closed = False
+        self._refused: BudgetExhaustedError | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        budget.busy(1)
+
+    def calls_after(self, quote: Quote) -> int:
+        """How many calls are expected after this one."""
+        return max(0, self._calls - (not quote.again))
+
+    def expect(self, calls: int) -> None:
+        """So many more calls than were expected."""
+        if self._budget.limited and calls:
+            self.wanted += calls
+            if not self.queued:
+                self.queued = True
+                self._budget.queue(self)
+
+    def ready(self, quote: Quote | None = None) -> bool:
+        """Whether a place is held and paid for for the next call; both are sought.
+
+        Args:
+            quote: What the call costs; None where nothing limits the cost.
+        """
+        if not self._budget.limited:
+            return True
+        if not self._has_place():
+            return False
+        if quote is None or self.hold is not None:
+            return True
+        self.quote = quote
+        self._budget.queue_to_pay(self)
+        self._budget.pay_out()
+        return self.hold is not None
+
+    def _has_place(self) -> bool:
+        if self.held:
+            return True
+        if not self.wanted:
+            self.expect(1)
+        elif not self.queued:
+            self.queued = True
+            self._budget.queue(self)
+        return self.held > 0
+
+    async def granted(self) -> None:
+        """Wait for what :meth:`ready` lacked.
+
+        Raises:
+            BudgetExhaustedError: When it can come no more.
+        """
+        if self._refused is not None:
+            error, self._refused = self._refused, None
+            raise error
+        if self.quote is None:
+            if self.held:
+                return
+            if self._budget.stopped or not self._budget.reserved:
+                raise self._budget.refusal()
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
+        self._budget.busy(-1)
+        self._budget.pay_out()
+        try:
+            await waiter
+        finally:
+            if waiter.cancelled() or not waiter.done():
+                self._budget.busy(1)
+            self._waiter = self.quote = None
+
+    def take(self) -> Hold:
+        """What is set aside for the next call, which settles or releases it from now on."""
+        hold, self.hold = self.hold, None
+        return Hold(self._budget, None, 0.0, 0.0) if hold is None else hold
+
+    def launch(self) -> None:
+        """Use a place: one more call is in flight, until what it holds is settled.
+
+        Raises:
+            BudgetExhaustedError: If it must not be launched.
+        """
+        if self.held:
+            self.held -= 1
+            self._budget.reserved -= 1
+            self._budget.launch()
+        elif self._budget.limited and not self._budget.fits(self._budget.reserved):
+            raise self._budget.refusal()
+        else:
+            self._budget.launch()
+
+    def skip(self, hold: Hold | None = None) -> None:
+        """An expected call was not needed.
+
+        Args:
+            hold: What was set aside for it already.
+        """
+        if hold is not None:
+            hold.release()
+        elif self._calls:
+            self._budget.promise(self, self.promised * (self._calls - 1) / self._calls)
+            self._calls -= 1
+        if self.wanted:
+            self.wanted -= 1
+        elif self.held:
+            self._give_back(1)
+        else:
+            self._budget.pay_out()
+
+    def close(self) -> None:
+        """The vote is done; what it did not use goes to others."""
+        if self._closed:
+            return
+        self._closed = True
+        self.wanted = 0
+        self.quote = None
+        self.take().release()
+        self._budget.busy(-1)
+        self._budget.promise(self, 0.0)
+        self._give_back(self.held)
+
+    def give(self) -> None:
+        """A place for this vote."""
+        self.held += 1
+        self.wanted -= 1
+        self.wake()
+
+    def pay(self) -> None:
+        """The call that was waited for is paid for."""
+        if self.quote is not None:
+            self._calls = self.calls_after(self.quote)
+            self.quote = None
+        self.wake()
+
+    def wake(self) -> None:
+        """What was waited for is there."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+            self._budget.busy(1)
+
+    def refuse(self, error: BudgetExhaustedError) -> None:
+        """It will not come."""
+        self.wanted = 0
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+            self._budget.busy(1)
+        elif self.quote is not None:
+            self._refused = error
+        self.quote = None
+
+    def _give_back(self, places: int) -> None:
+        self.held -= places
+        self._budget.reserved -= places
+        self._budget.distribute()
