@@ -93,11 +93,8 @@ def test_a_row_holds_its_rubric():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("my.yaml", "row 0 is 'my.yaml', the name of a file, and no file is read because a row of data names it: put"),
-        (
-            [],
-            "row 0 is []; a row's rubric is a list or mapping of criteria, in the form of another tool too, or the id",
-        ),
+        ("my.yaml", "row 0: 'my.yaml' is the name of a file, and no file is read because a row of data names it: put"),
+        ([], "row 0: [] is no rubric of a row; accepted: a list or mapping of criteria, in the form of another tool"),
         ([{"criterion": "", "points": 1}], "row 0: rubric 1 of"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, get_args
 from cyclopts import Parameter
 
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import expanded
 
 EXIT_UNSOUND = 1
 FormatName = Literal[
@@ -67,7 +68,7 @@ def _translate(action: str, entry: str | None, format_name: FormatName | None, o
     if action == "import":
         if format_name is not None:
             raise InvalidInputError("catalog import takes no --as: a file is told by its shape; catalog export does")
-        found, written = import_file(Path(entry).expanduser())
+        found, written = import_file(expanded(entry))
         print(f"evenhand: {entry} is {found.holds}", file=sys.stderr)
     elif format_name is None:
         raise InvalidInputError(f"catalog export needs --as and a format: {', '.join(get_args(FormatName))}")
@@ -119,7 +120,7 @@ def _entry(entries: Mapping[str, Path], identifier: str) -> Path:
 
 def _entry_or_file(entries: Mapping[str, Path], given: str) -> Mapping[str, Path]:
     """The one entry of an id, or the file of an entry to be."""
-    path = Path(given).expanduser()
+    path = expanded(given)
     return {given: path if given not in entries and path.exists() else _entry(entries, given)}
 
 

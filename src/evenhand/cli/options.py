@@ -20,6 +20,7 @@ import evenhand
 from evenhand import run_options
 from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
 from evenhand.errors import InvalidInputError
+from evenhand.files import expanded
 
 FUNCTIONS = Path(evenhand.__file__).with_name("tables")
 """Where the functions are that are verbs."""
@@ -310,7 +311,9 @@ def _read(name: str, text: str, info: FieldInfo) -> object:
 def _text_or_file(given: str) -> str:
     """What is given, or the text of the file that it names."""
     try:
-        named = Path(given).expanduser().is_file()
-    except (OSError, RuntimeError):  # a text too long for a file's name, or one that begins like a user's folder
+        named = expanded(given).is_file()
+    except OSError:  # a text too long for a file's name
         named = False
-    return Path(given).expanduser().read_text(encoding="utf-8") if named else given
+    from evenhand.data.plain_data import read_text  # noqa: PLC0415 - only who names a file needs it
+
+    return read_text(expanded(given), f"the file {given!r}") if named else given

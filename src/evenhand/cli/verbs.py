@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
 from evenhand.errors import InvalidInputError
+from evenhand.files import expanded
 from evenhand.numbers import format_cost, format_count
 from evenhand.run_options import RunOptions
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     str,
-    Parameter(name="DATA", help="A .jsonl, .json, .csv or .parquet file (.gz too), or a saved Hugging Face data set."),
+    Parameter(
+        name="DATA",
+        help="A .jsonl, .json, .csv or .parquet file (.gz too), a saved Hugging Face data set, or - for a pipe.",
+    ),
 ]
 OUT = declared(str, None, "Write the result there: .parquet has a row per vote, .jsonl a line per question.")
 CRITERIA = declared(Words, None, "Criteria: catalog ids, JSON or YAML files, or plain sentences (yes or no).")
@@ -280,7 +284,7 @@ def check_out(given: str | Path | None, read: Iterable[str]) -> Path | None:
     if not all(os.access(place, os.W_OK) for place in written):
         raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
     for name in read:
-        path = Path(name).expanduser()
+        path = expanded(name)
         if out.exists() and path.exists() and out.samefile(path):
             raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {name!r}; give another path")
     return out

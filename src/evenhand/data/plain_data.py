@@ -9,6 +9,7 @@ a text are read as what was written there, so that ``label: 5`` is the label ``"
 from __future__ import annotations
 
 import json
+import math
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError, did_you_mean
+from evenhand.files import MOST_BYTES, read_bytes
 
 YAML_ENDINGS = frozenset({".yaml", ".yml"})
 TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question", "requirement", "section"})
@@ -29,6 +31,9 @@ TEXT_FIELDS = frozenset({"category", "description", "label", "name", "question",
 
 MOST_NODES = 100_000
 """So many values a YAML document may hold, those that an alias repeats counted each time."""
+
+MOST_YAML_BYTES = 1024**2
+"""So large a YAML document may be: reading one takes a minute then. JSON is read a hundred times as fast."""
 
 _TAG = "tag:yaml.org,2002:"
 _WORDED = frozenset(_TAG + kind for kind in ("str", "bool", "int", "float", "timestamp"))
@@ -45,18 +50,24 @@ def read_document(path: Path, what: str) -> Any:  # noqa: ANN401 - what a docume
     Raises:
         ArtifactError: If it cannot be read.
     """
-    text = read_text(path, what)
-    return parse_yaml(text, what) if path.suffix.lower() in YAML_ENDINGS else parse_json(text, what)
+    if path.suffix.lower() in YAML_ENDINGS:
+        return parse_yaml(read_text(path, what, MOST_YAML_BYTES), what)
+    return parse_json(read_text(path, what), what)
 
 
-def read_text(path: Path, what: str) -> str:
+def read_text(path: Path, what: str, most: int | None = MOST_BYTES) -> str:
     """The text in a file.
+
+    Args:
+        path: The file.
+        what: It is called in messages.
+        most: So many bytes it may hold; None for any number.
 
     Raises:
         ArtifactError: If it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_bytes(path, most).decode("utf-8-sig")
     except OSError as error:
         raise ArtifactError(f"{what} cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -94,7 +105,24 @@ def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - as above
         raise ArtifactError(f"{what} holds {constant}, which is no number of JSON")
 
     with _read_whole(what):
-        return json.loads(text, object_pairs_hook=lambda pairs: unique_keys(pairs, twice), parse_constant=refuse)
+        return json.loads(
+            text,
+            object_pairs_hook=lambda pairs: unique_keys(pairs, twice),
+            parse_constant=refuse,
+            parse_float=finite_number,
+        )
+
+
+def finite_number(written: str) -> float:
+    """The number that a JSON text writes.
+
+    Raises:
+        ValueError: If it is too large to be one here: 1e400 would be infinite.
+    """
+    number = float(written)
+    if math.isinf(number):
+        raise ValueError(f"the number {briefly(written)}, which is too large")
+    return number
 
 
 def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - as above

@@ -6,15 +6,20 @@ import csv
 import gzip
 import io
 import json
+import os
+import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.data.cells import different_keys
 from evenhand.data.formats.logs import inspect_rows, is_inspect_log
+from evenhand.data.plain_data import finite_number
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import check_growth, expanded, is_opened, open_file, read_bytes
 
 if TYPE_CHECKING:
     import datasets
@@ -123,17 +128,22 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
     """The rows of a JSON lines, JSON, CSV or Parquet file, or of a Hugging Face data set saved to disk.
 
     A ``.json`` file is a list of objects, or JSON lines. Text files may be compressed: ``.jsonl.gz``. Logs of
-    inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools.
+    inspect_ai (``.eval``, ``.json``) are read too; :func:`~evenhand.read_log` knows those of other tools. What the
+    shell has opened (``-`` for standard input, ``<(…)``) has no name that ends in a format: JSON lines, JSON and CSV
+    are told apart there, compressed or not.
 
     Raises:
         InvalidInputError: No such file, a kind that is not read, a line that is not what the file promises, or a
             column or key that is there twice.
     """
-    path = Path(path).expanduser()
-    if path.is_dir():
-        return _saved_rows(path, split)
-    if not path.exists():
-        raise InvalidInputError(f"there is no file or folder {str(path)!r}")
+    path = expanded("/dev/stdin" if str(path) == "-" else path)
+    try:
+        if path.is_dir():
+            return _saved_rows(path, split)
+        if not path.exists():
+            raise InvalidInputError(f"there is no file or folder {str(path)!r}")
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
     if split is not None:
         raise InvalidInputError(f"split is {split!r}, but {str(path)!r} is one file without splits; leave it out")
     readers = {
@@ -144,13 +154,16 @@ def read_file(path: str | Path, split: str | None = None) -> list[Row]:
         ".eval": inspect_rows,
     }
     suffix = _suffix(path)
-    reader = readers.get(suffix.removesuffix(".gz"))
+    reader = _rows_as_they_look if is_opened(path) else readers.get(suffix.removesuffix(".gz"))
     if reader is None or suffix in {".parquet.gz", ".eval.gz"}:
         raise InvalidInputError(
             f"{str(path)!r} ends in {suffix!r}. Accepted: {', '.join(map(repr, SUFFIXES))}, text files with '.gz' "
             "behind it too, or the folder of a data set saved with save_to_disk"
         )
-    rows = reader(path)
+    try:
+        rows = reader(path)
+    except OSError as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror or error})") from error
     if not rows:
         raise InvalidInputError(f"the data set {str(path)!r} is empty; there is nothing to judge")
     saved = saved_kind(rows[0])
@@ -185,12 +198,9 @@ def _saved_rows(path: Path, split: str | None) -> list[Row]:
 
 
 def _text(path: Path) -> str:
-    data = path.read_bytes()
-    if path.suffix.lower() == ".gz":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InvalidInputError(f"{str(path)!r} is not a whole gzip file: {error}") from error
+    data = read_bytes(path, None)
+    if path.suffix.lower() == ".gz" or (is_opened(path) and data.startswith(b"\x1f\x8b")):
+        data = _inflated(data, path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -199,14 +209,58 @@ def _text(path: Path) -> str:
         ) from error
 
 
-def _json_rows(path: Path) -> list[Row]:
-    """The objects of a list; a file that is no list is JSON lines, as some tools call theirs."""
+def _inflated(packed: bytes, path: Path) -> bytes:
+    """What a gzip file holds; one that would fill the memory is not read to its end."""
+    parts, size = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+            while part := file.read(_PART):
+                size += len(part)
+                check_growth(len(packed), size)
+                parts.append(part)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InvalidInputError(f"{str(path)!r} is not a whole gzip file: {error}") from error
+    return b"".join(parts)
+
+
+_PART = 1024**2
+"""So many bytes are inflated at a time."""
+
+
+def _rows_as_they_look(path: Path) -> list[Row]:
+    """The rows of a file whose name says no format."""
     text = _text(path)
+    return _json_rows_of(text, path) if text.lstrip()[:1] in {"[", "{", ""} else _csv_rows_of(text, path)
+
+
+def _value(text: str, where: str) -> Any:  # noqa: ANN401 - JSON
+    """The value that a JSON text is.
+
+    Raises:
+        JSONDecodeError: If it is no JSON.
+        InvalidInputError: If it has a key twice, or holds what cannot be read.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=partial(different_keys, where=where), parse_float=finite_number)
+    except (json.JSONDecodeError, InvalidInputError):
+        raise
+    except ValueError as error:
+        raise InvalidInputError(f"{where} holds a number that cannot be read: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{where} is nested too deeply to be read") from error
+
+
+def _json_rows(path: Path) -> list[Row]:
+    return _json_rows_of(_text(path), path)
+
+
+def _json_rows_of(text: str, path: Path) -> list[Row]:
+    """The objects of a list; a file that is no list is JSON lines, as some tools call theirs."""
     if not text.lstrip().startswith("["):
         log = _inspect_log(text)
         return _rows_of_lines(text, path) if log is None else inspect_rows(path, log)
     try:
-        rows = json.loads(text, object_pairs_hook=partial(different_keys, where=repr(str(path))))
+        rows = _value(text, repr(str(path)))
     except json.JSONDecodeError as error:
         raise InvalidInputError(
             f"{str(path)!r} is not JSON at line {error.lineno}: {error.msg} (column {error.colno})"
@@ -224,7 +278,7 @@ def _inspect_log(text: str) -> Mapping[str, Any] | None:
     """The log of inspect_ai that a text is; None for any other."""
     try:
         log = json.loads(text) if '"eval"' in text[:4096] else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return log if is_inspect_log(log) else None
 
@@ -239,7 +293,7 @@ def _rows_of_lines(text: str, path: Path) -> list[Row]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line, object_pairs_hook=partial(different_keys, where=f"line {number} of {str(path)!r}"))
+            row = _value(line, f"line {number} of {str(path)!r}")
         except json.JSONDecodeError as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must be "
@@ -255,16 +309,31 @@ def _rows_of_lines(text: str, path: Path) -> list[Row]:
 
 
 def _csv_rows(path: Path) -> list[Row]:
-    lines = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
+    return _csv_rows_of(_text(path), path)
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Python's csv refuses cells of more than 131,072 characters, and long documents are longer."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _csv_rows_of(text: str, path: Path) -> list[Row]:
+    lines = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     rows: list[Row] = []
     try:
-        _check_columns(lines.fieldnames or (), f"the header of {str(path)!r}")
-        for row in lines:
-            if None in row or None in row.values():
-                raise InvalidInputError(
-                    f"{str(path)!r} has another number of cells in line {lines.line_num} than in its header"
-                )
-            rows.append(row)
+        with _cells_of_any_length():
+            _check_columns(lines.fieldnames or (), f"the header of {str(path)!r}")
+            for row in lines:
+                if None in row or None in row.values():
+                    raise InvalidInputError(
+                        f"{str(path)!r} has another number of cells in line {lines.line_num} than in its header"
+                    )
+                rows.append(row)
     except csv.Error as error:
         raise InvalidInputError(f"{str(path)!r} is not CSV at line {lines.reader.line_num}: {error}") from error
     return rows
@@ -279,16 +348,27 @@ def _parquet_rows(path: Path) -> list[Row]:
     import pyarrow.parquet  # noqa: PLC0415
 
     try:
-        schema = pyarrow.parquet.read_schema(path)
-        header = (schema.metadata or {}).get(PARQUET_HEADER)
-        if header is not None:
-            return [json.loads(header)]  # which says that it is a saved result
-        _check_columns(schema.names, f"the header of {str(path)!r}")
-        rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+        with open_file(path) as opened:
+            file, size = pyarrow.parquet.ParquetFile(opened), os.fstat(opened.fileno()).st_size
+            schema, grown = file.schema_arrow, 0
+            header = (schema.metadata or {}).get(PARQUET_HEADER)
+            if header is not None:
+                return [json.loads(header)]  # which says that it is a saved result
+            _check_columns(schema.names, f"the header of {str(path)!r}")
+            check_growth(size, file.metadata.num_rows * len(schema.names) * _CELL_BYTES)
+            rows: list[Row] = []
+            for batch in file.iter_batches(_BATCH_ROWS):
+                grown += batch.nbytes
+                check_growth(size, grown)
+                rows += batch.to_pylist()
     except pyarrow.ArrowException as error:
         raise InvalidInputError(f"{str(path)!r} is not a Parquet file: {error}") from error
     return rows
 
+
+_BATCH_ROWS = 256
+_CELL_BYTES = 64
+"""Of a cell as an object of Python, at least."""
 
 PARQUET_HEADER = b"evenhand"
 """The key in the metadata of a Parquet file under which a saved result has its header."""

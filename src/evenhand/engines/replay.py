@@ -27,6 +27,7 @@ from evenhand.data.cells import different_keys
 from evenhand.engines.base import FreeJudge, JudgeEngine, Request
 from evenhand.engines.journal import canonical_json, describe_request, request_key
 from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.files import read_bytes
 from evenhand.votes import Completion
 
 _NAMES: Final = frozenset({"key", "request", "message"})
@@ -176,7 +177,7 @@ def _message_key(message: str, sample: int) -> str:
 def _read(path: Path) -> Mapping[str, Completion]:
     """Every line of a recording, by key."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_bytes(path, None).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidInputError(f"the recording {str(path)!r} cannot be read ({reason}): give a JSONL file") from error

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError
+from evenhand.files import expanded, open_file
 from evenhand.results.measures import as_json
 from evenhand.results.votes_columns import PROMPTS, Cell, PromptsOfFile, cells_of, votes_tables
 from evenhand.votes import Vote
@@ -131,7 +132,7 @@ def read(path: str | Path, kind: str) -> Saved:
     Raises:
         InvalidInputError: If the file cannot be read, is no saved result, or is not whole.
     """
-    path = Path(path).expanduser()
+    path = expanded(path)
     try:
         saved = _read_parquet(path) if _is_parquet(path) else _read_lines(path)
         held = saved.rows if saved.cells is None else saved.cells
@@ -160,12 +161,12 @@ def kind_of_file(path: str | Path) -> SavedKind:
     """
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
-    path = Path(path).expanduser()
+    path = expanded(path)
     try:
         if _is_parquet(path):
             header = json.loads((pyarrow.parquet.read_schema(path).metadata or {})[PARQUET_HEADER])
         else:
-            with path.open(encoding="utf-8") as file:
+            with open_file(path) as file:
                 header = json.loads(file.readline())
     except OSError as error:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
@@ -180,7 +181,7 @@ def kind_of_file(path: str | Path) -> SavedKind:
 
 
 def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return file.read(4) == b"PAR1"
 
 

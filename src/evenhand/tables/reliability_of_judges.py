@@ -19,6 +19,7 @@ from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
+from evenhand.files import read_bytes
 from evenhand.judge_reliability.asked import FIRST, NEITHER, SECOND, SIDES, Asked, Questions
 from evenhand.judge_reliability.columns import YES_OR_NO
 from evenhand.judge_reliability.one_judge import (
@@ -152,7 +153,7 @@ class ReliabilityReport(PrintedTables):
             InvalidInputError: If the file cannot be read, or is something else.
         """
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            document = json.loads(read_bytes(Path(path)))
             if document["evenhand"] != KIND:
                 raise KeyError(KIND)
             return TypeAdapter(cls).validate_python(document)

@@ -20,6 +20,7 @@ from evenhand.data.documents import derived_name
 from evenhand.data.formats import translated
 from evenhand.data.plain_data import parse_json, plain, read_document
 from evenhand.errors import ArtifactError, did_you_mean
+from evenhand.files import expanded
 from evenhand.unitxt.bases import (
     Artifact,
     Catalogs,
@@ -243,7 +244,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
 def _named(reference: str | Path, kind: Kind | None) -> Referent:
     """What a text or a path stands for."""
     if isinstance(reference, Path) or names_a_file(reference):
-        path = Path(reference).expanduser()
+        path = expanded(reference)
         what = _called(path, kind)
         if path.suffix.lower() == ROWS_ENDING:
             raise ArtifactError(
@@ -289,8 +290,8 @@ def is_sentence(reference: str) -> bool:
 
 def _exists(name: str) -> bool:
     try:
-        return Path(name).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # too long, without a home, with a NUL
+        return expanded(name).exists()
+    except OSError:  # too long
         return False
 
 

@@ -82,7 +82,7 @@ def import_file(path: Path) -> tuple[Format, Translated]:
     """
     what = f"the file {str(path)!r}"
     if path.suffix.lower() == ".jsonl":
-        lines = read_text(path, what).split("\n") if path.is_file() else []
+        lines = read_text(path, what, None).split("\n") if path.is_file() else []
         data: Any = [parse_json(line, f"line {place} of {what}") for place, line in enumerate(lines, 1) if line.strip()]
         if not data:
             raise ArtifactError(f"{what} does not exist, or is empty")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from evenhand.data.formats.translation import OTHER_SHAPE
 from evenhand.errors import InvalidInputError
+from evenhand.files import check_growth, open_file
 
 Row = Mapping[str, Any]
 
@@ -66,7 +68,8 @@ def _inspect_rows(samples: list[dict[str, Any]], spec: Mapping[str, Any]) -> lis
 def _archived(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
     """The header and the samples; of a log that was not finished, what was written."""
     try:
-        with ZipFile(path) as archive:
+        with open_file(path) as file, ZipFile(file) as archive:
+            check_growth(os.fstat(file.fileno()).st_size, sum(info.file_size for info in archive.infolist()))
             names = list(dict.fromkeys(archive.namelist()))
             header: dict[str, Any] = {}
             for name in ("_journal/start.json", "header.json"):
@@ -74,7 +77,7 @@ def _archived(path: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
                     header |= _member(path, archive, name)
             samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
             return header, [_member(path, archive, name) for name in samples]
-    except (BadZipFile, NotImplementedError, OSError, zlib.error, struct.error, ValueError) as error:
+    except (BadZipFile, NotImplementedError, OSError, RecursionError, zlib.error, struct.error, ValueError) as error:
         raise InvalidInputError(
             f"{str(path)!r} is not a whole log of inspect_ai ({error}): 'inspect log convert --to json' writes it anew"
         ) from error
@@ -89,13 +92,13 @@ def _unpacked(path: Path, info: ZipInfo) -> bytes:
     """A member of an archive that is compressed with Zstandard."""
     import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(info.header_offset)
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
         file.seek(name_length + extra_length, 1)
         packed = file.read(info.compress_size)
     with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
-        data: bytes = stream.read()
+        data: bytes = stream.read(info.file_size + 1)
     if zlib.crc32(data) != info.CRC:
         raise ValueError(f"{info.filename!r} is damaged")
     return data

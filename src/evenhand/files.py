@@ -1,0 +1,111 @@
+"""Opening the files that users name: what is there is read, and nothing that waits for a writer or has no end.
+
+A file is regular, or a pipe that the shell has opened for us: standard input, and ``<(zcat rows.jsonl.gz)``. A queue in
+a folder, a socket and a device are none. What cannot be read is an :class:`OSError` whose ``strerror`` says why, as for
+a file that is not there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Final
+
+MOST_BYTES: Final = 16 * 1024**2
+"""So large a document may be: a criterion, a rubric, a checklist, a prompt, a report."""
+
+MOST_PIPED_BYTES: Final = 1024**3
+"""So much is read from a pipe, whose size nobody knows beforehand."""
+
+ALWAYS_INFLATED: Final = 256 * 1024**2
+MOST_GROWTH: Final = 200
+"""What is compressed may grow to :data:`ALWAYS_INFLATED` bytes, and beyond that to so many times its size."""
+
+_OPENED = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def expanded(path: str | Path) -> Path:
+    """A path, with the folder of a user whose ``~`` it begins with; one whom nobody knows stands there as written."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def is_opened(path: Path) -> bool:
+    """Whether a path stands for what the shell has opened for this process, and so has no name that ends in a format.
+
+    >>> is_opened(Path("/dev/fd/63")), is_opened(Path("rows.jsonl"))
+    (True, False)
+    """
+    return path.as_posix().startswith(_OPENED)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file, opened to be read.
+
+    Raises:
+        OSError: If it cannot be, or is neither a regular file nor a pipe that the shell has opened.
+    """
+    try:
+        _check_kind(path, path.stat().st_mode)
+        wait = 0 if is_opened(path) else getattr(os, "O_NONBLOCK", 0)  # what is put in its place meanwhile
+        descriptor = os.open(path, os.O_RDONLY | wait | getattr(os, "O_BINARY", 0))
+    except ValueError as error:
+        raise OSError(errno.EINVAL, "its name holds a NUL") from error
+    try:
+        _check_kind(path, os.fstat(descriptor).st_mode)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check_kind(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and is_opened(path)):
+        return
+    kind = next((name for is_one, name in _KINDS if is_one(mode)), "of another kind")
+    raise OSError(errno.EINVAL, f"it is {kind}, and only regular files and the shell's own pipes are read")
+
+
+def read_bytes(path: Path, most: int | None = MOST_BYTES) -> bytes:
+    """What a file holds.
+
+    Args:
+        path: The file.
+        most: So many bytes it may hold; None for any number, of a pipe :data:`MOST_PIPED_BYTES`.
+
+    Raises:
+        OSError: If it cannot be read, or holds more.
+    """
+    with open_file(path) as file:
+        if most is None and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+            most = MOST_PIPED_BYTES
+        data = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(data) > most:
+        raise OSError(errno.EFBIG, f"it holds more than {most // 1024**2} MiB, the most that is read")
+    return data
+
+
+def check_growth(packed: int, inflated: int) -> None:
+    """Check that what was compressed has not grown beyond what data do.
+
+    Raises:
+        OSError: If it has.
+    """
+    if inflated > max(ALWAYS_INFLATED, MOST_GROWTH * packed):
+        raise OSError(
+            errno.EFBIG,
+            f"its {packed} bytes grow to more than {inflated // 1024**2} MiB, over {MOST_GROWTH} times their size: if "
+            "that is right, decompress it first",
+        )
