@@ -399,7 +399,7 @@ def test_catalog_check_of_one_entry(tmp_path, capsys):
     assert main(["catalog", "check", str(entry)]) == 1
     captured = capsys.readouterr()
     assert captured.out == "0 of 1 entry is sound\n"
-    assert captured.err == f"{entry}: has no __description__\n"
+    assert captured.err == f"evenhand: {entry}: has no __description__\n"
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_catalog_check_of_one_entry(tmp_path, capsys):
         ("missing.json", None, "has no entry"),
         ("broken.json", b"{", "is not JSON (line 1"),
         ("latin.json", b'"\xe9"', "is not UTF-8 text"),
-        (".", None, "cannot be read (Is a directory)"),
+        (".", None, "cannot be read (it is a folder"),
     ],
 )
 def test_catalog_check_of_what_is_no_entry(name, content, message, tmp_path, capsys):

@@ -20,10 +20,13 @@ EvenhandError
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
+
+Terminated, which is a SystemExit, ends a run when the process is asked to end, as KeyboardInterrupt does.
 """
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -178,6 +181,19 @@ class TooManyFailuresError(EvenhandError):
 
 class EstimationError(EvenhandError, ArithmeticError):
     """A statistic is undefined for these data, or its iteration did not converge."""
+
+
+class Terminated(SystemExit):
+    """The process was asked to end by SIGTERM or SIGHUP: uncaught, it ends with the exit code that shells give these.
+
+    Attributes:
+        signal: Which.
+        code: 128 and its number: 143 or 129.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.signal = signal.Signals(number)
 
 
 class EvenhandWarning(UserWarning):

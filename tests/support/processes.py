@@ -60,11 +60,19 @@ class Running:
         self._process.kill()
         self.wait(30)
 
-    def kill_when(self, reached, seconds=120):
-        """SIGKILL as soon as it got so far."""
+    def send(self, number):
+        """A signal."""
+        os.kill(self._process.pid, number)
+
+    def wait_until(self, reached, seconds=120):
+        """Until it got so far."""
         deadline = time.monotonic() + seconds
         while not reached():
-            assert self.code is None, f"the run ended before it could be killed:\n{self.told}"
-            assert time.monotonic() < deadline, "the run did not get so far"
+            assert self.code is None, f"the run ended too early:\n{self.told}"
+            assert time.monotonic() < deadline, f"the run did not get so far:\n{self.told}"
             time.sleep(0.01)
+
+    def kill_when(self, reached, seconds=120):
+        """SIGKILL as soon as it got so far."""
+        self.wait_until(reached, seconds)
         self.kill()

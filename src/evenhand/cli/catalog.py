@@ -11,8 +11,10 @@ from typing import Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
-from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.cli.output import complain, say
+from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
+from evenhand.visible import visible
 
 EXIT_UNSOUND = 1
 FormatName = Literal[
@@ -43,15 +45,19 @@ def catalog(
 
     entries = catalog_entries()
     if action == "path":
-        print(catalog_path() if entry is None else _entry(entries, entry))
+        say(str(catalog_path() if entry is None else _entry(entries, entry)))
     elif action == "list":
-        for identifier, path in entries.items():
-            if entry is None or entry in identifier:
-                print(f"{identifier:<58} {json.loads(path.read_text(encoding='utf-8')).get('__description__', '')}")
+        say(
+            *(
+                f"{identifier:<58} {json.loads(path.read_text(encoding='utf-8')).get('__description__', '')}"
+                for identifier, path in entries.items()
+                if entry is None or entry in identifier
+            )
+        )
     elif action == "show":
         if entry is None:
             raise InvalidInputError("catalog show needs an id, such as criteria.evenhand.direct.relevance")
-        print(_entry(entries, entry).read_text(encoding="utf-8"), end="")
+        say(_entry(entries, entry).read_text(encoding="utf-8").rstrip("\n"))
     else:
         return _check_entries(entries if entry is None else _entry_or_file(entries, entry))
     return 0
@@ -69,7 +75,7 @@ def _translate(action: str, entry: str | None, format_name: FormatName | None, o
         if format_name is not None:
             raise InvalidInputError("catalog import takes no --as: a file is told by its shape; catalog export does")
         found, written = import_file(expanded(entry))
-        print(f"evenhand: {entry} is {found.holds}", file=sys.stderr)
+        complain(f"{entry} is {found.holds}")
     elif format_name is None:
         raise InvalidInputError(f"catalog export needs --as and a format: {', '.join(get_args(FormatName))}")
     else:
@@ -78,7 +84,7 @@ def _translate(action: str, entry: str | None, format_name: FormatName | None, o
         written = exported(load(entry), format_name)
     _put(written.data, out)
     for each in written.left_out:
-        print(f"evenhand: left out: {each}", file=sys.stderr)
+        complain(f"left out: {each}")
     return 0
 
 
@@ -103,13 +109,15 @@ def _put(data: object, out: Path | None) -> None:
         return
     text = "\n".join(map(_json, data)) if isinstance(data, ImportedRows) else _json(data, indent=2)
     if out is None:
-        print(text)
+        say(text)
     else:
         out.write_text(text + "\n", encoding="utf-8")
 
 
 def _json(data: object, indent: int | None = None) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=indent)
+    """JSON that a terminal shows as it is: what it would obey or not show is escaped as JSON does it."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    return text if visible(text) == text else json.dumps(data, indent=indent).replace("\x7f", r"\u007f")
 
 
 def _entry(entries: Mapping[str, Path], identifier: str) -> Path:
@@ -131,8 +139,8 @@ def _check_entries(entries: Mapping[str, Path]) -> int:
     register()
     faults = {identifier: fault for identifier, path in entries.items() if (fault := _fault(path))}
     for identifier, fault in faults.items():
-        print(f"{identifier}: {fault}", file=sys.stderr)
-    print(f"{len(entries) - len(faults)} of {len(entries)} {'entry is' if len(entries) == 1 else 'entries are'} sound")
+        complain(f"{identifier}: {fault}")
+    say(f"{len(entries) - len(faults)} of {len(entries)} {'entry is' if len(entries) == 1 else 'entries are'} sound")
     return EXIT_UNSOUND if faults else 0
 
 
@@ -158,7 +166,21 @@ def run_unitxt(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True, s
         "import sys; from evenhand.cli.catalog import register_or_exit; register_or_exit(); "
         "from unitxt.evaluate_cli import main; sys.argv[0] = 'evenhand unitxt'; sys.exit(main())"
     )
-    return subprocess.run([sys.executable, "-c", code, *arguments], check=False).returncode  # noqa: S603 - the user's own words
+    with subprocess.Popen([sys.executable, "-c", code, *arguments]) as child:  # noqa: S603 - the user's own words
+        return wait_for(child)
+
+
+def wait_for(child: subprocess.Popen[bytes]) -> int:
+    """The exit code of a process that ends its runs itself: an interrupt is its own matter, and is passed on."""
+    while True:
+        try:
+            code = child.wait()
+        except KeyboardInterrupt:  # the terminal has told it too
+            continue
+        except Terminated as ended:
+            child.send_signal(ended.signal)
+        else:
+            return code if code >= 0 else 128 - code
 
 
 def register_or_exit() -> None:
@@ -168,5 +190,5 @@ def register_or_exit() -> None:
 
         register()
     except InvalidInputError as error:
-        print(f"evenhand: {error}", file=sys.stderr)
+        complain(error)
         sys.exit(2)

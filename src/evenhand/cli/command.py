@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from cyclopts import App, CycloptsError
 
 from evenhand import __version__
+from evenhand.cli import output
 from evenhand.cli.catalog import catalog, run_unitxt
-from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError
+from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
+from evenhand.judging.interrupts import heeding_termination
 
 LISTED = {
     "aggregate": "Reduce the recorded votes of every row to a verdict, and the verdicts to scores.",
@@ -33,31 +35,54 @@ EXIT_BROKEN_PIPE = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code (0 done, 1 the run failed, 2 bad input, 130 interrupted).
+    """Run the command.
+
+    Returns:
+        Its exit code: 0 done, 1 the run failed, 2 bad input, 130 interrupted, 143 or 129 ended by SIGTERM or SIGHUP.
+        When whoever reads the output, such as head, has seen enough: 0 where the result was saved, 141 elsewhere.
 
     Raises:
         SystemExit: With the code 2, if the arguments name no verb or option that exists, or lack one.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    output.prepare()
     try:
-        code = _app()(given or ["--help"])
-        sys.stdout.flush()
+        with heeding_termination():
+            done = _app()(given or ["--help"])
+            output.say()  # what cyclopts printed
+        code = done or 0 if given else EXIT_BAD_INPUT
     except CycloptsError as error:
-        print(f"evenhand: {error}", file=sys.stderr)
+        output.complain(error)
         raise SystemExit(EXIT_BAD_INPUT) from None
-    except (InvalidInputError, MissingDependencyError) as error:
-        print(f"evenhand: {error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
     except EvenhandError as error:
-        print(f"evenhand: {error}", file=sys.stderr)
-        return EXIT_FAILED
-    except BrokenPipeError:  # whoever read the output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
-    except KeyboardInterrupt:
-        print("evenhand: interrupted; run the same again, and it goes on where it stopped", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    return EXIT_BAD_INPUT if not given else code or 0
+        output.complain(error)
+        code = EXIT_BAD_INPUT if isinstance(error, (InvalidInputError, MissingDependencyError)) else EXIT_FAILED
+    except output.OutputError as error:
+        code = _unwritten(error.cause, error.saved)
+    except OSError as error:
+        if error.filename is None:  # the help, which cyclopts prints
+            output.abandon(sys.stdout)
+            code = _unwritten(error)
+        else:
+            output.complain(f"{error.filename!r} cannot be read or written ({error.strerror})")
+            code = EXIT_FAILED
+    except (KeyboardInterrupt, Terminated) as interrupt:
+        if not getattr(interrupt, "__notes__", ()):  # else the run has said what is left, and how to go on
+            output.complain("interrupted; run the same again, and it goes on where it stopped")
+        code = 128 + interrupt.signal if isinstance(interrupt, Terminated) else EXIT_INTERRUPTED
+    finally:
+        output.end_complaints()
+    return code
+
+
+def _unwritten(error: OSError, saved: Path | None = None) -> int:
+    """Say what was not written and where it is; nothing where the reader of a pipe has seen enough."""
+    if isinstance(error, BrokenPipeError):
+        return EXIT_BROKEN_PIPE if saved is None else 0
+    again = "mend that and run the same again: what is in the journal is not asked for again"
+    kept = again if saved is None else f"the result is in {str(saved)!r}"
+    output.complain(f"the output could not be written ({error.strerror or error}); {kept}")
+    return EXIT_FAILED
 
 
 @cache

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
+from evenhand.cli.output import OutputError, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.numbers import format_cost, format_count
@@ -119,12 +121,18 @@ class Verb:
         if given.get("dry_run"):
             print_estimate(result)
             return 0
-        print(result)
-        if out is not None:
+        if out is None:
+            say(result)
+            return 0
+        try:
             result.save(out, **({"leave_out": left_out} if left_out else {}))
-            attribute, name = self.written
-            held = format_count(len(getattr(result, attribute)), name) if self.kind else "the report was"
-            print(f"{held} written to {out}")
+        except BaseException:
+            with suppress(OutputError):
+                say(result)  # it is shown, at least
+            raise
+        attribute, name = self.written
+        held = format_count(len(getattr(result, attribute)), name) if self.kind else "the report was"
+        say(result, f"{held} written to {out}", saved=out)
         return 0
 
     @property
@@ -293,10 +301,12 @@ def check_out(given: str | Path | None, read: Iterable[str]) -> Path | None:
 def print_estimate(estimate: RunEstimate) -> None:
     """What ``--dry-run`` prints."""
     cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
-    print(f"votes: {estimate.votes}")
-    print(f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted")
-    print(f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out")
-    print(f"cost: {cost}")
+    say(
+        f"votes: {estimate.votes}",
+        f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted",
+        f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out",
+        f"cost: {cost}",
+    )
 
 
 def __getattr__(name: str) -> Callable[..., int]:
@@ -333,17 +343,17 @@ def _run_demo(engine: str, how: dict[str, Any]) -> int:
     from evenhand.tables import checklist, judge, winrates  # noqa: PLC0415 - as above
 
     if engine == BASELINE:
-        print(
+        say(
             "No engine was given, so the judge is the embedded baseline: text statistics without a model. "
             "It shows how evenhand works, not how good an answer is. It never reads a question, so that it answers all "
             "questions of the checklist alike."
         )
     rows = demo.load_rows()
     RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
-    print(judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how))
-    print(winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how))
-    print(checklist(rows, demo.load_demo_checklist(), engine, response_field=demo.SYSTEMS, **_of_a_checklist(how)))
-    print(
+    say(judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how))
+    say(winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how))
+    say(checklist(rows, demo.load_demo_checklist(), engine, response_field=demo.SYSTEMS, **_of_a_checklist(how)))
+    say(
         "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
         "or, for any OpenAI-compatible server, "
         "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"

@@ -1,8 +1,8 @@
 """Running a grid of votes: one flat queue a judge, no barriers between stages or batches.
 
 The event loop lives in a thread of its own, so a run works in a script, a notebook, a thread, and beside another loop.
-A failed call leaves one unscored vote, and the run goes on. The first interrupt stops the launching of new calls and
-waits for the replies that are on their way; a second one does not wait.
+A failed call leaves one unscored vote, and the run goes on. The first interrupt (Control-C, SIGTERM, SIGHUP) stops the
+launching of new calls and waits for the replies that are on their way; a second one does not wait.
 
 What a run would take (its calls, tokens and cost) is counted without a call: see :func:`estimate_run`.
 """
@@ -15,11 +15,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 from anyio.from_thread import start_blocking_portal
-from tqdm.auto import tqdm
 
 from evenhand.aggregation import draws_are_settled
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
@@ -27,13 +26,14 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.errors import TooManyFailuresError, ungrouped
+from evenhand.errors import Terminated, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_of
-from evenhand.numbers import format_cost
+from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.question import Question
 from evenhand.run_options import LimitOptions
-from evenhand.votes import Completion, EarlyStop, Usage, Vote, held_once
+from evenhand.votes import Completion, EarlyStop, Vote, held_once
 
 GRACE_SECONDS = 60.0
 
@@ -62,32 +62,6 @@ class _Lane:
     count: int
 
 
-@dataclass(slots=True)
-class _Progress:
-    """The bar: judged, unscored, calls, tokens, cost, and the time left."""
-
-    bar: tqdm[None]
-    usage: Usage = field(default_factory=Usage)
-    unscored: int = 0
-
-    def add(self, votes: Sequence[Vote]) -> None:
-        for vote in votes:
-            self.usage += vote.usage
-            self.unscored += vote.unscored_reason is not None
-        if self.bar.disable:
-            return
-        cost = "" if self.usage.cost is None else f", {format_cost(self.usage.cost)}"
-        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
-        self.bar.set_postfix_str(
-            f"{self.unscored} unscored, {self.usage.calls} calls, {tokens} tokens{cost}", refresh=False
-        )
-        self.bar.update(len(votes))
-
-    def skip(self, votes: int) -> None:
-        """Count draws that are not needed as done."""
-        self.bar.update(votes)
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     """What the workers of one run share.
@@ -99,8 +73,9 @@ class _Run:
     flow: Flow
     grid: Grid
     budget: Budget
-    progress: _Progress
+    progress: Progress
     votes: list[list[Vote | None]]
+    journal: Journal | None
 
 
 def run_votes(
@@ -151,28 +126,54 @@ def run_votes(
         for place, (judge, weight) in enumerate(zip(judges, weights, strict=True))
     ]
     total = sum(len(row) for row in votes)
-    with tqdm(total=total, unit="vote", disable=not limits.progress, desc="judging") as bar:
-        _drive(lanes, _Run(flow, grid, budget, _Progress(bar), votes))
+    with progress_bar(total, shown=limits.progress) as progress:
+        _drive(lanes, _Run(flow, grid, budget, progress, votes, journal))
     complete = [tuple(vote for vote in row if vote is not None) for row in votes]
     _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
 
 
 def _drive(lanes: Sequence[_Lane], run: _Run) -> None:
-    """Run all lanes on an event loop in another thread, until they are done or the user interrupts."""
-    with _heap_at_rest(), start_blocking_portal() as portal:
+    """Run all lanes on an event loop in another thread, until they are done or the run is interrupted."""
+    with _heap_at_rest(), heeding_termination(), start_blocking_portal() as portal:
         running = portal.start_task_soon(_run_lanes, lanes, run)
         try:
             _await_end(running)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated) as interrupt:
             for lane in lanes:
                 lane.tasks = iter(())
             portal.start_task_soon(run.budget.stop)
-            run.progress.bar.write(
-                "interrupted: waiting for the replies that are on their way; interrupt again not to wait"
+            tell(
+                f"{_name_of(interrupt)}: no new calls are made. Waiting {GRACE_SECONDS:g} s at most for the replies on "
+                f"their way ({run.budget.in_flight}); interrupt again not to wait"
             )
-            _await_end(running)
+            try:
+                _await_end(running, GRACE_SECONDS)
+            except (KeyboardInterrupt, Terminated, TimeoutError):
+                if running.done():  # it failed, and that is told
+                    raise
+            told = _what_is_left(run)
+            tell(f"{_name_of(interrupt)}: {told}")
+            interrupt.add_note(told)
             raise
+
+
+def _name_of(interrupt: KeyboardInterrupt | Terminated) -> str:
+    return f"ended by {interrupt.signal.name}" if isinstance(interrupt, Terminated) else "interrupted"
+
+
+def _what_is_left(run: _Run) -> str:
+    """What an interrupted run came to, and how to go on."""
+    votes = [vote for row in run.votes for vote in row]
+    cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in votes)
+    late = f" but the {run.budget.in_flight} that were still on their way" if run.budget.in_flight else ""
+    kept = (
+        "nothing keeps the replies (journal=None), and a second run asks for everything again"
+        if run.journal is None
+        else f"every reply that came{late} is in the journal {str(run.journal.path)!r}: run the same again, and only "
+        "the rest is asked for"
+    )
+    return f"{cast} of {len(votes)} votes were cast; {kept}"
 
 
 @contextmanager
@@ -188,10 +189,14 @@ def _heap_at_rest() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _await_end(running: Future[None]) -> None:
-    """Wait; what ended the run, such as a full disk under the journal, is raised as itself and not in a group."""
+def _await_end(running: Future[None], seconds: float | None = None) -> None:
+    """Wait; what ended the run, such as a full disk under the journal, is raised as itself and not in a group.
+
+    Raises:
+        TimeoutError: If it goes on after so many seconds.
+    """
     with ungrouped():
-        running.result()
+        running.result(seconds)
 
 
 async def _run_lanes(lanes: Sequence[_Lane], run: _Run) -> None:
@@ -335,6 +340,7 @@ def estimate_run(
     async def count() -> None:
         for place, counter in enumerate(counters):
             for task in tasks_of(sheets, grid, place):
+                await asyncio.sleep(0)  # where an interrupt is heeded
                 for sample in task.samples:
                     await task.sheet.ask(flow, task.order, sample, counter)
 

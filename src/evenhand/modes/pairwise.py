@@ -7,7 +7,6 @@ intervals, ranks, and how far the judging can be trusted.
 from __future__ import annotations
 
 import logging
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,12 +15,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.data.systems import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
+from evenhand.judging.progress import tell
 from evenhand.judging.run import RunEstimate
 from evenhand.modes.contest import (
     Contest,
@@ -274,7 +273,7 @@ def _questions(subjects: Sequence[Subject], drawn: Sequence[tuple[int, Pair]]) -
 def _announce(plan: TournamentPlan, *, progress: bool) -> None:
     logger.info("%s", plan)
     if progress:
-        tqdm.write(str(plan), file=sys.stderr)
+        tell(str(plan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,51 @@
+"""What ends a run as Control-C does: SIGTERM (Slurm, Kubernetes, ``timeout``) and SIGHUP (a terminal that closes)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+from evenhand.errors import Terminated
+
+SIGNALS: Final = tuple(
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGHUP")
+    if hasattr(signal, name)  # Windows has no SIGHUP
+)
+ECHO_SECONDS: Final = 0.25
+
+
+@contextmanager
+def heeding_termination() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise :class:`~evenhand.errors.Terminated` meanwhile, as Control-C raises KeyboardInterrupt.
+
+    In the main thread, and where they would end the process: a handler of the caller's stays, and what is ignored, as
+    SIGHUP is under ``nohup``, stays ignored. ``timeout``, shells and service managers send a signal twice, or one after
+    the other, within moments: what follows the first so closely is its echo.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    first: float | None = None
+
+    def end(number: int, _: FrameType | None) -> None:
+        nonlocal first
+        now = time.monotonic()
+        if first is not None and now - first < ECHO_SECONDS:
+            return
+        first = now if first is None else first
+        raise Terminated(number)
+
+    taken = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,179 @@
+"""SIGTERM and SIGHUP end a run as Control-C does: what the server has sent is kept, and nothing is asked for again."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from itertools import repeat
+
+import pytest
+
+from evenhand.cli.catalog import wait_for
+from evenhand.engines.journal import Journal
+from evenhand.errors import Terminated
+from evenhand.judging import run
+from evenhand.judging.interrupts import heeding_termination
+from tests.judging.test_run import questions
+from tests.support.judges import ScriptedJudge, chooses
+from tests.support.processes import Running
+from tests.support.server import JudgeServerProcess
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that only asks")
+
+ROWS = 60
+HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+IGNORED = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "  # as a shell starts what runs in background
+HUNG_UP = "import os, pty; host, terminal = pty.openpty(); os.dup2(terminal, 2); os.close(host); "
+SHELL = (
+    "import sys; from evenhand.cli import main; data, address, journal, out = sys.argv[1:]; "
+    "sys.exit(main(['judge', data, '--criteria', 'Is it fine?', '--engine', address, '--response', 'answer', "
+    "'--journal', journal, '--out', out]))"
+)
+SCRIPT = (
+    "import sys; from evenhand.tables import judge, read_file; data, address, journal, out = sys.argv[1:]; "
+    "judge(read_file(data), 'Is it fine?', address, response_field='answer', journal=journal).save(out)"
+)
+NOT_LONG = "from evenhand.judging import run; run.GRACE_SECONDS = 0.3; "
+
+
+@pytest.fixture
+def start(tmp_path):
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps({"answer": f"answer {row}"}) + "\n" for row in range(ROWS)), encoding="utf-8")
+
+    def start(code, server):
+        address = f"{server.base_url}[model=m,max_in_flight=16]"
+        given = (data, address, tmp_path / "journal.sqlite3", tmp_path / "out.jsonl")
+        return Running(code, *given, output=tmp_path / "told.txt")
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "exit_code"),
+    [
+        (signal.SIGINT, HEEDED + SHELL, 130),
+        (signal.SIGTERM, IGNORED + SHELL, 143),
+        (signal.SIGTERM, HEEDED + SCRIPT, 143),
+        (signal.SIGHUP, HUNG_UP + SHELL, 129),
+    ],
+    ids=["SIGINT", "SIGTERM", "SIGTERM-script", "SIGHUP-terminal"],
+)
+def test_what_is_on_its_way_is_awaited_and_asked_for_once(number, code, exit_code, start, tmp_path):
+    with JudgeServerProcess(latency=0.2, labels=["Yes", "No"]) as server:
+        running = start(code, server)
+        running.wait_until(lambda: server.stats()["seen"] >= 30)
+        running.send(number)
+        if number != signal.SIGINT:
+            running.send(number)  # timeout sends it twice, and so does a closing terminal
+        assert running.wait() == exit_code
+        stopped = server.stats()
+        with Journal(tmp_path / "journal.sqlite3") as journal:
+            assert journal.count() == stopped["finished"] == stopped["seen"] < 4 * ROWS
+        assert not (tmp_path / "out.jsonl").exists()
+        if "pty" not in code:
+            assert "no new calls are made" in running.told
+            assert f"is in the journal {str(tmp_path / 'journal.sqlite3')!r}: run the same again" in running.told
+            assert f"of {2 * ROWS} votes were cast" in running.told
+        if code.endswith(SCRIPT):
+            assert "Traceback" not in running.told
+            assert start(code, server).wait() == 0
+            asked = Counter(json.dumps(request["body"]["messages"]) for request in server.requests())
+            assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("second", [signal.SIGHUP, None], ids=["a second one", "grace"])
+def test_neither_a_second_signal_nor_a_dead_server_is_waited_for(second, start):
+    with JudgeServerProcess(latency=60.0) as server:
+        running = start(IGNORED + SHELL if second else IGNORED + NOT_LONG + SHELL, server)
+        running.wait_until(lambda: server.stats()["seen"] >= 16)
+        running.send(signal.SIGTERM)
+        if second:
+            running.wait_until(lambda: "no new calls are made" in running.told)
+            time.sleep(0.5)  # longer than an echo
+            running.send(second)
+        assert running.wait(40) == 143
+        assert re.search(r"every reply that came but the \d+ that were still on their way is in the", running.told)
+
+
+def raise_in_main_thread(number):
+    signal.pthread_kill(threading.main_thread().ident, number)
+
+
+@pytest.fixture
+def default_action():
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("default_action")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_handler_is_there_for_a_run_and_no_longer(number):
+    with pytest.raises(Terminated) as ended, heeding_termination(), heeding_termination():  # a run in the command
+        raise_in_main_thread(number)
+    assert ended.value.code == 128 + number
+    assert ended.value.signal is number
+    assert not isinstance(ended.value, Exception)
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("default_action")
+def test_a_handler_of_the_users_and_an_ignored_signal_stay():
+    heard = []
+    signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    with heeding_termination():
+        raise_in_main_thread(signal.SIGTERM)
+        raise_in_main_thread(signal.SIGHUP)
+    assert heard == [signal.SIGTERM]
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("default_action")
+def test_another_thread_leaves_signals_alone():
+    found = []
+
+    def look():
+        with heeding_termination():
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [signal.SIG_DFL]
+
+
+@pytest.mark.usefixtures("default_action")
+def test_an_estimate_is_interrupted(monkeypatch):
+    """Of work without end, so that what heeds no interrupt does not end at all."""
+    found = run.tasks_of
+    monkeypatch.setattr(run, "tasks_of", lambda *given: repeat(next(found(*given))))
+    threading.Timer(0.3, raise_in_main_thread, [signal.SIGTERM]).start()
+    with pytest.raises(Terminated), heeding_termination():
+        run.estimate_run(questions(3), [ScriptedJudge(chooses("Mid"))])
+
+
+def test_a_process_of_unitxt_is_told_and_waited_for():
+    """It drains by itself: it is not killed, and its exit code is the command's."""
+    code = (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)); "
+        "print('ready', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+
+        waiting, asked = child.wait, [Terminated(signal.SIGTERM), KeyboardInterrupt()]
+
+        def wait(timeout=None):
+            if asked:
+                raise asked.pop()
+            return waiting(timeout)
+
+        child.wait = wait
+        assert wait_for(child) == 143

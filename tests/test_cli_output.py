@@ -1,0 +1,149 @@
+"""What is printed comes after what is saved, and a reader who leaves or a disk that is full costs no result."""
+
+import errno
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main, verbs
+from evenhand.data.rows import KINDS
+from evenhand.results.results import open_results
+from tests.support.processes import Running
+
+BASELINE = ["--engine", "engines.evenhand.baseline", "--no-progress"]
+ROWS = [
+    {
+        "document": "How many legs has a spider?",
+        "answer": "Eight legs.",
+        "other": "Cheese.",
+        "one": "Yes",
+        "two": "Yes",
+    },
+    {"document": "What is the capital of France?", "answer": "Paris.", "other": "No idea.", "one": "No", "two": "Yes"},
+]
+VERBS = {
+    "judge": ["--criteria", "Is it so?", *BASELINE, "--response", "answer"],
+    "compare": ["--criteria", "Which is better?", *BASELINE, "--systems", "answer,other"],
+    "checklist": ["--checklist", "checklists.evenhand.summary", *BASELINE, "--response", "answer"],
+    "judge-report": ["--criteria", "Is it so?", *BASELINE, "--response", "answer"],
+    "run-mode": ["--mode", "best_of", "--criteria", "Which is best?", *BASELINE, "--response", "answer", "other"],
+    "aggregate": ["--votes", "one", "two"],
+    "read": ["--replies", "one", "two", "--criteria", "Is it so?"],
+    "agree": ["--votes", "one", "two"],
+}
+
+
+class Refusing(io.StringIO):
+    """A stream behind which nobody reads, or a full disk is."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.error = OSError(number, os.strerror(number))
+
+    def write(self, text):
+        raise self.error
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return path
+
+
+def test_every_verb_that_saves_is_here():
+    assert {verb.name for verb in verbs.VERBS} == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC], ids=["pipe", "disk"])
+def test_the_result_is_saved_before_it_is_printed(verb, number, data, monkeypatch, capsys):
+    report = verb == "judge-report"
+    out = data.with_name("out.json" if report else "out.jsonl")
+    monkeypatch.setattr(sys, "stdout", Refusing(number))
+    code = main([verb, str(data), *VERBS[verb], "--out", str(out)])
+    said = capsys.readouterr().err
+    monkeypatch.undo()
+    assert out.exists(), said
+    assert report or json.loads(out.read_text().splitlines()[0])["evenhand"] in KINDS
+    assert report or open_results(out)
+    assert out.stat().st_size
+    if number == errno.EPIPE:
+        assert (code, said) == (0, "")
+    else:
+        assert code == 1
+        assert said.splitlines()[-1] == (
+            f"evenhand: the output could not be written (No space left on device); the result is in {str(out)!r}"
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["catalog", "list"], ["catalog", "show", "criteria.evenhand.direct.relevance"], ["demo"], ["judge"]]
+)
+def test_what_is_printed_alone_ends_as_programs_in_pipes_do(arguments, data, monkeypatch, capsys):
+    given = [*arguments, str(data), *VERBS["judge"]] if arguments == ["judge"] else arguments
+    given = [*given, "--no-progress"] if arguments == ["demo"] else given
+    monkeypatch.setattr(sys, "stdout", Refusing(errno.EPIPE))
+    assert main(given) == 141
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_saved_is_shown_at_least(data, monkeypatch, capsys):
+    from evenhand.tables import JudgementTable  # noqa: PLC0415 - seconds of import
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
+
+    monkeypatch.setattr(JudgementTable, "save", full)
+    assert main(["judge", str(data), *VERBS["judge"], "--out", str(data.with_name("out.jsonl"))]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Direct assessment by baseline")
+    assert shown.err.endswith("evenhand: 'out.jsonl' cannot be read or written (No space left on device)\n")
+
+
+CALL = "import os, sys; {}; from evenhand.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "read, write = os.pipe(); os.close(read); os.dup2(write, 1); os.dup2(os.open('/dev/full', os.O_WRONLY), 2)",
+        "sys.stdout = sys.stderr = sys.stdin = None",  # as Python has it where they are closed
+        "sys.stdout.reconfigure(encoding='ascii')",
+    ],
+    ids=["gone and full", "closed", "ascii"],
+)
+def test_streams_that_do_not_take_what_is_said(change, data):
+    out = data.with_name("out.jsonl")
+    arguments = ["judge", data, *VERBS["judge"], "--progress", "--out", out]
+    running = Running(CALL.format(change), *arguments, output=data.with_name("told.txt"))
+    assert running.wait() == 0, running.told
+    assert open_results(out)
+    assert "Traceback" not in running.told
+
+
+def test_a_message_is_one_message_whatever_a_name_holds(data, capsys):
+    name = "gone\x1b[2J\nevenhand: 2 verdicts written to out.jsonl"
+    assert main(["judge", str(data), *VERBS["judge"][:-1], name]) == 2
+    assert main(["catalog", "check", f"{data}\x1b]0;x\x07"]) == 2
+    assert main(["judge", f"{data}\u202e", *VERBS["judge"]]) == 2
+    said = capsys.readouterr().err
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)
+    assert [line[:9] for line in said.splitlines()] == ["evenhand:"] * 3
+
+
+def test_json_that_is_printed_is_the_same_json(tmp_path, capsys):
+    """A terminal obeys nothing of it, and whoever reads it back finds every character."""
+    name = "clear\x9b2J\x7f\u202e\U000e0041"
+    path = tmp_path / "criterion.json"
+    options = [{"label": "Yes", "value": 1}, {"label": "No", "value": 0}]
+    path.write_text(json.dumps({"name": name, "description": "Is it?", "options": options}), encoding="utf-8")
+    assert main(["catalog", "export", str(path), "--as", "unitxt"]) == 0
+    shown = capsys.readouterr().out
+    assert not set(name[5:]) - set("2J") & set(shown)
+    assert json.loads(shown)["name"] == name
