@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
+from evenhand.results.spending import Spending
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, cluster_sums, unread_bounds
 from evenhand.statistics.resampling import IntArray
@@ -102,6 +103,7 @@ class ReplyMeasures:
         readings: How the others were read; see :func:`count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
+        spending: Of the engines that send something, what was bought and wasted; None where none was asked.
     """
 
     num_clusters: int | Missing = measure("count")
@@ -110,6 +112,7 @@ class ReplyMeasures:
     readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
     reasks: int = measure("count")
     usage: Usage = measure("count")
+    spending: Spending | None = measure("count", name="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +234,7 @@ def reply_measures(votes: Sequence[Sequence[Vote]], *, rows: IntArray | None = N
         "readings": count_readings(every),
         "reasks": sum(vote.reasks for vote in every),
         "usage": total_usage(vote.usage for vote in every),
+        "spending": Spending.of(every),
     }
 
 

@@ -125,16 +125,22 @@ class Usage(FrozenValue):
     Attributes:
         calls: Calls sent to the engine and answered (a reply taken from the journal is not a call).
         cached: Replies taken from the journal.
+        requests: Requests sent for all calls, retries and calls without a reply included; 0 for engines that send none.
+        unanswered: Of these, those that brought no reply and may have been billed all the same.
         prompt_tokens: As the server counted them, journaled replies included.
         completion_tokens: As the server counted them, journaled replies included.
         cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
+        at_risk: US dollars at most that the unanswered requests cost, where ``max_cost`` was to be kept; else 0.
     """
 
     calls: int = 0
     cached: int = 0
+    requests: int = 0
+    unanswered: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
+    at_risk: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         return total_usage((self, other))
@@ -142,17 +148,28 @@ class Usage(FrozenValue):
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
     """What many calls consumed together."""
-    calls = cached = prompt_tokens = completion_tokens = 0
+    calls = cached = requests = unanswered = prompt_tokens = completion_tokens = 0
     cost: float | None = None
+    at_risk = 0.0
     for usage in usages:
         calls += usage.calls
         cached += usage.cached
+        requests += usage.requests
+        unanswered += usage.unanswered
+        at_risk += usage.at_risk
         prompt_tokens += usage.prompt_tokens
         completion_tokens += usage.completion_tokens
         if usage.cost is not None:
             cost = usage.cost + (cost or 0.0)
     return Usage(
-        calls=calls, cached=cached, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, cost=cost
+        calls=calls,
+        cached=cached,
+        requests=requests,
+        unanswered=unanswered,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost=cost,
+        at_risk=at_risk,
     )
 
 
@@ -181,6 +198,9 @@ class Completion(FrozenValue):
         model: The model that answered, as the server named it.
         logprobs: Per generated token, where they were asked for and given.
         cached: The reply came from the journal.
+        attempts: Requests sent for it, retries included; 0 where none was.
+        unanswered: Of these, those before it that may have been billed.
+        at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
         reasoning: The reasoning trace of a thinking model, where the server sent one; no verdict is read from it.
     """
 
@@ -193,6 +213,9 @@ class Completion(FrozenValue):
     logprobs: tuple[TokenLogprob, ...] | None = None
     cached: bool = False
     reasoning: SoundText | None = None
+    attempts: int = 0
+    unanswered: int = 0
+    at_risk: float = 0.0
 
     @property
     def usage(self) -> Usage:
@@ -200,6 +223,9 @@ class Completion(FrozenValue):
         return Usage(
             calls=0 if self.cached else 1,
             cached=1 if self.cached else 0,
+            requests=0 if self.cached else self.attempts,
+            unanswered=0 if self.cached else self.unanswered,
+            at_risk=0.0 if self.cached else self.at_risk,
             prompt_tokens=self.prompt_tokens or 0,
             completion_tokens=self.completion_tokens or 0,
             cost=0.0 if self.cached and self.cost is not None else self.cost,

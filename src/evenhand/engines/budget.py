@@ -225,15 +225,24 @@ class Budget:
 
 
 class Hold:
-    """What is set aside for one call, until it is settled. It is asked before an attempt is made again."""
+    """What is set aside for one call, until it is settled. It is asked before an attempt is made again.
 
-    __slots__ = ("_budget", "_likely", "_most", "_quote", "at_risk", "open")
+    Attributes:
+        attempts: Requests sent.
+        unanswered: Of these, those that brought no reply and may have been billed.
+        at_risk: US dollars at most that these cost, where that is limited.
+        open: Something is set aside.
+    """
+
+    __slots__ = ("_budget", "_likely", "_most", "_quote", "at_risk", "attempts", "open", "unanswered")
 
     def __init__(self, budget: Budget, quote: Quote | None, most: float, likely: float) -> None:
         self._budget = budget
         self._quote = quote
         self._most = most
         self._likely = likely
+        self.attempts = 1
+        self.unanswered = 0
         self.at_risk = 0.0
         self.open = True
         budget.set_aside(most, likely, 1)
@@ -248,6 +257,7 @@ class Hold:
             self._risk()
         if self._quote is not None and not self._budget.within():
             raise self._budget.refusal(self._quote)
+        self.attempts += 1
 
     def settle(self, completion: Completion | None, *, may_be_billed: bool = False) -> None:
         """The call was answered, or brought no reply."""
@@ -265,6 +275,7 @@ class Hold:
             self._budget.set_aside(-self._most, -self._likely, -1)
 
     def _risk(self) -> None:
+        self.unanswered += 1
         self.at_risk += self._most
         self._budget.at_risk += self._most
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +17,14 @@ from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.engines.prices import REASKS, Prices, Quote
-from evenhand.errors import BudgetExhaustedError, EngineError, FatalEngineError, JournalError, MockModeError
+from evenhand.errors import (
+    BudgetExhaustedError,
+    EngineError,
+    FatalEngineError,
+    JournalError,
+    MockModeError,
+    WithheldError,
+)
 from evenhand.votes import Completion
 
 
@@ -130,8 +138,7 @@ class Calls:
             pending = self._pending.get(key)
             if pending is not None:
                 share.skip()
-                completion = await asyncio.shield(pending)
-                return completion.model_copy(update={"cached": True})
+                return await _shared(pending)
             recorded = self._replies.get(key) if self._journal is None else self._journal.get(key)
             if recorded is not None:
                 share.skip()
@@ -182,23 +189,25 @@ class Calls:
     async def _ask(self, request: Request, share: Share, hold: Hold) -> Completion:
         share.launch()
         self.launched += 1
-        completion: Completion | None = None
-        may_be_billed = True  # by whatever else ends it, such as a run that is cancelled
         try:
             completion = await self.engine.complete(replace(request, meter=hold))
         except EngineError as error:
-            may_be_billed = error.may_be_billed
             if isinstance(error, FatalEngineError):
                 self._fatal = self._fatal or error
+            hold.settle(None, may_be_billed=error.may_be_billed)
+            error.unanswered, error.at_risk = hold.unanswered, hold.at_risk
             raise
-        except BudgetExhaustedError:
-            may_be_billed = False  # what it risked is counted
+        except BudgetExhaustedError as error:  # what it risked is counted
+            hold.settle(None)
+            error.attempts, error.unanswered, error.at_risk = hold.attempts, hold.unanswered, hold.at_risk
             raise
-        finally:
-            if completion is not None:
-                self._learn(request, completion)
-            hold.settle(completion, may_be_billed=may_be_billed)
-        return completion
+        except BaseException:  # such as a run that is cancelled
+            hold.settle(None, may_be_billed=True)
+            raise
+        self._learn(request, completion)
+        hold.settle(completion)
+        sent = {"attempts": hold.attempts, "unanswered": hold.unanswered, "at_risk": hold.at_risk}
+        return completion.model_copy(update=sent)
 
     def _learn(self, request: Request, completion: Completion) -> None:
         if self._prices is not None:
@@ -234,6 +243,18 @@ class SharedCalls:
     async def complete(self, request: Request) -> Completion:
         """The reply to one request; see :meth:`Calls.complete`."""
         return await self.calls.complete(request, self.share)
+
+
+async def _shared(pending: asyncio.Task[Completion]) -> Completion:
+    """The reply that another asker is waiting for, or the same failure; it is theirs to count."""
+    try:
+        completion = await asyncio.shield(pending)
+    except (EngineError, WithheldError) as error:
+        failure = copy(error)
+        failure.attempts = failure.unanswered = 0
+        failure.at_risk = 0.0
+        raise failure from error
+    return completion.model_copy(update={"cached": True})
 
 
 def _retrieve(task: asyncio.Task[Completion]) -> None:

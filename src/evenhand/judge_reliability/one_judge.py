@@ -53,6 +53,9 @@ from evenhand.votes import MatchKind, total_usage
 
 Mode = Literal["assess", "compare"]
 
+CONSUMED = {"calls", "cached", "prompt_tokens", "completion_tokens", "cost"}
+"""What of the usage is reported of a judge."""
+
 NO_SCORE = Missing("no instance has an answer in two rotations of a draw")
 NOT_SHOWN = Missing("no unrelated option was shown")
 NOT_PAIRED = Missing("no instance has a score both with and without the unrelated option")
@@ -370,7 +373,7 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
             if (share := _share_of_reason(asked, reason, level))
         ),
         readings=dict(count_readings(votes)),
-        **usage.model_dump(),
+        **usage.model_dump(include=CONSUMED),
     )
 
 
@@ -482,6 +485,6 @@ def choice_reliability(
             for each in grading.histograms
             if not isinstance(each.places, Missing)
         ),
-        **grading.usage.model_dump(),
+        **grading.usage.model_dump(include=CONSUMED),
         level=grading.level,
     )

@@ -39,6 +39,8 @@ SUBJECTS: Mapping[Mode, Subject] = {
     "compare": "pair",
     "choose": "candidates",
 }
+COUNTED: Mapping[str, Any] = {"attempts": 0, "unanswered": 0, "at_risk": 0.0}
+"""What a reply tells of its requests, which stands in the usage of its vote."""
 VERDICT_FIRST = frozenset({"best_of_select"})
 """The prompts that ask for the verdict before the reasons."""
 
@@ -81,22 +83,25 @@ class Conversation:
         sent = tuple(self.messages)
         if self.flow.include_prompts_in_result:
             self.prompts[stage] = list(sent)
-        reply = await self.caller.complete(
-            Request(
-                messages=sent,
-                options=presentation.answers if presentation is not None and schema is not None else None,
-                response_schema=schema,
-                logprobs=self.flow.logprobs if schema is not None else 0,
-                sample=self.sample,
-                stage=stage,
-                question=question,
-                presentation=presentation,
-                items=items,
-                reasoning=self.flow.reasoning,
-            )
+        request = Request(
+            messages=sent,
+            options=presentation.answers if presentation is not None and schema is not None else None,
+            response_schema=schema,
+            logprobs=self.flow.logprobs if schema is not None else 0,
+            sample=self.sample,
+            stage=stage,
+            question=question,
+            presentation=presentation,
+            items=items,
+            reasoning=self.flow.reasoning,
         )
+        try:
+            reply = await self.caller.complete(request)
+        except (EngineError, WithheldError) as error:
+            self.usage += Usage(requests=error.attempts, unanswered=error.unanswered, at_risk=error.at_risk)
+            raise
         self.usage += reply.usage
-        return reply
+        return reply.model_copy(update=COUNTED) if reply.attempts else reply
 
     def sent(self, question: Question, assessment: str | None = None) -> Prompts | None:
         """The prompts sent about a question, where they are kept, of which its vote may hold an assessment."""

@@ -45,7 +45,7 @@ class Limits(LimitOptions):
         """The limits that are left after these votes: a call that brought no reply counts too."""
         spent = list(votes)
         calls = sum(vote.usage.calls + (vote.unscored_reason == "engine_error") for vote in spent)
-        cost = sum(vote.usage.cost or 0.0 for vote in spent)
+        cost = sum((vote.usage.cost or 0.0) + vote.usage.at_risk for vote in spent)
         return self.changed(
             max_calls=None if self.max_calls is None else max(0, self.max_calls - calls),
             max_cost=None if self.max_cost is None else max(0.0, self.max_cost - cost),

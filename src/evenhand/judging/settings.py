@@ -19,6 +19,7 @@ from evenhand.judging.flow import TOP_LOGPROBS, Flow
 from evenhand.judging.grid import Grid
 from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
 from evenhand.question import Question
+from evenhand.results.spending import LIMITS
 from evenhand.run_options import FlowOptions, RunOptions
 from evenhand.votes import Vote
 
@@ -190,6 +191,7 @@ class RunSettings:
             "interval": self.interval,
             "cluster_field": self.cluster_field,
             "seed": self.seed,
+            **{name: limit for name in LIMITS if (limit := getattr(self.options, name)) is not None},
         }
 
 

@@ -110,10 +110,19 @@ class SheetConversation(Conversation):
         }
 
     def votes(self, weight: float) -> list[tuple[SheetItem, Vote]]:
-        """One vote an item; the vote on the first item shown carries what the calls of all consumed."""
-        return [(item, self._vote(item, weight, first=item is self.items[0])) for item in self.items]
+        """One vote an item; that on the first that was answered bears what the calls of all consumed."""
+        return [(item, self._vote(item, weight, bears=item is self._bearer)) for item in self.items]
 
-    def _vote(self, item: SheetItem, weight: float, *, first: bool) -> Vote:
+    @property
+    def _bearer(self) -> SheetItem:
+        """The item whose vote bears what all calls consumed: one that was answered, where there is one."""
+        return next((item for item in self.items if self._selects(item)), self.items[0])
+
+    def _selects(self, item: SheetItem) -> bool:
+        reading = self.readings.get(item.number)
+        return reading is not None and reading.answer.match.index is not None
+
+    def _vote(self, item: SheetItem, weight: float, *, bears: bool) -> Vote:
         reading = self.readings.get(item.number)
         match = reading.answer.match if reading else None
         reason = match.reason if match else self.reason
@@ -135,8 +144,8 @@ class SheetConversation(Conversation):
             error=self.error if unread else None,
             weight=weight,
             reasks=self.reasks.get(item.number, 0),
-            usage=self.usage if first else Usage(),
-            prompts=self.sent(item.question) if first else None,
+            usage=self.usage if bears else Usage(),
+            prompts=self.sent(item.question) if item is self.items[0] else None,
         )
 
 

@@ -21,6 +21,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.compare import RunComparison, compare
 from evenhand.results.render import PrintedTables
 from evenhand.results.saved import cell_of, kind_of_file, read, write
+from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
@@ -118,6 +119,15 @@ class Results(PrintedTables, Generic[Entry]):
     def _by_name(self) -> Mapping[str, Entry]:
         return {"/".join(str(getattr(entry, name)) for name in self.names): entry for entry in self.entries}
 
+    @cached_property
+    def spending(self) -> Spending | None:
+        """What it bought, what the journal gave, what was wasted, and what is left; None where nothing was sent."""
+        return Spending.of((vote for cell in self.cells() for vote in cell.votes), self.parameters)
+
+    def closing_notes(self) -> tuple[str, ...]:
+        """What it bought, and what was held back."""
+        return spending_notes((vote for cell in self.cells() for vote in cell.votes), self.parameters)
+
     def clusters(self) -> dict[int, str]:
         """Instance -> what it belongs to; empty where rows do not depend on each other."""
         abouts = [cell.about for cell in self.cells()]
@@ -183,7 +193,8 @@ class Results(PrintedTables, Generic[Entry]):
         if "systems" in judged:
             systems = left["system"] | left["first"] | left["second"]
             judged["systems"] = [system for system in judged["systems"] if system in systems]
-        parameters = {**self.parameters, "n": len(left["instance"])}
+        parameters = {name: value for name, value in self.parameters.items() if name not in LIMITS}
+        parameters["n"] = len(left["instance"])
         return type(self).of_cells({**judged, "parameters": parameters}, map(_without_id, kept))
 
     def rescored(self, rules: VoteRules, **changes: Any) -> Self:  # noqa: ANN401 - parameters

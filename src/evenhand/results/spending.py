@@ -1,0 +1,107 @@
+"""What a run bought, what the journal gave, what was wasted, and what is left of its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from evenhand.numbers import format_cost, format_count
+from evenhand.results.measures import measure
+from evenhand.votes import Vote, total_usage
+
+LIMITS: Final = ("max_calls", "max_cost")
+"""The options of a run of which something is left; results repeat those that were given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What the engines of a run that send something were asked, and what it cost.
+
+    Attributes:
+        bought: Replies newly bought.
+        requests: Requests sent, retries and calls that failed included.
+        cost: US dollars that the replies cost; None where no price is known.
+        from_journal: Replies that the journal held, or that another request was asking for already.
+        wasted: Replies bought of which no vote came.
+        wasted_cost: US dollars that these cost; None where no price is known.
+        unanswered: Requests that brought no reply and may have been billed.
+        at_risk: US dollars at most that these cost; 0 where that was not reckoned, for lack of ``max_cost``.
+        calls_left: Of ``max_calls``; None without.
+        cost_left: Of ``max_cost``, in US dollars; None without.
+    """
+
+    bought: int = measure("count", name="bought_replies")
+    requests: int = measure("count")
+    cost: float | None
+    from_journal: int
+    wasted: int = measure("count", name="wasted_replies")
+    wasted_cost: float | None = measure("money")
+    unanswered: int = measure("count", name="unanswered_requests")
+    at_risk: float
+    calls_left: int | None = None
+    cost_left: float | None = None
+
+    @classmethod
+    def of(cls, votes: Iterable[Vote], limits: Mapping[str, Any] | None = None) -> Self | None:
+        """What the votes say; None where no engine was asked that sends anything.
+
+        Args:
+            votes: All of a run.
+            limits: ``max_calls`` and ``max_cost``, where they were given.
+        """
+        limits = limits or {}
+        asked = [vote for vote in votes if vote.usage.requests or vote.usage.cached]
+        if not asked:
+            return None
+        used = total_usage(vote.usage for vote in asked)
+        lost = total_usage(vote.usage for vote in asked if vote.selected_index is None)
+        failed = sum(vote.unscored_reason == "engine_error" for vote in asked)
+        calls, cost = limits.get("max_calls"), limits.get("max_cost")
+        return cls(
+            bought=used.calls,
+            requests=used.requests,
+            cost=used.cost,
+            from_journal=used.cached,
+            wasted=lost.calls,
+            wasted_cost=None if used.cost is None else lost.cost or 0.0,
+            unanswered=used.unanswered,
+            at_risk=used.at_risk,
+            calls_left=None if calls is None else max(0, calls - used.calls - failed),
+            cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
+        )
+
+    def __str__(self) -> str:
+        for_cost = "" if self.cost is None else f" for {format_cost(self.cost)}"
+        bought = f"Bought {_replies(self.bought)}{for_cost} with {format_count(self.requests, 'request')}"
+        said = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
+        if self.wasted:
+            cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
+            said.append(f"Wasted: {_replies(self.wasted)}{cost}, of which no vote came.")
+        if self.unanswered:
+            most = f" ({format_cost(self.at_risk)} at most)" if self.at_risk else ""
+            said.append(f"{format_count(self.unanswered, 'request')} brought no reply and may be billed{most}.")
+        if self.cost_left is not None:
+            said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
+        if self.calls_left is not None:
+            said.append(f"Left of max_calls: {format_count(self.calls_left)}.")
+        return " ".join(said)
+
+
+def _replies(number: int) -> str:
+    return f"{format_count(number)} {'reply' if number == 1 else 'replies'}"
+
+
+def spending_notes(votes: Iterable[Vote], limits: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is said of this beneath a result; nothing where nothing was sent and nothing held back."""
+    votes = list(votes)
+    spent = Spending.of(votes, limits)
+    notes = () if spent is None else (str(spent),)
+    reasons = {vote.unscored_reason for vote in votes}
+    return (*notes, *(said for reason, said in _HELD_BACK.items() if reason in reasons))
+
+
+_HELD_BACK: Final = {
+    "mock_mode": "unitxt's mock_inference_mode was on: judges that send requests were not asked.",
+    "offline": "Offline: what the journal does not hold was not asked for, and is unscored.",
+}
