@@ -301,9 +301,12 @@ def check_out(given: str | Path | None, read: Iterable[str]) -> Path | None:
 def print_estimate(estimate: RunEstimate) -> None:
     """What ``--dry-run`` prints."""
     cost = "unknown (no price for this engine)" if estimate.cost is None else format_cost(estimate.cost)
+    most = f"{estimate.requests} at most, with re-asks and retries"
+    requests = "unknown (the engine does not say how often it tries)" if estimate.requests is None else most
     say(
         f"votes: {estimate.votes}",
         f"calls: {estimate.calls} (and {estimate.cached} answered by the journal), re-asks and retries not counted",
+        f"requests: {requests}",
         f"tokens: about {estimate.prompt_tokens} in and {estimate.completion_tokens} out",
         f"cost: {cost}",
     )

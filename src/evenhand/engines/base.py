@@ -84,8 +84,10 @@ class Request:
 class JudgeEngine(Protocol):
     """Answers requests, one coroutine a request. The engine decides how calls travel.
 
-    One that may be shown only some data has a further attribute ``data_classification_policy``: the classifications
-    that it may see. Without it, or where it is empty, it may be shown everything.
+    One that says ``most_attempts``, the requests of one call at most, has its retries in estimates; one that says
+    ``most_reply_tokens``, the token limit of a reply, has ``max_cost`` kept without exception (:class:`PricedEngine`).
+    One that may be shown only some data has ``data_classification_policy``: the classifications that it may see.
+    Without it, or where it is empty, it may be shown everything.
 
     Attributes:
         judge_id: Names the judge in every vote and score. No secrets.

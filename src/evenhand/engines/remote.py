@@ -35,6 +35,8 @@ LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
 ROOM: Final = 1.25
 """How much longer than the longest seen a call is taken to be until it ends, where tokens a minute are limited."""
+REFUSABLE: Final = 3
+"""Times that a request is changed at most: no structured output, fewer log-probabilities, none."""
 FEWER_LOGPROBS: Final = 5
 """How many of the likeliest tokens are asked for where a server answers that it gives fewer; some give no more."""
 RESERVED_PARAMETERS: Final = frozenset(
@@ -292,6 +294,11 @@ class RemoteJudge:
     def most_reply_tokens(self) -> int | None:
         """The token limit of a reply; None where there is none."""
         return self.settings.most_reply_tokens
+
+    @property
+    def most_attempts(self) -> int:
+        """Requests of one call at most: retries, and without what a server may refuse (a schema, log-probabilities)."""
+        return 1 + RATE_LIMIT_PATIENCE * self.settings.max_retries + REFUSABLE
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """US dollars for so many tokens at the prices of the settings, where there are any."""

@@ -125,10 +125,11 @@ class RecordingEngine:
         """The recorded judge's."""
         return self.engine.concurrency
 
-    @property
-    def data_classification_policy(self) -> tuple[str, ...] | None:
-        """The recorded judge's."""
-        return getattr(self.engine, "data_classification_policy", None)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - what engines may say beside the protocol
+        """The recorded judge's: what it costs, how long its replies may be, what it may see."""
+        if name in {"data_classification_policy", "estimated_cost", "most_attempts", "most_reply_tokens"}:
+            return getattr(self.engine, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def identity(self) -> Mapping[str, Any] | None:
         """The recorded judge's."""

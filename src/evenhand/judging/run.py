@@ -291,6 +291,8 @@ class RunEstimate:
     Attributes:
         votes: Votes in the grid.
         calls: Calls that would be made, without re-asks and retries.
+        requests: Requests at most, with every re-ask that is allowed and every retry; None where an engine does not say
+            how often it tries (the engines of unitxt).
         cached: Calls that the journal already answers, or will by the time that they are made: equal requests are sent
             once.
         prompt_tokens: Estimated at four characters a token.
@@ -305,11 +307,13 @@ class RunEstimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    requests: int | None = None
 
     @classmethod
     def total(cls, parts: Sequence[RunEstimate]) -> Self:
         """What several runs would do together."""
         costs = [part.cost for part in parts if part.cost is not None]
+        requests = [part.requests for part in parts if part.requests is not None]
         return cls(
             votes=sum(part.votes for part in parts),
             calls=sum(part.calls for part in parts),
@@ -317,6 +321,7 @@ class RunEstimate:
             prompt_tokens=sum(part.prompt_tokens for part in parts),
             completion_tokens=sum(part.completion_tokens for part in parts),
             cost=sum(costs) if costs else None,
+            requests=sum(requests) if len(requests) == len(parts) else None,
         )
 
 
@@ -342,11 +347,14 @@ def estimate_run(
             for task in tasks_of(sheets, grid, place):
                 await asyncio.sleep(0)  # where an interrupt is heeded
                 for sample in task.samples:
+                    before = counter.calls
                     await task.sheet.ask(flow, task.order, sample, counter)
+                    counter.reasks += flow.max_reasks if counter.calls > before else 0
 
     with start_blocking_portal() as portal:
         portal.call(count)
     costs = [counter.cost for counter in counters if counter.cost is not None]
+    requests = [counter.requests for counter in counters if counter.requests is not None]
     return RunEstimate(
         votes=sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples * len(judges),
         calls=sum(counter.calls for counter in counters),
@@ -354,6 +362,7 @@ def estimate_run(
         prompt_tokens=sum(counter.prompt_tokens for counter in counters),
         completion_tokens=sum(counter.completion_tokens for counter in counters),
         cost=sum(costs) if costs else None,
+        requests=sum(requests) if len(requests) == len(counters) else None,
     )
 
 
@@ -366,7 +375,7 @@ class _DryCalls:
         self._once = identity is not None
         self._identity = "" if identity is None else canonical_json(dict(identity))
         self._asked = asked
-        self.calls = self.cached = self.prompt_tokens = self.completion_tokens = 0
+        self.calls = self.reasks = self.cached = self.prompt_tokens = self.completion_tokens = 0
 
     @property
     def judge_id(self) -> str:
@@ -377,6 +386,12 @@ class _DryCalls:
         if not isinstance(self._judge, PricedEngine):
             return None
         return self._judge.estimated_cost(self.prompt_tokens, self.completion_tokens)
+
+    @property
+    def requests(self) -> int | None:
+        """At most; None where the engine does not say how often it tries."""
+        attempts: int | None = getattr(self._judge, "most_attempts", None) if self._once else 0
+        return None if attempts is None else attempts * (self.calls + self.reasks)
 
     async def complete(self, request: Request) -> Completion:
         known = self._calls.journaled(request)

@@ -1,0 +1,97 @@
+"""What the end of a run says of what it bought: the server counts the same."""
+
+import pytest
+
+import evenhand
+from evenhand.engines.simulated import SimulatedJudge
+from evenhand.judging.flow import Flow
+from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.results.spending import Spending
+from tests.judging.test_run import ONCE, questions
+from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.server import Fault, JudgeServer, Reply, conversation
+
+ROWS = [{"q": f"question {number}", "answer": f"answer {number}."} for number in range(12)]
+PRICES = "prompt_price=10,completion_price=30,backoff=0"
+
+
+def reply(body):
+    text = '{"selected_option": "Yes"}' if "response_format" in body else f"Fine {hash(conversation(body))}"
+    if "answer 7." in conversation(body) and "response_format" in body:
+        text = "hm"
+    return Reply(text, prompt_tokens=200, completion_tokens=20)
+
+
+COST = (200 * 10 + 20 * 30) / 1e6
+
+
+def judged(server, tmp_path, rows=ROWS, **options):
+    engine = f"{server.base_url}[model=m,{PRICES}]"
+    how = {"context_fields": ["q"], "check_positional_bias": False, "progress": False, "max_failure_rate": 1.0}
+    journal = tmp_path / "journal.sqlite3"
+    return evenhand.judge(rows, "Is it good?", engine, response_field="answer", journal=journal, **how, **options)
+
+
+def test_a_run_says_what_it_bought_wasted_and_has_left(tmp_path):
+    faults = [Fault("garbage", on=[5, 6]), Fault("status", on=[9])]
+    with JudgeServer(reply=reply, faults=faults) as server:
+        table = judged(server, tmp_path, max_cost=1.0, max_calls=100)
+        spent = table.spending
+        assert spent.requests == server.seen
+        assert spent.bought == server.seen - 3  # two were no reply, one was refused
+        assert spent.cost == pytest.approx(COST * spent.bought)
+        assert spent.unanswered == 2
+        assert spent.at_risk >= 2 * COST
+        assert spent.wasted == 3  # an assessment, a selection and a re-ask of which no vote came
+        assert spent.wasted_cost == pytest.approx(3 * COST)
+        assert spent.cost_left == pytest.approx(1.0 - spent.cost - spent.at_risk)
+        assert spent.calls_left == 100 - spent.bought
+        assert str(spent) in str(table)
+        again = judged(server, tmp_path, max_cost=1.0).spending
+        assert (again.bought, again.requests, again.cost, again.cost_left) == (0, 0, 0.0, 1.0)
+        assert again.from_journal == spent.bought
+        more = judged(server, tmp_path, [*ROWS, {"q": "one more", "answer": "new"}]).spending
+    assert (more.bought, more.from_journal) == (2, spent.bought)
+    assert more.cost_left is None
+    assert str(more).startswith(f"Bought 2 replies for $0.0052 with 2 requests; {spent.bought} came from the journal.")
+
+
+def test_what_was_spent_is_saved_and_opened_and_a_part_has_nothing_left(tmp_path):
+    with JudgeServer(reply=reply, faults=[Fault("garbage", on=[5, 6])]) as server:
+        table = judged(server, tmp_path, max_cost=1.0)
+    for name in ("result.parquet", "result.jsonl"):
+        table.save(tmp_path / name)
+        assert evenhand.open(tmp_path / name).spending == table.spending
+    part = table.filter(instance=[0, 7]).spending
+    assert (part.wasted, part.cost_left) == (3, None)
+
+
+def test_requests_of_votes_that_failed_are_counted_too():
+    with JudgeServer(reply=reply, faults=[Fault("status", status=500)]) as server:
+        judge = http_judge(server.base_url, max_retries=2)
+        votes = run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False, max_failure_rate=1.0))
+        spent = Spending.of(vote for row in votes for vote in row)
+        assert (spent.requests, spent.bought, spent.unanswered) == (server.seen, 0, 0)
+    assert spent.requests == 4 * 3
+
+
+def test_engines_that_send_nothing_spend_nothing():
+    for judge in (SimulatedJudge(), ScriptedJudge(chooses("Mid"), identity=False)):
+        votes = run_votes(questions(2), [judge], grid=ONCE, limits=Limits(progress=False))
+        assert Spending.of(vote for row in votes for vote in row) is None
+
+
+@pytest.mark.parametrize("kind", [None, "status", "garbage", "unsupported_schema"])
+@pytest.mark.parametrize("max_reasks", [0, 2])
+def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
+    flow = Flow(max_reasks=max_reasks)
+    faults = [] if kind is None else [Fault(kind, on=range(1, 1000, 2))]
+    with JudgeServer(reply="hm", faults=faults) as server:
+        judge = http_judge(server.base_url, max_retries=2)
+        estimate = estimate_run(questions(5), [judge], grid=ONCE, flow=flow)
+        limits = Limits(progress=False, max_failure_rate=1.0)
+        run_votes(questions(5), [judge], grid=ONCE, flow=flow, limits=limits)
+        assert estimate.calls <= server.seen <= estimate.requests
+    assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 3)
+    assert estimate_run(questions(5), [SimulatedJudge()], grid=ONCE).requests == 0
+    assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
