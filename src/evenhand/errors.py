@@ -10,15 +10,19 @@ EvenhandError
 ├── MissingDependencyError (ImportError) an optional package that is not installed
 ├── EngineError                         a judge's call did not bring a reply
 │   ├── TransientEngineError            may pass if tried again: 429, 5xx, connection, time-out
-│   │   └── RateLimitedError            429; carries the Retry-After delay when the server gave one
+│   │   ├── RateLimitedError            429; carries the Retry-After delay when the server gave one
+│   │   └── ConnectionLostError         no connection, or one that broke off; 502, 503, 504
+│   ├── ReplyTooLongError               a reply came, longer than what is read; it is not asked for again
 │   ├── RejectedRequestError            this request cannot succeed: 400, 413, 422; 403, 404 after a reply
 │   └── FatalEngineError                no request to this engine can succeed: 401; 403, 404 before any reply
+│       └── UnreachableError            the server stayed away for longer than the run waits
 ├── WithheldError                       a call that was not launched on purpose; says why, as votes do
 │   ├── BudgetExhaustedError            max_calls or max_cost was reached
 │   ├── MockModeError                   unitxt's mock mode: nothing is sent, and nothing is judged
 │   └── OfflineError                    nothing is to be sent, and the journal holds no reply
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
+│   └── ServerAwayError                 the run ended because a judge's server stayed away
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
 
 Terminated, which is a SystemExit, ends a run when the process is asked to end, as KeyboardInterrupt does.
@@ -82,7 +86,9 @@ class MissingDependencyError(EvenhandError, ImportError):
     """An optional package is not installed; the message ends with the command that installs it."""
 
 
-MAY_BE_BILLED = frozenset({"timeout", "connection", "garbage", "http_408", "http_502", "http_504", "http_524"})
+MAY_BE_BILLED = frozenset(
+    {"timeout", "connection", "garbage", "repeated_key", "http_408", "http_502", "http_504", "http_524"}
+)
 """The causes of failures that do not tell whether the server had done its work; an error of its own says that it had
 not."""
 
@@ -111,7 +117,7 @@ class EngineError(EvenhandError):
 
         After a time-out, a connection that broke once it stood, an answer that is no reply.
         """
-        return self.cause in MAY_BE_BILLED and bool(getattr(self, "reached", True))
+        return self.cause in MAY_BE_BILLED and getattr(self, "reached", True) is True
 
 
 class TransientEngineError(EngineError):
@@ -132,12 +138,38 @@ class RateLimitedError(TransientEngineError):
         self.retry_after = retry_after
 
 
+class ConnectionLostError(TransientEngineError):
+    """There was no connection to the server, or it broke off, or a gateway found nothing behind it.
+
+    Attributes:
+        reached: A connection was there, so that this request may be what broke it.
+    """
+
+    def __init__(self, message: str, *, cause: str = "connection", attempts: int = 1, reached: bool = False) -> None:
+        super().__init__(message, cause=cause, attempts=attempts)
+        self.reached = reached
+
+
+class ReplyTooLongError(EngineError):
+    """A reply came, and it is longer, larger when unpacked, or nested deeper than what is read."""
+
+    def __init__(self, message: str, *, cause: str = "too_long", attempts: int = 1) -> None:
+        super().__init__(message, cause=cause, attempts=attempts)
+
+
 class RejectedRequestError(EngineError):
     """This request cannot succeed however often it is sent: 400, 413, 422; 403 and 404 where others were answered."""
 
 
 class FatalEngineError(EngineError):
     """No request to this engine can succeed: a wrong key (401), or 403 and 404 before the first reply."""
+
+
+class UnreachableError(FatalEngineError):
+    """The server stayed away for longer than the run waits, or cannot be reached at all."""
+
+    def __init__(self, message: str, *, cause: str = "unreachable", attempts: int = 1) -> None:
+        super().__init__(message, cause=cause, attempts=attempts)
 
 
 class WithheldError(EvenhandError):
@@ -188,6 +220,14 @@ class TooManyFailuresError(EvenhandError):
     def __init__(self, message: str, *, votes: Sequence[Sequence[object]] = ()) -> None:
         super().__init__(message)
         self.votes = votes
+
+
+class ServerAwayError(TooManyFailuresError):
+    """The run ended because a judge's server stayed away. Everything that was judged is journaled.
+
+    Attributes:
+        votes: The votes that came, with those that failed; what was not asked any more has none.
+    """
 
 
 class EstimationError(EvenhandError, ArithmeticError):

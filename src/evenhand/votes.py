@@ -26,6 +26,7 @@ UnscoredReason = Literal[
     "refusal",
     "truncated",
     "content_filter",
+    "too_long",
     "ambiguous",
     "no_match",
     "engine_error",
@@ -39,15 +40,26 @@ UnscoredReason = Literal[
     "abstained",
     "not_asked",
 ]
-"""Why nothing was selected. The first six are read off the reply; ``engine_error`` means that there was no reply;
-``budget``, ``mock_mode`` (unitxt's) and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders
-disagree under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, so that no score
-is defined; ``missing_response`` is a contest that was not judged, because a system gave no response; ``stopped_early``
-is a reading of draws that ended before they settle it. Of votes that were recorded elsewhere, ``abstained`` is one that
-somebody who was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
+"""Why nothing was selected. The first seven are read off the reply, of which ``too_long`` is one longer than what is
+read, and paid for all the same; ``engine_error`` means that there was no reply; ``budget``, ``mock_mode`` (unitxt's)
+and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders disagree under
+``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, so that no score is defined;
+``missing_response`` is a contest that was not judged, because a system gave no response; ``stopped_early`` is a reading
+of draws that ended before they settle it. Of votes that were recorded elsewhere, ``abstained`` is one that somebody who
+was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
 
 WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
 """The reasons of votes that were held back on purpose: nobody was asked, and they say nothing about a judge."""
+
+REASON_BY_FINISH: Mapping[str | None, UnscoredReason] = {
+    "length": "truncated",
+    "content_filter": "content_filter",
+    "too_long": "too_long",
+}
+"""Why a reply without a verdict has none, where its finish reason says so."""
+
+FINAL_FINISHES: frozenset[UnscoredReason] = frozenset({"content_filter", "too_long"})
+"""After these, asking again in the same conversation brings the same."""
 
 MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
 
@@ -191,7 +203,8 @@ class Completion(FrozenValue):
 
     Attributes:
         text: The reply; None when the server sent no content.
-        finish_reason: As the server named it: ``stop``, ``length``, ``content_filter``, …
+        finish_reason: As the server named it: ``stop``, ``length``, ``content_filter``, …; ``too_long`` for a reply
+            that was not read, because it is longer than what is read.
         prompt_tokens: Tokens of the request, where the server counted them.
         completion_tokens: Tokens of the reply, where the server counted them.
         cost: US dollars, where the price is known.

@@ -74,10 +74,10 @@ def test_backoff_doubles_with_full_jitter():
 def test_backoff_has_a_ceiling(monkeypatch):
     slept = []
 
-    async def sleep(seconds):
+    async def rest(_, seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("evenhand.engines.remote.asyncio.sleep", sleep)
+    monkeypatch.setattr("evenhand.engines.limits.Gate.rest", rest)
     transport = ScriptedTransport(*[TransientEngineError("down")] * 9, Completion(text="Good"))
     ask(RemoteJudge(RemoteSettings(model="m", backoff=1, max_retries=9), transport, jitter=RecordedJitter()))
     assert slept == [1, 2, 4, 8, 16, 30, 30, 30, 30]

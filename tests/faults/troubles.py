@@ -166,16 +166,16 @@ TROUBLES: Final = (
     passes("JSON of another kind", *(Fault("garbage", body=body) for body in ("null", "[]", "1e999", '"Yes"'))),
     passes("an error with status 200", Fault("error_reply"), of={"litellm": BRIDGED}),  # litellm makes a 400 of it
     passes("no choices", Fault("no_choices")),
-    stays(
-        "choices twice", Fault("twice", key="choices", other=PLANTED), "garbage", of={"litellm": None, "bridge": None}
+    stays("choices twice", Fault("twice", key="choices", other=PLANTED), "repeated_key", of={"bridge": None}),
+    stays("message twice", Fault("twice", key="message", other=PLANTED), "repeated_key", of={"bridge": None}),
+    stays("content twice", Fault("twice", key="content", other=PLANTED), "repeated_key", of={"bridge": None}),
+    Trouble(
+        "100,000 brackets",
+        [Fault("nested")],
+        hits=True,
+        expected=Expected(scored=UNHIT, reasons=["too_long"], repaired=None),
+        of={"bridge": replace(BRIDGED, repaired=None)},
     ),
-    stays(
-        "message twice", Fault("twice", key="message", other=PLANTED), "garbage", of={"litellm": None, "bridge": None}
-    ),
-    stays(
-        "content twice", Fault("twice", key="content", other=PLANTED), "garbage", of={"litellm": None, "bridge": None}
-    ),
-    stays("100,000 brackets", Fault("nested"), "garbage"),
     # numbers that are none
     Trouble(
         "usage beyond reason",
@@ -224,7 +224,7 @@ TROUBLES: Final = (
         "a redirect to another host",
         [Fault("redirect", location=f"{STRANGER}/chat/completions")],
         expected=Expected(scored=0, reasons=["engine_error"], causes=["http_307"], error=FAILED, requests=4),
-        of={"bridge": None, "litellm": None},
+        of={"bridge": None},
     ),
     # refused
     *(refused(status) for status in (401, 403, 404)),

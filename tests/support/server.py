@@ -250,8 +250,11 @@ class _Application:
 
     @staticmethod
     async def _send(request: web.BaseRequest, seen: SeenRequest, response: web.Response) -> web.Response:
-        await response.prepare(request)
-        await response.write_eof()
+        try:
+            await response.prepare(request)
+            await response.write_eof()
+        except ConnectionError:  # cut meanwhile
+            return response
         seen.status = response.status
         return response
 

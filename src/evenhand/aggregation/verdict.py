@@ -44,6 +44,7 @@ REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "budget",
     "content_filter",
     "refusal",
+    "too_long",
     "truncated",
     "empty",
     "abstained",

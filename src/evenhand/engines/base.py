@@ -128,6 +128,14 @@ class PricedEngine(Protocol):
         """US dollars for so many tokens; None where the price is not known."""
 
 
+@runtime_checkable
+class InterruptibleEngine(Protocol):
+    """An engine in which calls may wait before they are sent: for their turn, or for a server that is away."""
+
+    def stop_sending(self) -> None:
+        """Send nothing more, on the event loop that runs now; whoever waits gets an error at once."""
+
+
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
 _TOKEN = re.compile(r"\s*\S+|\s+")
 

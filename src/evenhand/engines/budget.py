@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final
 
@@ -55,6 +56,7 @@ class Budget:
         self.stopped = False
         self.limited = max_calls is not None or max_cost is not None
         self.reserved = 0
+        self._when_stopped: list[Callable[[], None]] = []
         self._hungry: list[tuple[tuple[int, ...], int, Share]] = []
         self._poor: list[tuple[bool, tuple[int, ...], int, Share]] = []
         self._entries = 0
@@ -81,6 +83,12 @@ class Budget:
         """Launch nothing more; whoever waits for a place is refused. For the thread of the event loop."""
         self.stopped = self.limited = True
         self.distribute()
+        for tell in self._when_stopped:
+            tell()
+
+    def when_stopped(self, tell: Callable[[], None]) -> None:
+        """Call this when the budget is stopped."""
+        self._when_stopped.append(tell)
 
     def fits(self, promised: int) -> bool:
         """Whether one more call fits beside those launched and so many promised ones."""

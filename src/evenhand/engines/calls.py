@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final
 
-from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
@@ -23,6 +23,7 @@ from evenhand.errors import (
     FatalEngineError,
     JournalError,
     MockModeError,
+    UnreachableError,
     WithheldError,
 )
 from evenhand.votes import Completion
@@ -78,6 +79,8 @@ class Calls:
         When it ends by an error, the calls that are under way get ``grace`` seconds to bring their replies, which are
         journaled; when it is cancelled, none.
         """
+        if isinstance(self.engine, InterruptibleEngine):
+            self._budget.when_stopped(self.engine.stop_sending)
         beating = nullcontext() if self._turns is None or self._identity is None else self._turns.beating()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, beating:
@@ -90,6 +93,11 @@ class Calls:
                 await self._wind_up(grace)
                 raise
             await self._wind_up(grace)
+
+    @property
+    def away(self) -> UnreachableError | None:
+        """Why nothing more can be asked of the engine: its server stayed away."""
+        return self._fatal if isinstance(self._fatal, UnreachableError) else None
 
     def journaled(self, request: Request) -> Completion | None:
         """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
@@ -196,6 +204,8 @@ class Calls:
                 self._fatal = self._fatal or error
             hold.settle(None, may_be_billed=error.may_be_billed)
             error.unanswered, error.at_risk = hold.unanswered, hold.at_risk
+            if self.away is not None:
+                self._budget.stop()
             raise
         except BudgetExhaustedError as error:  # what it risked is counted
             hold.settle(None)

@@ -10,7 +10,10 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
+
+from evenhand.engines.breaker import Breaker
 
 SECONDS_PER_MINUTE: Final = 60.0
 ROUNDING: Final = 1e-6
@@ -84,11 +87,14 @@ class Gate:
 
     A 429 halves the number of calls that may be in flight, once for all calls that were under way at that time, and
     every reply adds a little, so that a full round of replies raises it by one (additive increase, multiplicative
-    decrease). A Retry-After stops the whole gate until then.
+    decrease). A Retry-After stops the whole gate until then. While the server is away, one call at a time goes through;
+    see :class:`~evenhand.engines.breaker.Breaker`.
 
     Attributes:
         limit: How many calls may be in flight now, between 1 and ``max_in_flight``.
         in_flight: How many are.
+        breaker: Whether the server is there.
+        ended: Makes the error that whoever asks for a place gets instead.
     """
 
     def __init__(
@@ -97,7 +103,10 @@ class Gate:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        breaker: Breaker | None = None,
     ) -> None:
+        self.breaker = breaker if breaker is not None else Breaker(clock=clock)
+        self.ended: Callable[[], Exception] | None = None
         self.max_in_flight = max_in_flight
         self.limit = float(max_in_flight)
         self.in_flight = 0
@@ -106,35 +115,58 @@ class Gate:
         self._tokens = None if tokens_per_minute is None else TokenPace(tokens_per_minute, clock())
         self._paused_until = 0.0
         self._decreased_at = -1.0
-        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[float], float]] = deque()
+        self._over = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
 
     async def enter(self, tokens: float = 0.0, *, again: bool = False) -> float:
-        """Wait for a place; return the time at which it was given. Every entry is followed by one :meth:`leave`."""
-        if not self._waiting and self.in_flight + 1 <= self.limit:
+        """Wait for a place; return the time at which it was given. Every entry is followed by one :meth:`leave`.
+
+        Raises:
+            Exception: What the gate was ended with.
+        """
+        if self.ended is not None:
+            raise self.ended()
+        if not self._waiting and self._has_room():
             now = self._clock()
             if self._ready_at(tokens, now) <= now:
                 self._admit_one(tokens, now)
                 return now
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if again:
+        place: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        if again and not self.breaker.is_open:  # else another call is the next probe
             self._waiting.appendleft((place, tokens))
         else:
             self._waiting.append((place, tokens))
         self._admit()
         try:
-            await place
+            return await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
-                self.leave()
+            if place.done() and not place.cancelled() and place.exception() is None:
+                self.leave(place.result())
             raise
-        return self._clock()
 
-    def leave(self) -> None:
-        """Give the place back."""
+    def leave(self, entered_at: float = -1.0) -> None:
+        """Give the place back that was given at this time."""
         self.in_flight -= 1
+        self.breaker.left(entered_at)
         if self._waiting:
             self._admit()
+
+    def end(self, error: Callable[[], Exception]) -> None:
+        """Let nobody in any more; whoever waits gets an error that this makes."""
+        self.ended = self.ended or error
+        self._over.set()
+        self._end_timer()
+        while self._waiting:
+            place, _ = self._waiting.popleft()
+            if not place.done():
+                place.set_exception(error())
+
+    async def rest(self, seconds: float) -> None:
+        """Wait outside the gate, for no longer than it lets anybody in."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
 
     def succeeded(self) -> None:
         """A reply came."""
@@ -152,20 +184,33 @@ class Gate:
             self._decreased_at = self._clock()
             self.limit = max(1.0, self.limit / 2)
 
+    def narrow(self, most: int) -> bool:
+        """Never let more than so many be in flight again; whether that is fewer than before."""
+        fewer = most < self.max_in_flight
+        self.max_in_flight = min(self.max_in_flight, most)
+        self.limit = min(self.limit, float(self.max_in_flight))
+        return fewer
+
     def pause(self, seconds: float) -> None:
         """Let nothing in for so long."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def close(self) -> None:
         """Forget the timer; whoever still waits is cancelled."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._end_timer()
         while self._waiting:
             self._waiting.popleft()[0].cancel()
 
+    def _end_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _has_room(self) -> bool:
+        return not self.breaker.probing if self.breaker.is_open else self.in_flight + 1 <= self.limit
+
     def _ready_at(self, tokens: float, now: float) -> float:
-        ready = self._paused_until
+        ready = max(self._paused_until, self.breaker.probe_at if self.breaker.is_open else 0.0)
         if self._requests is not None:
             ready = max(ready, self._requests.ready_at)
         if self._tokens is not None:
@@ -174,15 +219,16 @@ class Gate:
 
     def _admit_one(self, tokens: float, now: float) -> None:
         self.in_flight += 1
+        self.breaker.let_through(now)
         if self._requests is not None:
             self._requests.take(1, now)
         if self._tokens is not None:
             self._tokens.take(tokens, now)
 
     def _admit(self) -> None:
-        while self._waiting and self.in_flight + 1 <= self.limit:
+        while self._waiting and self._has_room():
             place, tokens = self._waiting[0]
-            if place.cancelled():
+            if place.done():
                 self._waiting.popleft()
                 continue
             now = self._clock()
@@ -192,13 +238,11 @@ class Gate:
                 return
             self._waiting.popleft()
             self._admit_one(tokens, now)
-            place.set_result(None)
+            place.set_result(now)
 
     def _admit_after(self, wait: float) -> None:
         """Look again then; a call that ends meanwhile may make it earlier, or is what is waited for."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._end_timer()
         if wait < math.inf:
             self._timer = asyncio.get_running_loop().call_later(wait, self._on_timer)
 

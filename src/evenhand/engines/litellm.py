@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
+from evenhand.engines.descriptors import NO_DESCRIPTORS, out_of_descriptors
+from evenhand.engines.guarded_http import Watch, watching
 from evenhand.engines.openai_compatible import (
     KEYLESS_ADVICE,
     environment_value,
@@ -21,12 +23,14 @@ from evenhand.engines.openai_compatible import (
 from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
 from evenhand.engines.replies import (
     CONTENT_FILTER_CODES,
+    SHOWN_CHARACTERS,
     check_variable_name,
     filtered_completion,
     read_completion,
     read_error,
+    redact,
 )
-from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError
+from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError, TransientEngineError
 from evenhand.votes import Completion
 
 CLOSING_SECONDS: Final = 2.0
@@ -67,7 +71,7 @@ class LiteLLMTransport:
     @asynccontextmanager
     async def opened(self, settings: RemoteSettings) -> AsyncIterator[Connection]:
         """Clients for the event loop that runs now; litellm makes them, and they are closed at the end."""
-        connection = _LiteLLMConnection(settings.model, self._address(settings.model))
+        connection = _LiteLLMConnection(settings.model, self._address(settings.model), settings.max_reply_bytes)
         try:
             yield connection
         finally:
@@ -132,8 +136,9 @@ def import_litellm() -> ModuleType:
 class _LiteLLMConnection:
     """litellm's clients on one event loop."""
 
-    def __init__(self, model: str, address: Mapping[str, str]) -> None:
+    def __init__(self, model: str, address: Mapping[str, str], most: int) -> None:
         self._model = model
+        self._most = most
         self._address = address
         self._litellm: ModuleType | None = None
 
@@ -142,19 +147,20 @@ class _LiteLLMConnection:
         return bool(self._imported().supports_response_schema(model=self._model))
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
-        """One call, with none of litellm's own retries."""
-        litellm = self._imported()
+        """One call, with none of litellm's own retries, whose HTTP is held to our bounds."""
+        litellm, watch = self._imported(), Watch(self._most)
         try:
-            response = await litellm.acompletion(
-                **{**payload, "messages": list(payload["messages"])},
-                **self._address,
-                max_retries=0,
-                drop_params=True,
-            )
+            with watching(watch):
+                response = await litellm.acompletion(
+                    **{**payload, "messages": list(payload["messages"])},
+                    **self._address,
+                    max_retries=0,
+                    drop_params=True,
+                )
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
             filtered = isinstance(error, litellm.ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
             filtered = filtered or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
-            failure = None if filtered else self._failure(error)
+            failure = watch.failure or (None if filtered else self._failure(error))
         else:
             completion = read_completion(response.model_dump(), self._secrets())
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
@@ -199,6 +205,8 @@ class _LiteLLMConnection:
         secrets = self._secrets()
         status = getattr(error, "status_code", None)
         text = f"{error} {_code(error)}".rstrip()
+        if out_of_descriptors(error):
+            return TransientEngineError(redact(text, secrets)[:SHOWN_CHARACTERS], cause=NO_DESCRIPTORS)
         if not isinstance(status, int):
             return read_error(400, f"{type(error).__name__}: {text}", None, secrets)
         headers: Any = getattr(error, "litellm_response_headers", None)

@@ -15,16 +15,32 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
+from evenhand.engines.bodies import (
+    ENCODINGS,
+    MOST_ERROR_BYTES,
+    check_declared,
+    read_all,
+    read_beginning,
+    read_in_part,
+    unpack,
+)
+from evenhand.engines.descriptors import NO_DESCRIPTORS, out_of_descriptors
 from evenhand.engines.remote import Connection, RemoteSettings
 from evenhand.engines.replies import (
     check_variable_name,
-    decode_reply,
+    decoded_reply,
     filtered_completion,
     read_completion,
     read_error,
     redact,
 )
-from evenhand.errors import FatalEngineError, InvalidInputError, TransientEngineError
+from evenhand.errors import (
+    ConnectionLostError,
+    FatalEngineError,
+    InvalidInputError,
+    ReplyTooLongError,
+    TransientEngineError,
+)
 from evenhand.votes import Completion
 
 DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
@@ -34,6 +50,8 @@ KEYLESS_ADVICE: Final = (
     f"{DEFAULT_KEY_VARIABLE} is sent unasked to https://{DEFAULT_KEY_HOST} and to this machine only)"
 )
 PATH: Final = "/chat/completions"
+CONNECT_SECONDS: Final = 10.0
+"""For a connection to be made; a host that drops what it is sent is away."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +87,20 @@ class OpenAICompatibleTransport:
         """A pool of connections for the event loop that runs now."""
         headers, secrets = self._headers()
         connector = aiohttp.TCPConnector(limit=settings.max_in_flight, ttl_dns_cache=300)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, settings.timeout))
         async with aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None),
+            timeout=timeout,
             headers=headers,
+            auto_decompress=False,  # it knows no bound
         ) as session:
-            keyless = "Authorization" not in headers
-            yield _AiohttpConnection(session, URL(self.base_url + PATH), secrets, _proxy(self.base_url), keyless)
+            keyless, url, most = "Authorization" not in headers, URL(self.base_url + PATH), settings.max_reply_bytes
+            yield _AiohttpConnection(session, url, secrets, _proxy(self.base_url), keyless=keyless, most=most)
 
     def _headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evenhand"}
+        headers["Accept-Encoding"] = ENCODINGS
         secrets = []
         default = self.api_key_env is None and may_have_default_key(self.base_url)
         key = os.environ.get(DEFAULT_KEY_VARIABLE) if default else None
@@ -183,13 +204,21 @@ class _AiohttpConnection:
     """An open pool of connections to one address."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, url: URL, secrets: tuple[str, ...], proxy: str | None, keyless: bool
+        self,
+        session: aiohttp.ClientSession,
+        url: URL,
+        secrets: tuple[str, ...],
+        proxy: str | None,
+        *,
+        keyless: bool,
+        most: int,
     ) -> None:
         self._session = session
         self._url = url
         self._secrets = secrets
         self._proxy = proxy
         self._keyless = keyless
+        self._most = most
 
     def supports_schema(self) -> bool:
         """Not known before asking."""
@@ -200,26 +229,43 @@ class _AiohttpConnection:
         body = json.dumps(payload).encode()
         try:
             async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
-                status, headers, content = response.status, response.headers, await response.read()
+                status, headers, content = response.status, response.headers, await self._content(response)
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise FatalEngineError(self._describe(error), cause="connection") from None
         except (aiohttp.ClientError, OSError) as error:
-            if isinstance(error, TimeoutError):
-                raise
-            raise TransientEngineError(self._describe(error), cause="connection") from None
+            raise self._lost(error) from None
         if status != 200:
             text = content.decode("utf-8", "replace")
             filtered = filtered_completion(status, text)
             if filtered is not None:
                 return filtered
             raise read_error(status, text, headers.get("Retry-After"), self._secrets, advice=self._advice(status))
-        return read_completion(decode_reply(content), self._secrets)
+        return read_completion(await decoded_reply(content), self._secrets)
+
+    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body: of a reply all of it, or nothing; of an error as much as is looked at."""
+        encoding, pieces = response.headers.get("Content-Encoding", ""), response.content.iter_any()
+        try:
+            if response.status != 200:
+                return read_in_part(await read_beginning(pieces, MOST_ERROR_BYTES), encoding)
+            check_declared(response.content_length, self._most)
+            return unpack(await read_all(pieces, self._most), encoding, self._most)
+        except ReplyTooLongError:
+            response.close()  # what is left of it is not waited for
+            raise
 
     def _advice(self, status: int) -> str:
         if status == 404:
             url = redact(str(self._url), self._secrets)
             return f" (asked at {url!r}: check the path of base_url, which often ends in '/v1', and the model)"
         return KEYLESS_ADVICE if status == 401 and self._keyless else ""
+
+    def _lost(self, error: Exception) -> TransientEngineError:
+        """What a failure below HTTP means."""
+        if out_of_descriptors(error):
+            return TransientEngineError(self._describe(error), cause=NO_DESCRIPTORS)
+        unreached = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+        return ConnectionLostError(self._describe(error), reached=not unreached)
 
     def _describe(self, error: Exception) -> str:
         told = redact(str(error), self._secrets)

@@ -15,16 +15,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 from evenhand.engines.base import Request
+from evenhand.engines.bodies import MOST_BYTES
+from evenhand.engines.breaker import Breaker, tell
+from evenhand.engines.descriptors import NO_DESCRIPTORS, connections_allowed
 from evenhand.engines.forecast import TokenForecast
 from evenhand.engines.limits import Gate
-from evenhand.engines.replies import speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
+from evenhand.engines.replies import short_enough, speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (
+    BudgetExhaustedError,
+    ConnectionLostError,
     EngineError,
     FatalEngineError,
     InvalidInputError,
     RateLimitedError,
     RejectedRequestError,
+    ReplyTooLongError,
     TransientEngineError,
+    UnreachableError,
     did_you_mean,
 )
 from evenhand.votes import Completion
@@ -71,11 +78,18 @@ class RemoteSettings:
         max_in_flight: Calls in flight at once, at most; a 429 lowers it for a while.
         requests_per_minute: May be a fraction; requests are spaced evenly.
         tokens_per_minute: Of prompts and replies; estimated before a call and corrected after it.
-        timeout: Seconds for one attempt.
+        timeout: Seconds for one attempt, the reading of its reply included.
+        max_reply_bytes: Of a reply's body, as it is sent and as it is unpacked; 4 MiB. A longer one is not read: the
+            vote is unscored (``too_long``), and the reply, which was paid for, is not asked for again. The same holds
+            for a text of more than 131,072 characters, and for JSON nested deeper than can be read.
         max_retries: Attempts after the first for what may pass (429, 5xx, a lost connection, a time-out, a reply that
             is no reply). A 429 counts only at a standstill: no other call under way, and no other reply since this
             request's last attempt; four times as many attempts are the end in any case.
         backoff: Seconds; the n-th retry waits a random time up to backoff × 2ⁿ⁻¹, at most 30.
+        patience: Seconds that the queue waits while the server is away (connections refused, reset or not made in time,
+            its name not found, 502, 503, 504), with one call at a time to look; then the run ends. None waits five
+            minutes for a server that has answered before, and about a second for one that never has; a number holds
+            from the first call on; 0 does not wait.
         prompt_price: US dollars a million tokens, where the server does not tell the cost.
         completion_price: US dollars a million tokens.
     """
@@ -93,8 +107,10 @@ class RemoteSettings:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     timeout: float = 60.0
+    max_reply_bytes: int = MOST_BYTES
     max_retries: int = 5
     backoff: float = 0.5
+    patience: float | None = None
     prompt_price: float | None = None
     completion_price: float | None = None
 
@@ -107,8 +123,9 @@ class RemoteSettings:
         self._check_range("seed", self.seed, None, None, whole=True)
         self._check_range("max_in_flight", self.max_in_flight, 1, None, whole=True)
         self._check_range("max_retries", self.max_retries, 0, None, whole=True)
+        self._check_range("max_reply_bytes", self.max_reply_bytes, 1, None, whole=True)
         self._check_range("backoff", self.backoff, 0, None)
-        for name in ("prompt_price", "completion_price"):
+        for name in ("patience", "prompt_price", "completion_price"):
             self._check_range(name, getattr(self, name), 0, None)
         for name in ("requests_per_minute", "tokens_per_minute", "timeout"):
             self._check_range(name, getattr(self, name), 0, None)
@@ -129,7 +146,7 @@ class RemoteSettings:
     def _check_range(
         name: str, value: float | None, least: float | None, most: float | None, *, whole: bool = False
     ) -> None:
-        if value is None and name not in {"max_in_flight", "max_retries", "timeout", "backoff"}:
+        if value is None and name not in {"max_in_flight", "max_retries", "max_reply_bytes", "timeout", "backoff"}:
             return
         kinds = int if whole else (int, float)
         if (
@@ -224,7 +241,7 @@ class _Session:
     schema: bool | None = None
     users: int = 0
     replies: int = 0
-    fatal: FatalEngineError | None = None
+    told_too_long: bool = False
 
 
 @dataclass(slots=True)
@@ -236,6 +253,7 @@ class _Trial:
     schema: bool = False
     logprobs: int = 0
     attempts: int = 0
+    unreached: int = 0
     retries: int = 0
 
 
@@ -325,7 +343,14 @@ class RemoteJudge:
     async def _open(self, loop: asyncio.AbstractEventLoop) -> _Session:
         settings, resources = self.settings, AsyncExitStack()
         connection = await resources.enter_async_context(self.transport.opened(settings))
-        gate = Gate(settings.max_in_flight, settings.requests_per_minute, settings.tokens_per_minute)
+        breaker = Breaker(self.judge_id, settings.patience)
+        allowed = connections_allowed(settings.max_in_flight)
+        if allowed < settings.max_in_flight:
+            tell(
+                f"{self.judge_id!r}: {allowed} calls are in flight at once instead of {settings.max_in_flight}, "
+                "because the process may open no more files and connections; 'ulimit -n' raises that"
+            )
+        gate = Gate(allowed, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
         session = self._sessions[loop] = _Session(connection, resources, gate)
         return session
 
@@ -358,11 +383,17 @@ class RemoteJudge:
                 return self._received(completion, session)
             finally:
                 session.gate.used(used, expected)
-                session.gate.leave()
+                session.gate.leave(entered_at)
             if request.meter is not None:
                 request.meter.again(may_be_billed=may_be_billed)
             if delay:
-                await asyncio.sleep(delay)
+                await session.gate.rest(delay)
+
+    def stop_sending(self) -> None:
+        """Send nothing more on this event loop; only what is on its way is waited for."""
+        session = self._sessions.get(asyncio.get_running_loop())
+        if session is not None:
+            session.gate.end(lambda: BudgetExhaustedError("the run was interrupted before this call was sent"))
 
     def _trial(self, session: _Session, request: Request) -> _Trial:
         if session.schema is None:
@@ -371,20 +402,24 @@ class RemoteJudge:
         return _Trial(request, replies_before=session.replies)
 
     async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
-        if session.fatal is not None:
-            raise FatalEngineError(str(session.fatal), cause=session.fatal.cause)
         trial.attempts += 1
         trial.schema = bool(session.schema) and trial.request.response_schema is not None
         trial.logprobs = self._logprobs_of(trial.request)
         payload = self._payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
         try:
             async with asyncio.timeout(self.settings.timeout):
-                return await session.connection.send(payload)
+                return short_enough(await session.connection.send(payload))
+        except ReplyTooLongError as error:  # a reply all the same: it was paid for, and another would be no shorter
+            if not session.told_too_long:
+                session.told_too_long = True
+                tell(f"{self.judge_id!r}: {error}. Such votes are unscored (too_long), and not asked for again")
+            return Completion(text=None, finish_reason="too_long")
         except TimeoutError as error:
             raise TransientEngineError(f"no reply within {self.settings.timeout:g} seconds", cause="timeout") from error
 
     def _received(self, completion: Completion, session: _Session) -> Completion:
         session.replies += 1
+        session.gate.breaker.answered()
         session.gate.succeeded()
         return self._priced(completion)
 
@@ -394,12 +429,18 @@ class RemoteJudge:
         Raises:
             EngineError: If it is not sent again.
         """
+        if isinstance(error, ConnectionLostError):
+            return self._delay_without_server(error, session, trial, entered_at)
+        if error.cause == NO_DESCRIPTORS:
+            return self._delay_without_descriptors(error, session, trial)
+        if error.cause != "timeout":
+            session.gate.breaker.answered()
         if isinstance(error, TransientEngineError):
             return self._delay(error, session, trial, entered_at)
         if isinstance(error, FatalEngineError) and error.cause in REFUSALS and session.replies:
             raise RejectedRequestError(str(error), cause=error.cause, attempts=error.attempts) from error
         if isinstance(error, FatalEngineError):
-            session.fatal = session.fatal or error
+            self._end(session, error)
         elif trial.logprobs and speaks_of_logprobs(str(error)):
             self._give_fewer_logprobs(trial.logprobs, str(error))
             return 0.0
@@ -408,6 +449,46 @@ class RemoteJudge:
             self._schema_refused = True
             return 0.0
         raise error
+
+    @staticmethod
+    def _end(session: _Session, fatal: FatalEngineError) -> None:
+        """Whoever waits is told, and sends nothing."""
+        kind, told, cause = type(fatal), str(fatal), fatal.cause
+        session.gate.end(lambda: kind(told, cause=cause, attempts=0))
+
+    def _delay_without_server(
+        self, error: ConnectionLostError, session: _Session, trial: _Trial, entered_at: float
+    ) -> float:
+        """While the server is away, a call waits in the queue, and connections that are not made cost no attempt."""
+        breaker = session.gate.breaker
+        breaker.failed(error, entered_at)
+        if breaker.ended is not None:
+            self._end(session, breaker.ended)
+            raise UnreachableError(str(breaker.ended), attempts=error.attempts) from error
+        if error.reached:
+            delay = self._delay(error, session, trial, entered_at)
+        else:
+            trial.unreached += 1
+            delay = self._jitter.uniform(0, self.settings.backoff)
+        return 0.0 if breaker.is_open else delay
+
+    def _delay_without_descriptors(self, error: EngineError, session: _Session, trial: _Trial) -> float:
+        """A call that finds no file descriptor waits for others to end; fewer are in flight from now on.
+
+        Raises:
+            EngineError: If it is the only one, again and again: then others in the process hold the descriptors.
+        """
+        others = session.gate.in_flight - 1
+        if others and session.gate.narrow(others):
+            tell(
+                f"{self.judge_id!r}: {others} calls are in flight at once from now on, because the process may open no "
+                "more files and connections; 'ulimit -n' raises that"
+            )
+        trial.retries += not others
+        trial.unreached += 1
+        if trial.retries > self.settings.max_retries:
+            raise error
+        return self._jitter.uniform(0, min(LONGEST_BACKOFF, self.settings.backoff * 2**trial.retries))
 
     def _logprobs_of(self, request: Request) -> int:
         """How many log-probabilities a place a request asks for, as far as the server gives them."""
@@ -426,7 +507,7 @@ class RemoteJudge:
         most = self.settings.max_retries
         if limited:
             session.gate.slow_down(entered_at)
-        if trial.retries > most or trial.attempts > RATE_LIMIT_PATIENCE * most:
+        if trial.retries > most or trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * most:
             raise self._gave_up(error) from error
         backoff = min(LONGEST_BACKOFF, self.settings.backoff * 2 ** max(0, trial.retries - 1))
         wait = self._jitter.uniform(0, backoff)

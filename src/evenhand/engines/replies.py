@@ -6,32 +6,46 @@ ever fields.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from evenhand.errors import (
+    ConnectionLostError,
     EngineError,
     FatalEngineError,
     InvalidInputError,
     RateLimitedError,
     RejectedRequestError,
+    ReplyTooLongError,
     TransientEngineError,
 )
 from evenhand.votes import Completion, TokenLogprob
 
 FATAL_STATUSES: Final = frozenset({401, 402, 403, 404, 405})
 TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
+GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
+"""What a gateway answers when nothing is behind it; the last three are Cloudflare's."""
 CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
+REPEATED_KEY: Final = "repeated_key"
 SHOWN_CHARACTERS: Final = 300
+MOST_ERROR_CHARACTERS: Final = 2**16
 
 
 MOST_TOKENS: Final = 10**12
+MOST_CHARACTERS: Final = 2**17
+"""Of a reply's text, about 30,000 tokens: finding a verdict in more takes seconds of work."""
+MANY_VALUES: Final = 2**16
+BYTES_PER_VALUE: Final = 8
+"""JSON with more values than this in its bytes, on average, is none that a model's server writes."""
+BYTES_READ_AT_ONCE: Final = 2**16
 READ_NAMES: Final = frozenset(
     {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
     | {"reasoning_content", "reasoning"}
@@ -46,19 +60,57 @@ IMPOSSIBLE_LOGPROB: Final = -9999.0
 MODERATION_WORDS: Final = ("moderation", "content policy", "content_policy", "content filter", "content_filter")
 
 
-def decode_reply(body: bytes) -> object:
+async def decoded_reply(body: bytes) -> object:
+    """The JSON of a reply's body, read beside the event loop where it is long; see :func:`decode_reply`."""
+    return decode_reply(body) if len(body) <= BYTES_READ_AT_ONCE else await asyncio.to_thread(decode_reply, body)
+
+
+def decode_reply(body: bytes, *, any_name: bool = False) -> object:
     """The JSON of a reply's body.
 
+    Args:
+        body: As it was sent.
+        any_name: Nothing may stand twice, whatever its name, but numbers: another reader than ours looks at it.
+
     Raises:
-        TransientEngineError: If it is none, or such that no reader could hold it (thousands of brackets or digits), or
-            gives something that is read twice: which of two ``choices`` or ``content`` is meant, nobody can tell
-            (RFC 8259, section 4). What is not read may stand twice, as tokens that print alike do.
+        TransientEngineError: If it is none, or has a number of thousands of digits, or gives something that is read
+            twice: which of two ``choices`` or ``content`` is meant, nobody can tell (RFC 8259, section 4). What is not
+            read may stand twice, as tokens that print alike do.
+        ReplyTooLongError: If it is nested deeper than can be read, or is made of little but brackets and commas, of
+            which every byte becomes a value.
     """
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > max(MANY_VALUES, len(body) // BYTES_PER_VALUE):
+        raise ReplyTooLongError("the server's reply is JSON of more values than are read")
     try:
-        reply: object = json.loads(body, object_pairs_hook=_object)
-    except (ValueError, RecursionError):
+        reply: object = json.loads(body, object_pairs_hook=_any_object if any_name else _object)
+    except RecursionError:
+        raise ReplyTooLongError("the server's reply is JSON that is nested deeper than is read") from None
+    except ValueError:
         raise TransientEngineError("the server's reply is not JSON", cause="garbage") from None
     return reply
+
+
+def check_json(body: bytes) -> None:
+    """Refuse a body that another reader is to read, where it is JSON that ours would not read.
+
+    Raises:
+        TransientEngineError: If a name stands twice in an object.
+        ReplyTooLongError: If it is nested deeper, or has more values, than are read.
+    """
+    try:
+        decode_reply(body, any_name=True)
+    except TransientEngineError as error:
+        if error.cause == REPEATED_KEY:
+            raise
+
+
+def short_enough(completion: Completion) -> Completion:
+    """The reply; without its text where that is longer than what a verdict is looked for in."""
+    if len(completion.reasoning or "") > MOST_CHARACTERS:
+        completion = completion.model_copy(update={"reasoning": None})
+    if len(completion.text or "") <= MOST_CHARACTERS:
+        return completion
+    return completion.model_copy(update={"text": None, "finish_reason": "too_long", "logprobs": None})
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -67,8 +119,20 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = [name for name, _ in pairs]
         twice = next((name for name in found if name in READ_NAMES and names.count(name) > 1), None)
         if twice is not None:
-            raise TransientEngineError(f"the server's reply has {twice!r} twice in one object", cause="garbage")
+            raise _has_twice(twice)
     return found
+
+
+def _any_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = _object(pairs)
+    if len(found) < len(pairs) and not all(isinstance(value, int | float) for _, value in pairs):
+        names = Counter(name for name, _ in pairs)
+        raise _has_twice(names.most_common(1)[0][0])
+    return found
+
+
+def _has_twice(name: str) -> TransientEngineError:
+    return TransientEngineError(f"the server's reply has {name[:40]!r} twice in one object", cause=REPEATED_KEY)
 
 
 def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
@@ -88,7 +152,7 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         error = reply.get("error")
-        told = f": {redact(json.dumps(error, ensure_ascii=False), secrets)[:SHOWN_CHARACTERS]}" if error else ""
+        told = f": {redact(_as_text(error), secrets)[:SHOWN_CHARACTERS]}" if error else ""
         raise TransientEngineError(f"the server's reply has no choice with a message{told}", cause="garbage")
     usage = reply.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
@@ -104,6 +168,13 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
         logprobs=_logprobs(choice.get("logprobs")),
         reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None,
     )
+
+
+def _as_text(error: object) -> str:
+    try:
+        return json.dumps(error, ensure_ascii=False)
+    except RecursionError:
+        return type(error).__name__
 
 
 def _text(content: object) -> str | None:
@@ -184,7 +255,7 @@ def read_error(
     status: int, body: str, retry_after: str | None = None, secrets: Iterable[str] = (), *, advice: str = ""
 ) -> EngineError:
     """The error that a status other than 200 means; its message quotes the body, without secrets, then the advice."""
-    told = " ".join(redact(body, secrets).split())[:SHOWN_CHARACTERS]
+    told = " ".join(redact(body[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
     message = f"the server answered {status}: {told or 'nothing'}{advice}"
     cause = f"http_{status}"
     wait = seconds_to_wait(retry_after)
@@ -192,6 +263,8 @@ def read_error(
         return FatalEngineError(message, cause=cause)
     if status == 429 or (status >= 500 and wait is not None):  # an overloaded server that says when to come back
         return RateLimitedError(message, cause=cause, retry_after=wait)
+    if status in GATEWAY_STATUSES:
+        return ConnectionLostError(message, cause=cause, reached=True)
     if status >= 500 or status in TRANSIENT_STATUSES:
         return TransientEngineError(message, cause=cause)
     return RejectedRequestError(message, cause=cause)

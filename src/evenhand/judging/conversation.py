@@ -5,6 +5,7 @@ The schemas of the replies that a judge is asked for stand at the end.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -25,7 +26,17 @@ from evenhand.prompts import (
     render_own_prompt,
 )
 from evenhand.question import Mode, Presentation, Question
-from evenhand.votes import Completion, Match, Message, Prompts, UnscoredReason, Usage, Vote
+from evenhand.votes import (
+    FINAL_FINISHES,
+    REASON_BY_FINISH,
+    Completion,
+    Match,
+    Message,
+    Prompts,
+    UnscoredReason,
+    Usage,
+    Vote,
+)
 
 if TYPE_CHECKING:
     from evenhand.judging.flow import Flow
@@ -115,15 +126,15 @@ class Conversation:
         """Keep a reply in the conversation."""
         self.messages.append({"role": "assistant", "content": reply.text or ""})
 
-    def digest(self, reply: Completion, read: Callable[[], _Read], unread: _Read) -> _Read:
-        """What is read from a reply; ``unread`` where the reader fails at it.
+    async def digest(self, reply: Completion, read: Callable[[], _Read], unread: _Read) -> _Read:
+        """What is read from a reply; ``unread`` where the reader fails at it. A long one is read beside the event loop.
 
         A reader that fails has a fault that is ours to mend, so it is logged with the reply and told in the vote. But
         the reply is in the journal: an exception would end this run and every later one. Labels that cannot be told
         apart are the question's fault, and end it.
         """
         try:
-            return read()
+            return read() if len(reply.text or "") <= READ_AT_ONCE else await asyncio.to_thread(read)
         except InvalidInputError:
             raise
         except Exception as error:
@@ -191,9 +202,9 @@ class QuestionConversation(Conversation):
         second one cannot be had, the mention stands.
         """
         reply = await self._say(stage, text, schema)
-        self._read(reply)
+        await self._read(reply)
         while not is_stated(self.match):
-            if self.reasks == self.flow.max_reasks or self.reason == "content_filter":
+            if self.reasks == self.flow.max_reasks or self.reason in FINAL_FINISHES:
                 return
             self.hear(reply)
             again = fill_prompt("reask", self._values())
@@ -207,7 +218,7 @@ class QuestionConversation(Conversation):
                 self.reasks -= 1
                 self.error = f"re-ask: {self.told(error) if isinstance(error, EngineError) else error}"
                 return
-            self._read(reply)
+            await self._read(reply)
             if (settled := after_mention(earlier[0], self.match)) is not self.match:
                 self.match, self.reason = settled, settled.reason if settled else None
                 self.completion = earlier[1] if settled is earlier[0] else self.completion
@@ -229,14 +240,14 @@ class QuestionConversation(Conversation):
     async def _say(self, stage: Stage, text: str, schema: Mapping[str, Any] | None = None) -> Completion:
         return await self.say(stage, text, schema, question=self.question, presentation=self.shown)
 
-    def _read(self, reply: Completion) -> None:
+    async def _read(self, reply: Completion) -> None:
         reasoning = "\n\n".join(trace for trace in (self.reasoned, reply.reasoning) if trace) or None
         same = reply.logprobs is None and reply.reasoning == reasoning
         self.completion = reply if same else reply.model_copy(update={"logprobs": None, "reasoning": reasoning})
         if self.flow.flow == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
         unread: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)
-        read = self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question), unread)
+        read = await self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question), unread)
         self.match, self.probabilities = read
         self.reason = self.match.reason
 
@@ -331,13 +342,16 @@ def own_probabilities(
     return tuple(own)
 
 
+READ_AT_ONCE = 2**14
+"""Characters; reading more takes so long that the calls under way would notice."""
+
 UNDIGESTED = Match(index=None, kind="none", reason="no_match")
 """What a reply is at which the reader fails."""
 
 _REASONS_FIELDS = ("assessment", "reasoning", "rationale", "explanation", "reasons", "reason", "justification")
 """What judges call the field that the prompt calls assessment."""
 
-_SAYS_OTHERWISE: frozenset[UnscoredReason | None] = frozenset({"ambiguous", "refusal", "content_filter"})
+_SAYS_OTHERWISE: frozenset[UnscoredReason | None] = frozenset({"ambiguous", "refusal", *FINAL_FINISHES})
 
 
 def is_stated(match: Match | None) -> bool:
@@ -367,8 +381,7 @@ def after_mention(earlier: Match | None, later: Match | None) -> Match | None:
 
 def reason_without_text(reply: Completion) -> UnscoredReason:
     """Why a reply without text has none, as far as the engine says."""
-    reasons: dict[str | None, UnscoredReason] = {"content_filter": "content_filter", "length": "truncated"}
-    return reasons.get(reply.finish_reason, "empty")
+    return REASON_BY_FINISH.get(reply.finish_reason, "empty")
 
 
 def _read_verdict(reply: Completion, shown: Presentation, question: Question) -> tuple[Match, tuple[float, ...] | None]:

@@ -26,7 +26,7 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.errors import Terminated, TooManyFailuresError, ungrouped
+from evenhand.errors import ServerAwayError, Terminated, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_of
 from evenhand.judging.interrupts import heeding_termination
@@ -106,6 +106,7 @@ def run_votes(
         DataClassificationError: A judge may not be shown what a question is about; nobody was asked.
         TooManyFailuresError: More votes failed than ``limits.max_failure_rate`` allows; its ``votes`` are what this
             function would have returned.
+        ServerAwayError: A judge's server stayed away; its ``votes`` are those that came.
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
     weights = checked_weights(judges, weights)
@@ -129,6 +130,7 @@ def run_votes(
     with progress_bar(total, shown=limits.progress) as progress:
         _drive(lanes, _Run(flow, grid, budget, progress, votes, journal))
     complete = [tuple(vote for vote in row if vote is not None) for row in votes]
+    _check_servers(lanes, complete, total, journaled=journal is not None)
     _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
 
@@ -212,7 +214,7 @@ async def _run_lanes(lanes: Sequence[_Lane], run: _Run) -> None:
 
 
 async def _work(lane: _Lane, run: _Run) -> None:
-    while (task := next(lane.tasks, None)) is not None:
+    while not run.budget.stopped and (task := next(lane.tasks, None)) is not None:
         sheet = task.sheet
         expected = run.flow.expected_calls(sheet=sheet.together) if lane.calls.budgeted else 0
         for drawn, (sample, place) in enumerate(zip(task.samples, task.places, strict=True), start=1):
@@ -243,6 +245,25 @@ def _settled(task: Task, run: _Run, place: int, left: int) -> bool:
             confidence=run.grid.confidence,
         )
         for row, question in zip(task.sheet.rows, task.sheet.questions, strict=True)
+    )
+
+
+def _check_servers(lanes: Sequence[_Lane], votes: list[tuple[Vote, ...]], total: int, *, journaled: bool) -> None:
+    """A server that stayed away ends the run, however few votes were left: none of them failed by itself."""
+    away = next((lane.calls for lane in lanes if lane.calls.away is not None), None)
+    if away is None:
+        return
+    came = sum(vote.asked and vote.unscored_reason != "engine_error" for row in votes for vote in row)
+    raise ServerAwayError(
+        f"judge {away.judge_id!r}: {away.away}. {came} of {total} votes came"
+        + (
+            "; every reply is in the journal: run the same again when the server is back, and only what is missing is "
+            "asked for"
+            if journaled
+            else "; they are in this error's votes. Without a journal (journal=None) a second run asks for everything "
+            "again"
+        ),
+        votes=votes,
     )
 
 

@@ -22,7 +22,7 @@ from evenhand.judging.conversation import (
 from evenhand.parsing import SheetAnswer, read_sheet
 from evenhand.prompts import PromptName, fill_prompt, render_own_prompt
 from evenhand.question import Presentation, Question
-from evenhand.votes import Completion, UnscoredReason, Usage, Vote
+from evenhand.votes import FINAL_FINISHES, Completion, UnscoredReason, Usage, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class SheetConversation(Conversation):
         reply = await self._ask("sheet", self._prompt(), self.items)
         for _ in range(self.flow.max_reasks):
             missing = self._missing()
-            if not missing or reply.finish_reason == "content_filter":
+            if not missing or reply.finish_reason in FINAL_FINISHES:
                 return
             self.hear(reply)
             for item in missing:
@@ -78,7 +78,7 @@ class SheetConversation(Conversation):
         schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
         reply = await self.say(stage, text, schema, items=items)
         unread = tuple(_SheetReading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
-        read = self.digest(reply, lambda: _readings(reply, items, [item.number for item in self.items]), unread)
+        read = await self.digest(reply, lambda: _readings(reply, items, [item.number for item in self.items]), unread)
         for item, reading in zip(items, read, strict=True):
             earlier = self.readings.get(item.number)
             self.readings[item.number] = reading if earlier is None else _later(earlier, reading)

@@ -18,7 +18,7 @@ from evenhand.parsing.json_values import Field, JsonReading, is_grade_name, read
 from evenhand.parsing.labels import Labels, comparison_key, compile_labels, near_label
 from evenhand.parsing.mentions import only_mention, with_opposites
 from evenhand.parsing.statements import Outcome, Statement, canonical_tags, sentences, statements
-from evenhand.votes import Match, UnscoredReason
+from evenhand.votes import REASON_BY_FINISH, Match, UnscoredReason
 
 _REFUSAL = phrase(
     r"(?:^|[.!\n]\s*|^[^.,!\n]{1,30}[,;:–—-]+\s*|\b(?:but|so|and|therefore),? )(?:i'm |i am )?(?:(?:very |so |"
@@ -41,7 +41,8 @@ def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_rea
     Args:
         reply: The judge's text.
         labels: The offered labels; the index of the result refers to this order.
-        finish_reason: What the engine reported; ``"length"`` and ``"content_filter"`` explain a missing verdict.
+        finish_reason: What the engine reported; ``"length"``, ``"content_filter"`` and ``"too_long"`` explain a missing
+            verdict.
 
     Returns:
         A match of kind ``exact``, ``normalized``, ``verdict``, ``mention`` or ``near``, or ``none`` with a reason.
@@ -56,11 +57,8 @@ def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_rea
     """
     compiled = compile_labels(tuple(labels))
     match = _read(reply, compiled, cut_off=finish_reason == "length")
-    if match.index is None and finish_reason == "length":
-        return unread("truncated")
-    if match.index is None and finish_reason == "content_filter":
-        return unread("content_filter")
-    return match
+    reason = REASON_BY_FINISH.get(finish_reason) if match.index is None else None
+    return match if reason is None else unread(reason)
 
 
 def _read(reply: str | None, labels: Labels, *, cut_off: bool) -> Match:

@@ -18,7 +18,14 @@ from evenhand.parsing.grammar import phrase
 from evenhand.parsing.labels import compile_labels
 from evenhand.parsing.reading import match_closest_option, unread
 from evenhand.parsing.sheet_entries import Entry, Source, Span, read_sources, sole_entry, without
-from evenhand.votes import Match, MatchKind, UnscoredReason, without_lone_surrogates
+from evenhand.votes import (
+    FINAL_FINISHES,
+    REASON_BY_FINISH,
+    Match,
+    MatchKind,
+    UnscoredReason,
+    without_lone_surrogates,
+)
 
 _OF_THE_WHOLE: frozenset[UnscoredReason] = frozenset({"empty", "refusal"})
 _WHOLE: frozenset[MatchKind] = frozenset({"exact", "normalized"})
@@ -193,8 +200,8 @@ def _why_missing(
     text: str | None, offered: Sequence[str], finish_reason: str | None, number: int, last: int | None
 ) -> UnscoredReason:
     """Why an item that no entry names has no answer; where there is no entry at all, the reason of the whole reply."""
-    if finish_reason == "content_filter":
-        return "content_filter"
+    if finish_reason in FINAL_FINISHES:
+        return REASON_BY_FINISH[finish_reason]
     if finish_reason == "length" and (last is None or number > last):
         return "truncated"
     whole = match_closest_option(text, offered).reason if last is None else None
