@@ -424,7 +424,7 @@ def test_calling_twice_gives_the_same_and_changes_nothing():
     assert metric.main_score == "llm_as_judge"
     assert metric.to_json() == before
     assert len(SENT) == sent
-    same = {name for name in first[1] if "calls" not in name}
+    same = {name for name in first[1] if "calls" not in name and "requests" not in name}
     assert {name: first[1][name] for name in same} == {name: second[1][name] for name in same}
 
 
@@ -601,6 +601,11 @@ def test_the_whole_result_by_hand():
         "tone_prompt_tokens": 37 * 10,
         "tone_completion_tokens": 37 * 2,
         "tone_cost": 0.19,
+        "tone_requests": 19,
+        "tone_unanswered_requests": 0,
+        # of the draw that was lost: assessment, selection, re-ask, and the summary
+        "tone_wasted_replies": 4,
+        "tone_wasted_cost": 0.04,
         "num_of_instances": 2,
     }
     assert score["tone"] == 0.75

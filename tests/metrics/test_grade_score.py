@@ -244,7 +244,7 @@ def test_a_second_run_makes_no_call(tmp_path):
     second, _ = run(metric, predictions)
     assert SENT == []
     assert (second["calls"], second["cached_calls"]) == (0, 6)
-    assert {**second, "calls": 6, "cached_calls": 0} == first
+    assert {**second, "calls": 6, "cached_calls": 0, "requests": 6, "wasted_replies": 1} == first
 
 
 @pytest.mark.parametrize("prompt", ["select", "evaluate_first", "avoid_order_bias", "grade"])

@@ -3,12 +3,16 @@
 import pytest
 
 import evenhand
+from evenhand.criteria import yes_no_criterion
+from evenhand.engines.artifacts import OpenAICompatibleEngine
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.judging.flow import Flow
 from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.metrics.direct import DirectJudge
 from evenhand.results.spending import Spending
 from tests.judging.test_run import ONCE, questions
 from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
 ROWS = [{"q": f"question {number}", "answer": f"answer {number}."} for number in range(12)]
@@ -95,3 +99,25 @@ def test_an_estimate_says_how_many_requests_there_are_at_most(kind, max_reasks):
     assert estimate.requests == 5 * (2 + max_reasks) * (1 + 4 * 2 + 3)
     assert estimate_run(questions(5), [SimulatedJudge()], grid=ONCE).requests == 0
     assert estimate_run(questions(5), [ScriptedJudge(chooses("Mid"))], grid=ONCE).requests is None
+
+
+def test_a_recipe_is_told_what_was_sent_wasted_and_is_left(tmp_path):
+    with JudgeServer(reply=reply, faults=[Fault("status", on=[3])]) as server:
+        engine = OpenAICompatibleEngine(
+            base_url=server.base_url, model="m", prompt_price=10.0, completion_price=30.0, backoff=0.0
+        )
+        metric = DirectJudge(
+            inference_engine=engine,
+            criteria=yes_no_criterion("good", "Is it good?"),
+            journal=str(tmp_path / "journal.sqlite3"),
+            progress=False,
+            context_fields=[],
+            max_cost=1.0,
+            max_calls=500,
+        )
+        scores = evaluated(metric, ROWS, [row["answer"] for row in ROWS])[0]["score"]["global"]
+        assert scores["good_requests"] == server.seen == scores["good_calls"] + 1
+    assert scores["good_wasted_replies"] == 2 * 3  # both orders of one row: assessment, selection and re-ask
+    assert scores["good_wasted_cost"] == pytest.approx(6 * COST)
+    assert scores["good_cost_left"] == pytest.approx(1.0 - scores["good_cost"])
+    assert scores["good_calls_left"] == 500 - scores["good_calls"]

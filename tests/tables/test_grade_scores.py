@@ -187,7 +187,8 @@ class TestRuns:
         again = scores(rows(3, 3), engine, **options)
         assert len(engine.requests) == 42
         assert [one.grade_score for one in grading(again, prompt="grade").instances] == [0.0] * 3
-        assert str(again) == str(first)
+        assert str(again) == str(first).replace(str(first.spending), str(again.spending))
+        assert (again.spending.bought, again.spending.from_journal) == (0, 42)
 
     def test_a_dry_run_calls_nothing(self):
         engine = choosing_judge(lambda shown: 0, identity=True)

@@ -203,6 +203,7 @@ class Calls:
             if isinstance(error, FatalEngineError):
                 self._fatal = self._fatal or error
             hold.settle(None, may_be_billed=error.may_be_billed)
+            error.attempts = min(error.attempts, hold.attempts)  # without connections that were not made
             error.unanswered, error.at_risk = hold.unanswered, hold.at_risk
             if self.away is not None:
                 self._budget.stop()

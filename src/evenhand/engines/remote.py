@@ -375,7 +375,7 @@ class RemoteJudge:
                 completion = await self._attempt(session, trial)
                 used = self._used_tokens(completion, request, expected)
             except EngineError as error:
-                may_be_billed = error.may_be_billed
+                reached, may_be_billed = getattr(error, "reached", True), error.may_be_billed
                 used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, session, trial, entered_at)
@@ -384,7 +384,7 @@ class RemoteJudge:
             finally:
                 session.gate.used(used, expected)
                 session.gate.leave(entered_at)
-            if request.meter is not None:
+            if request.meter is not None and reached:
                 request.meter.again(may_be_billed=may_be_billed)
             if delay:
                 await session.gate.rest(delay)

@@ -35,8 +35,9 @@ from evenhand.metrics.base_metric import EvenhandMetric, InstanceScores, score_n
 from evenhand.modes.mode import Mode, Subject
 from evenhand.numbers import Missing
 from evenhand.question import Classifications
-from evenhand.results.measures import Measure, score_entries
+from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.results.saved import line_of
+from evenhand.results.spending import LIMITS, Spending
 from evenhand.results.votes_columns import Cell
 from evenhand.run_options import IntervalOptions, RunOptions
 from evenhand.statistics import Interval
@@ -443,8 +444,16 @@ class JudgeMetric(RunFields):
         return {
             f"{main}_run": self._run(intermediates),
             **self.global_scores(measures, intermediates),
+            **self._left(main, intermediates),
             "score_name": main,
         }
+
+    def _left(self, main: str, judged: Sequence[JudgedInstance]) -> Dict[str, float]:
+        """What is left of the limits that were given."""
+        limits = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
+        cells = (cell for each in judged for cell in each.mode.cells(each.about, each.result, each.place))
+        spent = Spending.of((vote for _, votes in cells for vote in votes), limits) if limits else None
+        return {} if spent is None else scores_of(spent, main, only=("calls_left", "cost_left"))
 
     def _run(self, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """What :func:`evenhand.from_results` needs to know beside the votes: what was judged, by whom, and how."""

@@ -22,6 +22,7 @@ from evenhand.modes.pairwise import (
     alike,
 )
 from evenhand.results.measures import scores_of
+from evenhand.results.spending import Spending
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
@@ -142,6 +143,7 @@ def check_names(systems: Sequence[str]) -> None:
     """
     reasons = dict.fromkeys((*get_args(UnscoredReason), "not_applicable"), 1)
     counts: dict[str, Any] = {"unscored_votes": reasons, "unscored_contests": reasons, "usage": Usage(cost=0.0)}
+    counts["spending"] = Spending.nothing()
     everything = _with_every_score(ContestSummary, readings=dict.fromkeys(get_args(MatchKind), 1), **counts)
     shared = {"criteria", "score", "score_ci_low", "score_ci_high", "score_name", "num_of_instances"}
     owner: dict[str, str] = dict.fromkeys(shared | scores_of(everything).keys(), "")

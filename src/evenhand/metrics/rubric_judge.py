@@ -277,6 +277,12 @@ OF_RUBRIC = (
     "prompt_tokens",
     "completion_tokens",
     "cost",
+    "requests",
+    "wasted_replies",
+    "wasted_cost",
+    "unanswered_requests",
+    "calls_left",
+    "cost_left",
 )
 """What follows the rubric's name in the name of a score of its own."""
 

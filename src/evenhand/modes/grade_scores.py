@@ -27,6 +27,7 @@ from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
+from evenhand.results.spending import Spending
 from evenhand.scoring import INDEPENDENT, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
@@ -133,6 +134,7 @@ class Grading:
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
         reasks: How many times the judge was asked again.
         usage: What its calls consumed.
+        spending: What was bought and wasted, where the judge sends requests; else None.
         level: Of the intervals, which are over instances.
     """
 
@@ -152,6 +154,7 @@ class Grading:
     reasks: int = measure("count")
     readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
     usage: Usage = measure("count")
+    spending: Spending | None = measure("count", name="")
     histograms: tuple[ChoiceHistograms, ...]
     chances: tuple[GradeScoreChance, ...]
     instances: tuple[InstanceGrade, ...]
@@ -443,7 +446,7 @@ def grade(
         choice_score=known(mean_score_interval([each.choice_score for each in instances], level), NOT_SCORED),
         chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
         answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
-        **{name: replies[name] for name in ("parse_rate", "readings", "reasks", "usage")},
+        **{name: replies[name] for name in ("parse_rate", "readings", "reasks", "usage", "spending")},
         unanswered=MappingProxyType(_unanswered(own, asked, level)),
         num_instances=len(instances),
         num_scored=sum(each.grade_score is not None for each in instances),

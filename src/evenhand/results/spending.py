@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
 from evenhand.numbers import format_cost, format_count
@@ -31,7 +31,7 @@ class Spending:
         cost_left: Of ``max_cost``, in US dollars; None without.
     """
 
-    bought: int = measure("count", name="bought_replies")
+    bought: int
     requests: int = measure("count")
     cost: float | None
     from_journal: int
@@ -39,8 +39,13 @@ class Spending:
     wasted_cost: float | None = measure("money")
     unanswered: int = measure("count", name="unanswered_requests")
     at_risk: float
-    calls_left: int | None = None
-    cost_left: float | None = None
+    calls_left: int | None = measure("count")
+    cost_left: float | None = measure("money")
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """Of everything nothing."""
+        return cls(**{field.name: 0 for field in fields(cls)})
 
     @classmethod
     def of(cls, votes: Iterable[Vote], limits: Mapping[str, Any] | None = None) -> Self | None:
