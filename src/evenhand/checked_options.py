@@ -169,7 +169,9 @@ _NAMED: Mapping[object, str] = {
 
 
 def _accepted(info: FieldInfo) -> str:
-    names = [_NAMED[kind] for kind in kinds_of(info.annotation) if kind in _NAMED]
+    kinds = kinds_of(info.annotation)
+    names = [_NAMED[kind] for kind in kinds if kind in _NAMED]
+    names += [f"a list, {_NAMED[get_args(kind)[0]]} each" for kind in kinds if get_origin(kind) is tuple]
     least, most = (
         next((getattr(each, end) for each in info.metadata if hasattr(each, end)), None) for end in ("ge", "le")
     )

@@ -286,4 +286,4 @@ def did_you_mean(value: object, accepted: Iterable[object]) -> str:
     hint = f"Did you mean {close[0]!r}? " if close else ""
     listed = ", ".join(map(repr, names[:MOST_LISTED]))
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return f"{hint}Accepted: {listed}{more}."
+    return f"{hint}Accepted: {listed or 'none'}{more}."

@@ -15,6 +15,7 @@ from pydantic import field_validator, model_validator
 
 from evenhand.checked_options import Options, option
 from evenhand.errors import InvalidInputError
+from evenhand.files import expanded
 
 Orders = Literal["given", "reversed", "both", "cyclic", "shuffled"]
 FlowName = Literal["two_step", "one_step", "verdict_only"]
@@ -257,6 +258,19 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         if named is not None and not (named and all(each.strip() for each in named)):
             raise ValueError
         return classes
+
+    @field_validator("journal")
+    @classmethod
+    def _names_a_file(cls, journal: str | Path | None) -> str | Path | None:
+        if journal is not None and (not str(journal).strip() or "\0" in str(journal)):
+            raise ValueError
+        try:
+            folder = journal is not None and expanded(journal).is_dir()
+        except OSError as error:
+            raise InvalidInputError(f"journal is {str(journal)!r}, which names no file ({error.strerror})") from error
+        if folder:
+            raise InvalidInputError(f"journal is {str(journal)!r}, which is a folder; name a file in it")
+        return journal
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:

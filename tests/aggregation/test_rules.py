@@ -77,7 +77,7 @@ def test_an_na_option_has_no_place_among_the_candidates():
         Levels.of(criterion_of([0, 1, None], na=[2])).worst([0, 2])
 
 
-@pytest.mark.parametrize("weights", [None, {}, {"a": 1, "b": 1}, {"a": 0}])
+@pytest.mark.parametrize("weights", [None, {}, {"a": 1, "b": 1}, {"a": 2}])
 def test_weights_that_change_nothing_fit_every_rule(weights):
     check_weights(weights, "mean")
 
@@ -88,5 +88,7 @@ def test_weights_fit_the_weighted_rules_only():
         check_weights({"a": 1, "b": 2}, "majority")
     with pytest.raises(InvalidInputError, match="one must count"):
         check_weights({"a": 0, "b": 0}, "weighted")
+    with pytest.raises(InvalidInputError, match="every judge has the weight 0"):
+        check_weights({"a": 0, "b": 0}, "majority")
     with pytest.raises(InvalidInputError, match="'b' has the weight -1"):
         check_weights({"a": 1, "b": -1}, "majority")

@@ -48,7 +48,7 @@ def test_what_is_given_is_not_changed_through_what_is_found():
             "rubric",
             "3 is a int; give a catalog id such as 'rubrics.evenhand.summarization', the path of a JSON or YAML",
         ),
-        (None, "checklist", "None is a NoneType; give a catalog id such as 'checklists.evenhand.summary'"),
+        (None, "checklist", "no checklist was given; give a catalog id such as 'checklists.evenhand.summary'"),
         ("no/such.yaml", "rubric", "the rubric file 'no/such.yaml' cannot be read (No such file or directory)"),
         ("[1, 2", "rubric", "the JSON text is not JSON"),
         ({"name": {1}}, "rubric", "holds what JSON cannot say"),

@@ -250,8 +250,8 @@ def check_weights(weights: Mapping[str, float] | None, rule: str) -> None:
     """Refuse weights that are out of range, and unequal weights under a rule that does not look at them.
 
     Raises:
-        InvalidInputError: If a weight is negative or not finite, if all are 0 under a weighted rule, or if they differ
-            and the rule would ignore them.
+        InvalidInputError: If a weight is negative or not finite, if all are 0, or if they differ and the rule would
+            ignore them.
 
     Example:
         >>> check_weights({"a": 2, "b": 1}, "mean")
@@ -265,13 +265,12 @@ choose one of 'weighted', 'weighted_mean', 'weighted_mode', or leave the weights
     for judge, weight in weights.items():
         if not (math.isfinite(weight) and weight >= 0):
             raise InvalidInputError(f"the judge {judge!r} has the weight {weight!r}; it must be finite and >= 0")
-    if rule not in WEIGHTED_RULES:
-        if len(set(weights.values())) > 1:
-            raise InvalidInputError(
-                f"the rule {rule!r} does not look at the judges' weights {dict(weights)!r}; choose one of "
-                f"{', '.join(map(repr, sorted(WEIGHTED_RULES)))}, or leave the weights out"
-            )
-    elif not any(weights.values()):
+    if rule not in WEIGHTED_RULES and len(set(weights.values())) > 1:
+        raise InvalidInputError(
+            f"the rule {rule!r} does not look at the judges' weights {dict(weights)!r}; choose one of "
+            f"{', '.join(map(repr, sorted(WEIGHTED_RULES)))}, or leave the weights out"
+        )
+    if not any(weights.values()):
         raise InvalidInputError(
             f"every judge has the weight 0 ({dict(weights)!r}) under the rule {rule!r}; one must count"
         )

@@ -303,17 +303,31 @@ def _read(name: str, text: str, info: FieldInfo) -> object:
             except ValueError:
                 continue
     if {str, Any} & {*kinds} or literal_choices(info.annotation):
-        return _text_or_file(text) if METAVARS.get(name) == "TEXT|FILE" else text
+        return _text_or_file(flag_of(name), text) if METAVARS.get(name) == "TEXT|FILE" else text
     refused, give, accepted = refusal(flag_of(name), text, info).rpartition("; give ")
     raise InvalidInputError(refused + give + accepted.replace("None", "'none'"))
 
 
-def _text_or_file(given: str) -> str:
-    """What is given, or the text of the file that it names."""
+def _text_or_file(flag: str, given: str) -> str:
+    """What is given, or the text of the file that it names.
+
+    Raises:
+        InvalidInputError: If it looks like the name of a file that is not there, or cannot be read.
+    """
     try:
-        named = expanded(given).is_file()
+        named = expanded(given).exists()
     except OSError:  # a text too long for a file's name
         named = False
+    if not named:
+        if _FILE_NAME.fullmatch(given):
+            raise InvalidInputError(
+                f"{flag} is {given!r}, which looks like the name of a file that is not there; give the text itself, or "
+                "the path of a file that holds it"
+            )
+        return given
     from evenhand.data.plain_data import read_text  # noqa: PLC0415 - only who names a file needs it
 
-    return read_text(expanded(given), f"the file {given!r}") if named else given
+    return read_text(expanded(given), f"the file {given!r}")
+
+
+_FILE_NAME = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)

@@ -114,6 +114,8 @@ class Verb:
         left_out = given.pop("leave_out", None) or ()
         if out is not None:
             self._check_file(out, left_out)
+        elif left_out:
+            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
         self._prepare(function, rows, given)
         required = [name for name, info in function.own.items() if info.is_required() and name != "dataset"]
         places = [given.pop(name, None) for name in required]
@@ -244,7 +246,7 @@ def _imported(named: str) -> object:
     sys.path.insert(0, str(Path.cwd()))
     try:
         return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:  # TypeError: a relative name
         raise InvalidInputError(
             f"--mode is {named!r}, which cannot be imported ({error}); give MODULE:CLASS, or the kind of a mode"
         ) from error
@@ -278,24 +280,45 @@ def check_out(given: str | Path | None, read: Iterable[str]) -> Path | None:
     """Check before the first call that the result can be written, and over nothing that the user gave.
 
     Raises:
-        InvalidInputError: If ``--out`` is a folder, lies in none, or is a file that the run reads.
+        InvalidInputError: If ``--out`` is a folder, lies in none, cannot be written, or is a file that the run reads.
     """
     if given is None:
         return None
-    out = Path(given)
-    if out.is_dir():
-        raise InvalidInputError(f"--out is {str(out)!r}, which is a folder; name a file in it")
-    folder = out.resolve().parent
-    if not folder.is_dir():
-        raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
-    written = [folder, out] if out.exists() else [folder]  # beside its place first, and then over it
-    if not all(os.access(place, os.W_OK) for place in written):
-        raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
+    if not str(given).strip() or "\0" in str(given):
+        raise InvalidInputError(f"--out is {str(given)!r}; name a file")
+    out = expanded(given)
+    try:
+        _check_place(out)
+    except OSError as error:
+        raise InvalidInputError(
+            f"--out is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
+        ) from error
     for name in read:
-        path = expanded(name)
-        if out.exists() and path.exists() and out.samefile(path):
+        if _is_same(out, expanded(name)):
             raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {name!r}; give another path")
     return out
+
+
+def _check_place(out: Path) -> None:
+    """Make a file beside it, as saving does, and take it away again; what is there stays."""
+    if out.is_dir():
+        raise InvalidInputError(f"--out is {str(out)!r}, which is a folder; name a file in it")
+    if not out.resolve().parent.is_dir():
+        raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
+    if out.exists() and not out.is_file():
+        raise InvalidInputError(f"--out is {str(out)!r}, which is no regular file; give another path")
+    if out.exists() and not os.access(out, os.W_OK):
+        raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    beside.touch()
+    beside.unlink()
+
+
+def _is_same(out: Path, path: Path) -> bool:
+    try:
+        return out.resolve() == path.resolve() or out.samefile(path)
+    except (OSError, ValueError):  # one of them is not there, or a text that names no file
+        return False
 
 
 def print_estimate(estimate: RunEstimate) -> None:

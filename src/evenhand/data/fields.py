@@ -10,7 +10,7 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeVar, cast
 
@@ -75,8 +75,10 @@ def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) ->
         setting: The setting that names the field, for the message.
 
     Raises:
-        InvalidInputError: If the row has no such field.
+        InvalidInputError: If the row has no such field, or it is no name of one.
     """
+    if not isinstance(field, str):
+        raise InvalidInputError(f"{setting} is {field!r}; give the name of a column")
     value = field_or(row, field, _NO_FIELD)
     if value is _NO_FIELD:
         raise InvalidInputError(
@@ -439,10 +441,24 @@ def response_columns(response_field: str | Sequence[str]) -> tuple[str, ...]:
     Raises:
         InvalidInputError: If there is none, or one twice, or something that is no name.
     """
-    columns = (response_field,) if isinstance(response_field, str) else tuple(response_field or ())
-    if not columns or len(set(columns)) < len(columns) or not all(isinstance(column, str) for column in columns):
-        raise InvalidInputError(f"response_field is {response_field!r}; name at least one column, each once")
-    return columns
+    return columns_named(response_field, "response_field")
+
+
+def columns_named(given: object, setting: str) -> tuple[str, ...]:
+    """One name of a column, or several.
+
+    Args:
+        given: What was given.
+        setting: The setting that names them, for the message.
+
+    Raises:
+        InvalidInputError: If there is none, or one twice, or something that is no name.
+    """
+    named = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    names = tuple(name for name in named if isinstance(name, str))
+    if not named or len(names) < len(named) or len(set(names)) < len(names):
+        raise InvalidInputError(f"{setting} is {given!r}; name at least one column, each once")
+    return names
 
 
 def context_columns(context_fields: object) -> dict[str, str] | None:
@@ -457,7 +473,12 @@ def context_columns(context_fields: object) -> dict[str, str] | None:
         raise InvalidInputError(
             f"context_fields is {context_fields!r}; give a column, a list of columns, or name shown -> column"
         )
-    return context_mapping(context_fields)
+    mapped = context_mapping(context_fields)
+    if "" in mapped or not all(isinstance(name, str) for pair in mapped.items() for name in pair):
+        raise InvalidInputError(
+            f"context_fields is {context_fields!r}; a name that is shown, and a column, is a text that is not empty"
+        )
+    return mapped
 
 
 def reference_column(
@@ -471,7 +492,7 @@ def reference_column(
         others: Columns that hold something else, whatever they are called.
     """
     known_good = (name for name in sorted(REFERENCE_FIELDS) if name in row and name not in others)
-    return reference_field or next(known_good, None)
+    return next(known_good, None) if reference_field is None else reference_field
 
 
 def references_of(row: Mapping[str, Any], reference_field: str | None, instance: int) -> tuple[str, ...]:
@@ -487,6 +508,8 @@ def check_gold_criteria(gold_fields: Mapping[str, str] | None, names: Sequence[s
     Raises:
         InvalidInputError: If they are for another criterion.
     """
+    if gold_fields is not None and not isinstance(gold_fields, (str, Mapping)):
+        raise InvalidInputError(f"gold_fields is {gold_fields!r}; give a mapping: criterion -> column")
     if isinstance(gold_fields, str):
         raise InvalidInputError(
             f"gold_fields is {gold_fields!r}; give the column of each criterion, as "

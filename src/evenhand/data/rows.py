@@ -85,7 +85,10 @@ def _rows_of_frame(dataset: Any) -> Any:  # noqa: ANN401 - of any library
     if hasattr(dataset, "__arrow_c_stream__"):
         import pyarrow  # noqa: PLC0415 - as above
 
-        table = pyarrow.table(dataset)
+        try:
+            table = pyarrow.table(dataset)
+        except pyarrow.ArrowInvalid:  # one column alone, without a name
+            return dataset
         _check_columns(table.column_names, what)
         return table.to_pylist()
     return dataset

@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from json import JSONDecodeError
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
@@ -169,7 +170,7 @@ def _fetch_engine(identifier: str) -> object:
         raise ArtifactError(str(error).replace(identifier, f"{name}[…]" if "[" in identifier else name)) from None
     except EvenhandError:
         raise
-    except (LookupError, UnitxtArtifactNotFoundError, OSError):
+    except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
         raise ArtifactError(f"no catalog holds the engine {name!r}. {_HOW_TO_GIVE_ONE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None

@@ -22,7 +22,7 @@ from evenhand.data.cells import (
     number_of,
     plain_cell,
 )
-from evenhand.data.fields import column_of
+from evenhand.data.fields import column_of, columns_named
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Verdict, Vote
 
@@ -172,9 +172,7 @@ def columns_of(
     Raises:
         InvalidInputError: No such column, or one named twice.
     """
-    listed = [names] if isinstance(names, str) else list(names or ())
-    if not listed or len(set(listed)) < len(listed) or not all(isinstance(name, str) for name in listed):
-        raise InvalidInputError(f"{what} is {names!r}; name at least one column, each once")
+    listed = columns_named(names, what)
     columns = [VoteColumn(name, tuple(map(plain_cell, column_of(rows, name, NOT_ASKED)))) for name in listed]
     for column in columns:
         if all(cell is NOT_ASKED for cell in column.cells):

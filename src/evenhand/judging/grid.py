@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from evenhand.run_options import GridOptions, Orders
 from evenhand.votes import Vote
 
 Permutation = tuple[int, ...]
+
+MOST_VOTES: Final = 100_000_000
 
 
 class Grid(GridOptions):
@@ -142,7 +145,8 @@ def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
     """What is asked in one call each, in the order of the questions.
 
     Raises:
-        InvalidInputError: If the questions of a sheet are not about the same response.
+        InvalidInputError: If the questions of a sheet are not about the same response, or there would be more votes of
+            a judge than are held in one run.
     """
     together: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
@@ -159,6 +163,12 @@ def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
         )
         offsets = tuple(tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width))
         sheets.append(Sheet(tuple(rows), asked, orders, offsets))
+    votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
+    if votes > MOST_VOTES:
+        raise InvalidInputError(
+            f"samples={grid.samples!r} makes {votes:,} votes of {len(questions):,} questions, and one run holds "
+            f"{MOST_VOTES:,} of a judge at most: lower it, or judge the rows in parts"
+        )
     return sheets
 
 

@@ -333,6 +333,9 @@ def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kin
     Raises:
         InvalidInputError: If the file cannot be read, or holds no result.
     """
+    given: object = path
+    if not isinstance(given, (str, Path)):
+        raise InvalidInputError(f"{path!r} is no path; give that of a file that the save of a result wrote")
     return getattr(import_module("evenhand"), kind_of_file(path).class_name).load(path)
 
 
@@ -477,8 +480,9 @@ def from_results(results: Iterable[Mapping[str, Any]], name: str | None = None) 
         results = unitxt.evaluate(predictions=predictions, data=data)
         print(evenhand.from_results(results).rescore(on_position_bias="first"))
     """
-    rows = list(results)
-    runs = _runs(rows)
+    given: object = results
+    rows = list(results) if isinstance(given, Iterable) else []
+    runs = _runs(rows) if all("score" in row for row in rows) else {}
     if not runs:
         raise InvalidInputError(
             "the results hold no votes of evenhand: give what unitxt's evaluate returned for a recipe with a judge "

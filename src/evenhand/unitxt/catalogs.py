@@ -192,9 +192,11 @@ def resolve(reference: object, kind: Kind | None = None) -> Referent:
         return Referent(translated(plain(data, shown(reference)), shown(reference)), reference)
     if isinstance(reference, (str, Path)):
         return _named(reference, kind)
+    wanted = kind or "criterion"
+    given = f"no {wanted} was given" if reference is None else f"{shown(reference)} is a {type(reference).__name__}"
     raise ArtifactError(
-        f"{shown(reference)} is a {type(reference).__name__}; give a catalog id such as "
-        f"{EXAMPLES[kind or 'criterion']!r}, the path of a JSON or YAML file, a dict, or a {kind or 'criterion'}"
+        f"{given}; give a catalog id such as "
+        f"{EXAMPLES[wanted]!r}, the path of a JSON or YAML file, a dict, or a {wanted}"
     )
 
 
