@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
-from evenhand.parsing import match_closest_option, option_probabilities
+from evenhand.parsing import hide_material, match_closest_option, option_probabilities
 from evenhand.prompts import (
     FIRST_PROMPTS,
     FirstStage,
@@ -391,14 +391,15 @@ def _read_verdict(reply: Completion, shown: Presentation, question: Question) ->
 
 def _match(reply: Completion, shown: Presentation, question: Question) -> Match:
     """Which answer a reply names. Where the options name places, the bare name of a place names its option."""
-    match = match_closest_option(reply.text, shown.answers, finish_reason=reply.finish_reason)
+    text = None if reply.text is None else hide_material(reply.text, texts_of(question), shown.answers)
+    match = match_closest_option(text, shown.answers, finish_reason=reply.finish_reason)
     if match.index is not None or match.reason != "no_match" or not question.compares or shown.coded:
         return match
     places = [place for place, option in enumerate(shown.labels) if option in question.place_labels]
     if len(places) < 2:
         return match
     names = [question.place_name(question.place_labels.index(shown.labels[place])) for place in places]
-    bare = match_closest_option(reply.text, names, finish_reason=reply.finish_reason)
+    bare = match_closest_option(text, names, finish_reason=reply.finish_reason)
     if bare.index is None or bare.kind not in {"exact", "normalized", "verdict"}:
         return match
     return Match(index=places[bare.index], kind=bare.kind)

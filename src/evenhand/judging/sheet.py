@@ -18,8 +18,9 @@ from evenhand.judging.conversation import (
     reason_without_text,
     shared_values,
     sheet_schema,
+    texts_of,
 )
-from evenhand.parsing import SheetAnswer, read_sheet
+from evenhand.parsing import SheetAnswer, hide_material, read_sheet
 from evenhand.prompts import PromptName, fill_prompt, render_own_prompt
 from evenhand.question import Presentation, Question
 from evenhand.votes import FINAL_FINISHES, Completion, UnscoredReason, Usage, Vote
@@ -151,8 +152,10 @@ class SheetConversation(Conversation):
 
 def _readings(reply: Completion, items: Sequence[SheetItem], known: Sequence[int]) -> tuple[_SheetReading, ...]:
     """What a reply says about each item."""
+    offered = [answer for item in items for answer in item.presentation.answers]
+    text = None if reply.text is None else hide_material(reply.text, texts_of(items[0].question), offered)
     answers = read_sheet(
-        reply.text,
+        text,
         [item.presentation.answers for item in items],
         numbers=[item.number for item in items],
         known=known,

@@ -21,14 +21,16 @@ label. On 182 replies of other judges' styles, answered before the first run: 16
 4 believed that state none; on 73 more, after what those showed was mended: 60, 11, 0 and 2. All but six,
 which stay unread, stand in ``tests/parsing_hard_cases.jsonl``.
 
-``cleaning`` first takes away what is not the judge's own word (hidden thinking, quotations, Markdown), and ``labels``
-writes every mention of a label as one private character, so that the rules read sentences and not spellings. The words
-that rules share are in ``grammar``. ``read_sheet`` finds the entries of a sheet of many items (``sheet_entries``) and
+``material`` hides what a reply quotes of what was judged. ``cleaning`` first takes away what else is not the judge's
+own word (hidden thinking, quotations, Markdown), and ``labels`` writes every mention of a label as one private
+character, so that the rules read sentences and not spellings. The words that rules share are in ``grammar``.
+``read_sheet`` finds the entries of a sheet of many items (``sheet_entries``) and
 reads each of them as a reply (``sheets``).
 """
 
+from evenhand.parsing.material import hide_material
 from evenhand.parsing.reading import match_closest_option
 from evenhand.parsing.sheets import SheetAnswer, read_sheet
 from evenhand.parsing.token_probabilities import option_probabilities
 
-__all__ = ["SheetAnswer", "match_closest_option", "option_probabilities", "read_sheet"]
+__all__ = ["SheetAnswer", "hide_material", "match_closest_option", "option_probabilities", "read_sheet"]

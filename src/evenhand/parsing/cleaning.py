@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -127,8 +128,24 @@ def without_thinking(text: str) -> str | None:
     return _SPECIAL.sub("", spoken) if "<" in spoken or "[" in spoken else spoken
 
 
+def is_json(text: str) -> bool:
+    """Whether a reply is one JSON object or list, in a code fence or not."""
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```"):
+        stripped = stripped.strip("`").removeprefix("json").strip()
+    if stripped[:1] not in {"{", "["}:
+        return False
+    try:
+        json.loads(stripped)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def spoken_parts(text: str) -> tuple[tuple[int, int], ...] | None:
     """Where the reply stands around the hidden thinking; None if the thinking never ends."""
+    if "<" in text and is_json(text):  # whose reasons may quote the end of somebody's thinking
+        return ((0, len(text)),)
     if "<|channel|>" in text:
         return _final_channel(text)
     if "<" not in text and "[/THINK]" not in text and "[THINK]" not in text and "◁" not in text:
