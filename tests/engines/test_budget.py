@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evenhand.engines.base import Request
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.forecast import prompt_bytes
+from evenhand.engines.forecast import CallSize
 from evenhand.errors import BudgetExhaustedError
 from evenhand.votes import Completion
 from tests.support.asking import ask, ask_all, request
@@ -117,7 +117,7 @@ class PricedJudge:
     async def complete(self, asked):
         vote, *replies = json.loads(asked.messages[0]["content"])
         place = len(asked.messages) // 2
-        prompt = int(prompt_bytes(asked) * self._prompt_share)
+        prompt = int(CallSize.of(asked).prompt * self._prompt_share)
         for attempt in range(3):
             for _ in range(self._turns.randrange(4)):
                 await asyncio.sleep(0)

@@ -16,7 +16,7 @@ from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
-from evenhand.engines.prices import REASKS, Prices, Quote
+from evenhand.engines.prices import REASKS, Prices
 from evenhand.errors import (
     BudgetExhaustedError,
     EngineError,
@@ -139,7 +139,7 @@ class Calls:
             share.close()
 
     async def _complete_within(self, share: Share, key: str, description: str, request: Request) -> Completion:
-        quote = None if self._prices is None else Quote(self._prices, request)
+        quote = None if self._prices is None else self._prices.quote(request)
         if request.stage in REASKS:
             share.expect(1)
         while True:

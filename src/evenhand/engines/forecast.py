@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from evenhand.engines.base import Request, Stage
 from evenhand.votes import Completion, Message
@@ -33,6 +33,32 @@ class Tokens:
 
     prompt: float
     reply: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallSize:
+    """How large a call is.
+
+    Attributes:
+        stage: Of the flow.
+        prompt: No less than its prompt's tokens: the bytes of its messages and schema, and what a chat template adds.
+        added: Of these, what the last prompt of a longer conversation added to it; 0 for a first one.
+    """
+
+    stage: Stage
+    prompt: int
+    added: int
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """The size of a request's call."""
+        schema, sizes = request.response_schema, [_message_bytes(message) for message in request.messages]
+        beside = TEMPLATE_TOKENS + (0 if schema is None else len(json.dumps(dict(schema))))
+        return cls(request.stage, sum(sizes) + beside, sum(sizes[2:]) + beside if len(sizes) > 2 else 0)
+
+
+def _message_bytes(message: Message) -> int:
+    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
 
 
 @dataclass(slots=True)
@@ -60,25 +86,25 @@ class TokenForecast:
         """Whether :meth:`most` is a bound: replies have a token limit."""
         return self.most_reply is not None
 
-    def most(self, request: Request) -> Tokens:
+    def most(self, call: CallSize) -> Tokens:
         """The most that a call may have.
 
         With a token limit that is a bound: the bytes of the prompt (more, where a server has counted more tokens than
         bytes), and the limit. Without one, so many as :data:`MARGIN` times the most seen, or before the first reply
         :data:`ASSUMED_REPLY_TOKENS`.
         """
-        size, likely = prompt_bytes(request), self.likely(request)
-        bound = size * max(1.0, self._ratio or 0.0)
+        likely = self.likely(call)
+        bound = call.prompt * max(1.0, self._ratio or 0.0)
         if self.most_reply is not None:
             return Tokens(bound, float(self.most_reply))
         if not self._longest:
             return Tokens(bound, float(ASSUMED_REPLY_TOKENS))
         return Tokens(min(bound, MARGIN * likely.prompt), MARGIN * likely.reply)
 
-    def likely(self, request: Request) -> Tokens:
+    def likely(self, call: CallSize) -> Tokens:
         """As many as the prompts seen had a byte, and as the longest reply at this stage had; before that, the most."""
-        prompt = prompt_bytes(request) * (1.0 if self._ratio is None else self._ratio)
-        return Tokens(prompt, self.likely_reply(request.stage))
+        prompt = call.prompt * (1.0 if self._ratio is None else self._ratio)
+        return Tokens(prompt, self.likely_reply(call.stage))
 
     def likely_reply(self, stage: Stage) -> float:
         """Tokens of a reply at a stage; as at the others, where none was seen."""
@@ -86,40 +112,27 @@ class TokenForecast:
         longest = self._longest.get(stage, max(self._longest.values(), default=limit))
         return float(longest if self.most_reply is None else min(longest, self.most_reply))
 
-    def most_after(self, request: Request, stages: Sequence[Stage]) -> Tokens:
+    def most_after(self, call: CallSize, stages: Sequence[Stage]) -> Tokens:
         """The most that the last of these stages may have, which follow a request in its conversation."""
-        most = self.most(request)
-        reply, added = self._bytes.get(request.stage), 0.0
+        most = self.most(call)
+        reply, added = self._bytes.get(call.stage), 0.0
         for stage in stages:
-            added += self.likely_reply(request.stage) * BYTES_PER_TOKEN if reply is None else reply
+            added += self.likely_reply(call.stage) * BYTES_PER_TOKEN if reply is None else reply
             added += self._added.get(stage, INSTRUCTION_BYTES)
             reply = self._bytes.get(stage)
         longest = MARGIN * self.likely_reply(stages[-1])
         limit = longest if self.most_reply is None else self.most_reply
-        return Tokens(most.prompt + added * (most.prompt / prompt_bytes(request)), float(limit))
+        return Tokens(most.prompt + added * (most.prompt / call.prompt), float(limit))
 
-    def learn(self, request: Request, completion: Completion) -> None:
+    def learn(self, call: CallSize, completion: Completion) -> None:
         """Take note of what a reply had, where the server counted it."""
         self._replies += 1
         if completion.prompt_tokens is not None:
-            self._ratio = max(self._ratio or 0.0, completion.prompt_tokens / prompt_bytes(request))
-        if len(request.messages) > 2:
-            added = prompt_bytes(request) - sum(map(message_bytes, request.messages[:2]))
-            self._added[request.stage] = max(self._added.get(request.stage, 1), added)
+            self._ratio = max(self._ratio or 0.0, completion.prompt_tokens / call.prompt)
+        if call.added:
+            self._added[call.stage] = max(self._added.get(call.stage, 1), call.added)
         if completion.text is not None:
             written = len(completion.text.encode("utf-8", "replace"))
-            self._bytes[request.stage] = max(self._bytes.get(request.stage, 1), written)
+            self._bytes[call.stage] = max(self._bytes.get(call.stage, 1), written)
         if completion.completion_tokens is not None:
-            self._longest[request.stage] = max(self._longest.get(request.stage, 1), completion.completion_tokens)
-
-
-def prompt_bytes(request: Request) -> int:
-    """No less than the prompt's tokens: the bytes of its messages and schema, and what a chat template adds."""
-    schema = request.response_schema
-    written = 0 if schema is None else len(json.dumps(dict(schema)))
-    return sum(map(message_bytes, request.messages)) + written + TEMPLATE_TOKENS
-
-
-def message_bytes(message: Message) -> int:
-    """The bytes of a message, and what a chat template adds to it."""
-    return sum(len(text.encode("utf-8", "replace")) for text in message.values()) + MESSAGE_TOKENS
+            self._longest[call.stage] = max(self._longest.get(call.stage, 1), completion.completion_tokens)

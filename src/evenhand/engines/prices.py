@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from evenhand.engines.base import JudgeEngine, PricedEngine, Request, Stage
-from evenhand.engines.forecast import TokenForecast, Tokens
+from evenhand.engines.forecast import CallSize, TokenForecast, Tokens
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import format_cost
 from evenhand.votes import Completion
@@ -36,7 +36,9 @@ class Prices:
                 "max_calls instead; engines of unitxt have no price"
             )
         self._price = engine.estimated_cost
-        self.forecast = TokenForecast(getattr(engine, "most_reply_tokens", None))
+        taught = getattr(engine, "forecast", None)  # what its replies have taught before holds in a next run, too
+        own = TokenForecast(getattr(engine, "most_reply_tokens", None))
+        self.forecast: TokenForecast = taught if isinstance(taught, TokenForecast) else own
 
     def cost(self, tokens: Tokens) -> float:
         """US dollars for so many tokens."""
@@ -44,7 +46,11 @@ class Prices:
 
     def learn(self, request: Request, completion: Completion) -> None:
         """Take note of what a reply had."""
-        self.forecast.learn(request, completion)
+        self.forecast.learn(CallSize.of(request), completion)
+
+    def quote(self, request: Request) -> Quote:
+        """What the call of a request costs."""
+        return Quote(self, CallSize.of(request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,12 @@ class Quote:
     """What one call is taken to cost, as far as is known now: replies that come while it waits teach more."""
 
     prices: Prices
-    request: Request
+    call: CallSize
 
     @property
     def again(self) -> bool:
         """Whether the call asks once more, beyond what was expected of its vote."""
-        return self.request.stage in REASKS
+        return self.call.stage in REASKS
 
     @property
     def sure(self) -> bool:
@@ -71,19 +77,19 @@ class Quote:
 
     def most(self) -> float:
         """US dollars at most."""
-        return self.prices.cost(self.prices.forecast.most(self.request))
+        return self.prices.cost(self.prices.forecast.most(self.call))
 
     def likely(self) -> float:
         """US dollars as the calls before tell."""
-        return self.prices.cost(self.prices.forecast.likely(self.request))
+        return self.prices.cost(self.prices.forecast.likely(self.call))
 
     def least_known(self) -> float:
         """US dollars at most as far as a limit tells: without one, the prompt's."""
-        return self.most() if self.sure else self.prices.cost(Tokens(self.prices.forecast.most(self.request).prompt, 0))
+        return self.most() if self.sure else self.prices.cost(Tokens(self.prices.forecast.most(self.call).prompt, 0))
 
     def rest(self, calls: int) -> tuple[float, float]:
         """What so many calls after this one are likely to cost together, and how much more the dearest may cost."""
-        forecast, likely, stages = self.prices.forecast, self.prices.forecast.likely(self.request), [self.request.stage]
+        forecast, likely, stages = self.prices.forecast, self.prices.forecast.likely(self.call), [self.call.stage]
         total = gap = 0.0
         for _ in range(calls):
             added = forecast.likely_reply(stages[-1]) + INSTRUCTION_TOKENS
@@ -91,7 +97,7 @@ class Quote:
             likely = Tokens(likely.prompt + added, forecast.likely_reply(stages[-1]))
             cost = self.prices.cost(likely)
             total += cost
-            gap = max(gap, self.prices.cost(forecast.most_after(self.request, stages[1:])) - cost)
+            gap = max(gap, self.prices.cost(forecast.most_after(self.call, stages[1:])) - cost)
         return total, gap
 
     def told(self) -> str:

@@ -18,7 +18,7 @@ from evenhand.engines.base import Request
 from evenhand.engines.bodies import MOST_BYTES
 from evenhand.engines.breaker import Breaker, tell
 from evenhand.engines.descriptors import NO_DESCRIPTORS, connections_allowed
-from evenhand.engines.forecast import TokenForecast
+from evenhand.engines.forecast import CallSize, TokenForecast
 from evenhand.engines.limits import Gate
 from evenhand.engines.replies import short_enough, speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (
@@ -545,12 +545,15 @@ class RemoteJudge:
         """What an attempt counts for until it ends: somewhat more than the most that was seen."""
         if self.settings.tokens_per_minute is None:
             return 0.0
-        likely, most = self.forecast.likely(request), self.forecast.most(request)
+        call = CallSize.of(request)
+        likely, most = self.forecast.likely(call), self.forecast.most(call)
         return min(most.prompt, ROOM * likely.prompt) + min(most.reply, ROOM * likely.reply)
 
     def _used_tokens(self, completion: Completion, request: Request, expected: float) -> float:
         """What a reply used, where the server counted it; remembered for the calls to come."""
-        self.forecast.learn(request, completion)
+        if self.settings.tokens_per_minute is None:
+            return expected
+        self.forecast.learn(CallSize.of(request), completion)
         if completion.prompt_tokens is None:
             return expected
         return float(completion.prompt_tokens + (completion.completion_tokens or 0))
