@@ -121,3 +121,19 @@ def test_a_recipe_is_told_what_was_sent_wasted_and_is_left(tmp_path):
     assert scores["good_wasted_cost"] == pytest.approx(6 * COST)
     assert scores["good_cost_left"] == pytest.approx(1.0 - scores["good_cost"])
     assert scores["good_calls_left"] == 500 - scores["good_calls"]
+
+
+def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budget(tmp_path):
+    asked = {"criteria": ["Is it good?", "criteria.evenhand.pairwise.overall_quality"], "context_fields": []}
+    criteria = {**asked, "response_field": ["q", "answer"], "systems": ["q", "answer"]}
+    quiet = {"progress": False, "max_failure_rate": 1.0, "journal": None}
+    with JudgeServer(reply=reply) as server:
+        engine = f"{server.base_url}[model=m,{PRICES},max_tokens=30]"
+        report = evenhand.reliability(ROWS, engine=engine, max_cost=0.2, **criteria, **quiet)
+        assert report.spending.requests == server.seen
+        assert server.seen * COST <= 0.2
+        assert report.spending.cost == pytest.approx(server.seen * COST)
+    assert report.spending.cost_left == pytest.approx(0.2 - report.spending.cost)
+    assert str(report.spending) in str(report)
+    report.save(tmp_path / "report.json")
+    assert evenhand.ReliabilityReport.load(tmp_path / "report.json").spending == report.spending

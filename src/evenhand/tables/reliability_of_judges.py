@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, overload
@@ -38,6 +38,7 @@ from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import read_only
+from evenhand.results.spending import Spending
 from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge
@@ -118,8 +119,14 @@ class ReliabilityReport(PrintedTables):
         return (*tables, *(judges_table(agreement, level=level) for agreement in self.agreements))
 
     def closing_notes(self) -> tuple[str, ...]:
-        """What the baseline is, where it is among the judges."""
-        return baseline_note(self.judges)
+        """What the baseline is, where it is among the judges; and what asking them all bought."""
+        return (*baseline_note(self.judges), *((str(self.spending),) if self.spending else ()))
+
+    @property
+    def spending(self) -> Spending | None:
+        """What asking bought, what the journal gave, what was wasted, and what is left; None where nothing was sent."""
+        spent = self.parameters.get("spending")
+        return None if spent is None else Spending(**spent)
 
     def to_json(self) -> str:
         """Parameters, every number, and the words; :meth:`load` reads it again. An infinite limit is null."""
@@ -588,7 +595,9 @@ class _ReliabilityPlan:
             found = _assessments(table, rules, self.rows) if assessed else [_comparisons(table, rules)]
             questions += found
             votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
-        return _reported(questions, choices, self.parameters, self.settings)
+        spent = Spending.of(votes, self.settings.options.given())
+        parameters = self.parameters if spent is None else {**self.parameters, "spending": asdict(spent)}
+        return _reported(questions, choices, parameters, self.settings)
 
 
 def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:
