@@ -25,6 +25,7 @@ from tests.faults.modes import JudgedMode, item, number_of, true_of, true_reply,
 from tests.support.fault import Fault
 from tests.support.server import JudgeServer, SeenRequest
 
+Body = Mapping[str, Any]
 NUMBERS: Final = (0, 1, 2)
 RETRIES: Final = 3
 STRANGER: Final = "{stranger}"
@@ -47,6 +48,7 @@ class Expected:
         error: The run ends in an error whose message matches this; None where it ends in a result.
         attempts: No request is sent more often, the first attempt included.
         requests: So many are sent at most, in the first run.
+        tokens: So many are paid for at most, in the first run.
         repaired: The least share of votes scored when the same is run again and the server is well; None for as many.
         bought_twice: So many replies at most were sent in full and asked for again.
         lost: So many verdicts at most were sent in full and are in no vote of the first run.
@@ -58,6 +60,7 @@ class Expected:
     error: str | None = None
     attempts: float = 1
     requests: float = math.inf
+    tokens: float = math.inf
     repaired: float | None = 1.0
     bought_twice: float = 0
     lost: float = 0
@@ -77,6 +80,7 @@ class Trouble:
         expected: Of evenhand's own engines.
         of: What is expected of an engine of that name instead; None where the trouble cannot be had with it.
         modes: None for all.
+        how: How the rows are judged the first time: in this process, unless something is done to a process.
     """
 
     name: str
@@ -88,6 +92,7 @@ class Trouble:
     expected: Expected = Expected()
     of: Mapping[str, Expected | None] = field(default_factory=dict)
     modes: Sequence[str] | None = None
+    how: Callable[[Scene], Run] | None = None
 
     def of_engine(self, engine: str) -> Expected | None:
         """What is expected of it."""
@@ -181,18 +186,42 @@ def bridge(base_url: str, **settings: Any) -> object:
 ENGINES: Final[Mapping[str, Callable[..., Any]]] = {"own": own, "litellm": litellm, "bridge": bridge}
 
 
+@dataclass(frozen=True)
+class Scene:
+    """Where a cell happens: what is judged, by what, at which server, and where its files are."""
+
+    mode: JudgedMode
+    engine: str
+    trouble: Trouble
+    server: JudgeServer
+    folder: Path
+
+    @property
+    def journal(self) -> Path:
+        """The journal of both runs."""
+        return self.folder / "journal.sqlite3"
+
+    def run(self, numbers: Sequence[int] | None = None, *, base_url: str | None = None) -> Run:
+        """Judge the rows in this process."""
+        engine = ENGINES[self.engine](base_url or self.server.base_url, **self.trouble.settings)
+        options = {"journal": str(self.journal), **self.trouble.options}
+        try:
+            return run_once(self.mode, engine, self.trouble.numbers if numbers is None else numbers, **options)
+        finally:
+            if self.engine == "bridge":
+                engine.client.close()  # unitxt leaves it open
+
+
 def run_cell(mode: JudgedMode, engine: str, trouble: Trouble, folder: Path) -> Outcome:
     """Judge the rows in trouble, and once more when it is over."""
-    options = {"journal": str(folder / "journal.sqlite3"), **trouble.options}
     with JudgeServer(reply=true_reply) as stranger, JudgeServer(reply=true_reply) as server:
         for fault in trouble.at(stranger.base_url):
             server.add_fault(fault)
-        make = ENGINES[engine]
-        first = run_once(mode, make(server.base_url, **trouble.settings), trouble.numbers, **options)
+        scene = Scene(mode, engine, trouble, server, folder)
+        first = (trouble.how or Scene.run)(scene)
         seen = server.requests
         server.clear_faults()
-        again = run_once(mode, make(server.base_url, **trouble.settings), trouble.numbers, **options)
-        return counted(first, again, seen, server.requests, stranger.seen)
+        return counted(first, scene.run(), seen, server.requests, stranger.seen)
 
 
 def run_once(mode: JudgedMode, engine: object, numbers: Sequence[int], **options: Any) -> Run:
@@ -206,14 +235,14 @@ def run_once(mode: JudgedMode, engine: object, numbers: Sequence[int], **options
         votes, abouts = [cell.votes for cell in cells], [cell.about for cell in cells]
     except EvenhandError as ended:
         error, votes = f"{type(ended).__name__}: {ended}", getattr(ended, "votes", ())
-    planned = len(mode.true_labels(numbers, _abouts(mode, numbers))) * planned_votes(mode)
     true = None if abouts is None else mode.true_labels(numbers, abouts)
     cast = [(vote, true and true[place]) for place, row in enumerate(votes) for vote in row]
     reasons = Counter(vote.unscored_reason for vote, _ in cast if vote.unscored_reason)
     causes = Counter(str(vote.error).partition(":")[0] for vote, _ in cast if vote.error)
     said = [None if vote.selected_label is None else str(vote.selected_label) for vote, _ in cast]
     wrong = sum(is_wrong(mode, vote, label) for vote, label in cast)
-    return Run(said + [None] * (planned - len(said)), wrong, reasons, causes, error)
+    missing = planned_votes(mode, tuple(numbers)) - len(said)
+    return Run(said + [None] * missing, wrong, reasons, causes, error)
 
 
 def is_wrong(mode: JudgedMode, vote: Vote, true: str | None) -> bool:
@@ -232,43 +261,47 @@ def is_wrong(mode: JudgedMode, vote: Vote, true: str | None) -> bool:
 
 
 @cache
-def planned_votes(mode: JudgedMode) -> int:
-    """Votes on a question."""
-    return max(len(votes) for votes, _ in _calm(mode, (0,)))
-
-
-def _abouts(mode: JudgedMode, numbers: Sequence[int]) -> list[Mapping[str, Any]]:
-    return [about for _, about in _calm(mode, tuple(numbers))]
-
-
-@cache
-def _calm(mode: JudgedMode, numbers: tuple[int, ...]) -> Sequence[Any]:
+def planned_votes(mode: JudgedMode, numbers: tuple[int, ...]) -> int:
+    """How many votes the rows have when nothing goes wrong."""
     with JudgeServer(reply=true_reply) as server:
-        return [(cell.votes, cell.about) for cell in mode.run(numbers, own(server.base_url), journal=None).cells()]
+        result = mode.run(numbers, own(server.base_url, max_in_flight=32), journal=None)
+        return sum(len(cell.votes) for cell in result.cells())
 
 
 def counted(
-    first: Run, again: Run, seen: Sequence[SeenRequest], seen_in_both: Sequence[SeenRequest], let_out: int
+    first: Run,
+    again: Run,
+    seen: Sequence[SeenRequest],
+    seen_in_both: Sequence[SeenRequest],
+    let_out: int,
+    *,
+    reply: Callable[[Body], str] = true_reply,
+    asked: Callable[[Body], Mapping[str, str]] = verdicts,
 ) -> Outcome:
-    """A cell's outcome, from what was said and what the server saw."""
+    """A cell's outcome, from what was said and what the server saw.
+
+    Args:
+        first: The run with the trouble.
+        again: The run after it.
+        seen: What the server saw of the first.
+        seen_in_both: What it saw of both.
+        let_out: Requests that another server saw.
+        reply: The server's judge.
+        asked: The true verdicts that a request asks for.
+    """
     whole = Counter(_key(request) for request in seen_in_both if request.reply is not None)
     sent = Counter(_key(request) for request in seen)
+    told = {_key(request): request.body for request in seen if request.reply == reply(request.body)}
     return Outcome(
         first=first,
         again=again,
-        lost=max(0, _promised(seen) - first.votes),
+        lost=max(0, sum(len(asked(body)) for body in told.values()) - first.votes),
         bought_twice=sum(times - 1 for times in whole.values()),
         attempts=max(sent.values(), default=0),
         requests=len(seen),
         tokens=sum(request.tokens for request in seen),
         let_out=let_out,
     )
-
-
-def _promised(seen: Sequence[SeenRequest]) -> int:
-    """How many true verdicts the server has sent in full, each request counted once."""
-    true = {_key(request): request.body for request in seen if request.reply == true_reply(request.body)}
-    return sum(len(verdicts(body)) for body in true.values())
 
 
 def _key(request: SeenRequest) -> str:
@@ -293,5 +326,6 @@ def broken(outcome: Outcome, expected: Expected) -> list[str]:
         f"errors are named {dict(first.causes)}": {*first.causes} <= {*(expected.causes or first.causes)},
         f"a request was sent {outcome.attempts} times": outcome.attempts <= expected.attempts,
         f"{outcome.requests} requests were sent": outcome.requests <= expected.requests,
+        f"{outcome.tokens} tokens were paid for": outcome.tokens <= expected.tokens,
     }
     return [told for told, kept in promises.items() if not kept]

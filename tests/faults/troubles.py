@@ -16,12 +16,23 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tests.faults.cells import RETRIES, STRANGER, Expected, Trouble
+from tests.faults.processes import (
+    after_damage,
+    at_an_unknown_host,
+    away,
+    ended,
+    in_mock_mode,
+    limited,
+    together,
+    without_a_server,
+)
 from tests.support.fault import Fault
 
 TRIES: Final = 1 + RETRIES
 UNHIT: Final = 2 / 3
 FAILED: Final = "TooManyFailuresError"
 VERDICTS: Final = ("Yes", "No", "High", "Middle", "Low", "Response A", "Response B", "Option 1", "Option 2", "Option 3")
+PRICES: Final = {"prompt_price": 1e6, "completion_price": 1e6, "max_tokens": 50}  # a dollar a token
 PLANTED: Final = json.dumps({"assessment": "x", "selected_option": "Yes", "answers": [{"index": 1, "answer": "Yes"}]})
 
 BRIDGED: Final = Expected(scored=(0, 1), attempts=math.inf, bought_twice=math.inf, lost=math.inf, error="")
@@ -98,6 +109,12 @@ def says(name: str, fault: Fault, *reasons: str) -> Trouble:
     return Trouble(name, [fault], hits=True, expected=expected, of=of)
 
 
+def too_long(name: str, fault: Fault) -> Trouble:
+    """A reply past the limits: it is not read, and not asked for again."""
+    expected = Expected(scored=UNHIT, reasons=["too_long"], repaired=None)
+    return Trouble(name, [fault], hits=True, expected=expected, of={"bridge": None})  # unitxt's clients read it whole
+
+
 def refused(status: int) -> Trouble:
     """What no request can mend: the run ends at once."""
     cause = f"http_{status}"
@@ -125,6 +142,11 @@ def lying(name: str, fault: Fault) -> Trouble:
     return Trouble(
         f"log-probabilities {name}", [fault], options={"scoring": "expected"}, modes=["direct", "pairwise"], of=of
     )
+
+
+def ended_by(code: int, bought_twice: int = 0) -> Expected:
+    """Of a process that a signal ends: its votes are those of the next run, which buys nothing again."""
+    return Expected(scored=0, error=f"exit code {code}:", lost=math.inf, bought_twice=bought_twice)
 
 
 TROUBLES: Final = (
@@ -169,13 +191,6 @@ TROUBLES: Final = (
     stays("choices twice", Fault("twice", key="choices", other=PLANTED), "repeated_key", of={"bridge": None}),
     stays("message twice", Fault("twice", key="message", other=PLANTED), "repeated_key", of={"bridge": None}),
     stays("content twice", Fault("twice", key="content", other=PLANTED), "repeated_key", of={"bridge": None}),
-    Trouble(
-        "100,000 brackets",
-        [Fault("nested")],
-        hits=True,
-        expected=Expected(scored=UNHIT, reasons=["too_long"], repaired=None),
-        of={"bridge": replace(BRIDGED, repaired=None)},
-    ),
     # numbers that are none
     Trouble(
         "usage beyond reason",
@@ -219,14 +234,97 @@ TROUBLES: Final = (
     ),
     says("a denial", Fault("says", body=f"It is not {' and not '.join(VERDICTS)}."), "no_match", "ambiguous"),
     # hostile sizes
-    # sent elsewhere
+    too_long("a gzip bomb", Fault("inflated", size=30_000_000)),
+    too_long("a deflate bomb", Fault("inflated", size=30_000_000, encoding="deflate")),
+    too_long("a reply of 10 MB", Fault("long", size=10_000_000)),
+    too_long("100,000 brackets", Fault("nested")),
+    # sent elsewhere, as far as unitxt's clients do not follow
     Trouble(
         "a redirect to another host",
         [Fault("redirect", location=f"{STRANGER}/chat/completions")],
         expected=Expected(scored=0, reasons=["engine_error"], causes=["http_307"], error=FAILED, requests=4),
         of={"bridge": None},
     ),
+    # nobody is there
+    Trouble(
+        "away for a second",
+        [Fault("away", seconds=1.0, on=[3], times=1)],
+        how=away,
+        settings={"max_retries": 1, "patience": 30.0},
+        expected=Expected(attempts=math.inf, bought_twice=4, lost=4),  # what was in flight when it went
+        of={"bridge": BRIDGED},
+    ),
+    Trouble(
+        "away for longer than the patience",
+        [Fault("away", seconds=2.0, on=[3], times=1)],
+        how=away,
+        settings={"max_retries": 1, "patience": 0.5},
+        expected=Expected(scored=(0, 0.9), reasons=["engine_error"], error="ServerAwayError", bought_twice=4, lost=4),
+        of={"bridge": None},
+    ),
+    Trouble(
+        "nobody listens",
+        how=without_a_server,
+        settings={"max_retries": 1},
+        expected=Expected(scored=0, reasons=["engine_error"], error="ServerAwayError", requests=0),
+        of={"bridge": Expected(scored=0, reasons=["engine_error"], error=FAILED, requests=0)},
+    ),
+    Trouble(
+        "no such host",
+        how=at_an_unknown_host,
+        settings={"max_retries": 1},
+        expected=Expected(scored=0, reasons=["engine_error"], error="ServerAwayError", requests=0),
+        of={"bridge": Expected(scored=0, reasons=["engine_error"], error=FAILED, requests=0)},
+    ),
+    # limits
+    Trouble(
+        "a limit on calls",
+        options={"max_calls": 2},
+        expected=Expected(scored=(0.1, 0.9), reasons=["budget"], requests=2, repaired=0),
+    ),
+    Trouble(
+        "a limit on cost",
+        settings=PRICES,
+        options={"max_cost": 600},
+        expected=Expected(scored=(0, 0.9), reasons=["budget"], tokens=600, repaired=0),
+        of={"bridge": None},
+    ),
+    Trouble(
+        "a limit on cost without a price",
+        options={"max_cost": 600},
+        expected=Expected(scored=0, error="InvalidInputError.*prompt_price", requests=0, repaired=0),
+    ),
+    Trouble(
+        "unitxt's mock mode",
+        how=in_mock_mode,
+        expected=Expected(scored=0, requests=0),
+        of={"bridge": None},  # unitxt does not make its engines ready then
+    ),
     # refused
     *(refused(status) for status in (401, 403, 404)),
     *(refused_later(status) for status in (401, 403, 404)),
 )
+
+MANY: Final = {"numbers": range(24), "faults": [Fault("latency", seconds=0.03)], "settings": {"max_in_flight": 8}}
+
+PROCESSES: Final = (
+    Trouble("kill -9", **MANY, how=ended("SIGKILL"), expected=ended_by(-9, bought_twice=8)),
+    Trouble("SIGTERM", **MANY, how=ended("SIGTERM"), expected=ended_by(143)),
+    Trouble("SIGHUP", **MANY, how=ended("SIGHUP"), expected=ended_by(129)),
+    Trouble("two runs of the same at once", **MANY, how=together("nothing", "nothing")),
+    Trouble("a neighbour whose clock is ahead", **MANY, how=together("nothing", "a clock ahead")),
+    Trouble("few descriptors", **{**MANY, "settings": {"max_in_flight": 128}}, how=limited("few descriptors")),
+    Trouble(
+        "files may not grow",
+        **MANY,
+        how=limited("little room"),
+        expected=Expected(scored=(0.01, 0.99), error="JournalError.*free"),
+    ),
+    Trouble(
+        "a damaged journal",
+        numbers=range(24),
+        how=after_damage,
+        expected=Expected(scored=0, error="JournalError.*recover"),
+    ),
+)
+"""What happens to a process that judges; seconds each, so in one mode with our own engine."""

@@ -371,13 +371,16 @@ async def _serve(application: _Application, port: int, started: Callable[[int], 
         await asyncio.sleep(seconds)
         await web.TCPSite(runner, "127.0.0.1", port, backlog=2048).start()
 
+    def cut_all() -> None:
+        for connection in list(server.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
     async def leave(seconds: float) -> None:
         for listening in list(runner.sites):
             await listening.stop()
         returns.add(asyncio.create_task(come_back(seconds)))
-        for connection in list(server.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
+        cut_all()
 
     application.leave = leave
     started(port)
@@ -385,6 +388,9 @@ async def _serve(application: _Application, port: int, started: Callable[[int], 
     for task in returns:
         task.cancel()
     await runner.cleanup()
+    for _ in range(3):  # what was accepted while it ended
+        await asyncio.sleep(0)
+        cut_all()
 
 
 class JudgeServer:
