@@ -99,11 +99,11 @@ class EngineError(EvenhandError):
     Attributes:
         cause: A short, stable name for counting, such as ``"http_500"`` or ``"timeout"``.
         attempts: How many times the request was sent.
-        unanswered: Of these, those that may have been billed.
+        lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
 
-    unanswered = 0
+    lost = 0
     at_risk = 0.0
 
     def __init__(self, message: str, *, cause: str = "engine_error", attempts: int = 1) -> None:
@@ -178,12 +178,12 @@ class WithheldError(EvenhandError):
     Attributes:
         reason: Why, as the votes that it was for say it (an :data:`~evenhand.votes.UnscoredReason`).
         attempts: How many times the request was sent before; more than 0 where a retry was withheld.
-        unanswered: Of these, those that may have been billed.
+        lost: Of these, those that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
     """
 
     attempts = 0
-    unanswered = 0
+    lost = 0
     at_risk = 0.0
     reason: ClassVar[Literal["budget", "mock_mode", "offline"]]
 

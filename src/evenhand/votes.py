@@ -138,17 +138,17 @@ class Usage(FrozenValue):
         calls: Calls sent to the engine and answered (a reply taken from the journal is not a call).
         cached: Replies taken from the journal.
         requests: Requests sent for all calls, retries and calls without a reply included; 0 for engines that send none.
-        unanswered: Of these, those that brought no reply and may have been billed all the same.
+        lost: Of these, those that brought no reply and may have been billed all the same.
         prompt_tokens: As the server counted them, journaled replies included.
         completion_tokens: As the server counted them, journaled replies included.
         cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
-        at_risk: US dollars at most that the unanswered requests cost, where ``max_cost`` was to be kept; else 0.
+        at_risk: US dollars at most that the lost requests cost, where ``max_cost`` was to be kept; else 0.
     """
 
     calls: int = 0
     cached: int = 0
     requests: int = 0
-    unanswered: int = 0
+    lost: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
@@ -160,14 +160,14 @@ class Usage(FrozenValue):
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
     """What many calls consumed together."""
-    calls = cached = requests = unanswered = prompt_tokens = completion_tokens = 0
+    calls = cached = requests = lost = prompt_tokens = completion_tokens = 0
     cost: float | None = None
     at_risk = 0.0
     for usage in usages:
         calls += usage.calls
         cached += usage.cached
         requests += usage.requests
-        unanswered += usage.unanswered
+        lost += usage.lost
         at_risk += usage.at_risk
         prompt_tokens += usage.prompt_tokens
         completion_tokens += usage.completion_tokens
@@ -177,7 +177,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         calls=calls,
         cached=cached,
         requests=requests,
-        unanswered=unanswered,
+        lost=lost,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
         cost=cost,
@@ -212,7 +212,7 @@ class Completion(FrozenValue):
         logprobs: Per generated token, where they were asked for and given.
         cached: The reply came from the journal.
         attempts: Requests sent for it, retries included; 0 where none was.
-        unanswered: Of these, those before it that may have been billed.
+        lost: Of these, those before it that may have been billed.
         at_risk: US dollars at most that these cost, where ``max_cost`` was to be kept.
         reasoning: The reasoning trace of a thinking model, where the server sent one; no verdict is read from it.
     """
@@ -227,7 +227,7 @@ class Completion(FrozenValue):
     cached: bool = False
     reasoning: SoundText | None = None
     attempts: int = 0
-    unanswered: int = 0
+    lost: int = 0
     at_risk: float = 0.0
 
     @property
@@ -237,7 +237,7 @@ class Completion(FrozenValue):
             calls=0 if self.cached else 1,
             cached=1 if self.cached else 0,
             requests=0 if self.cached else self.attempts,
-            unanswered=0 if self.cached else self.unanswered,
+            lost=0 if self.cached else self.lost,
             at_risk=0.0 if self.cached else self.at_risk,
             prompt_tokens=self.prompt_tokens or 0,
             completion_tokens=self.completion_tokens or 0,

@@ -602,7 +602,7 @@ def test_the_whole_result_by_hand():
         "tone_completion_tokens": 37 * 2,
         "tone_cost": 0.19,
         "tone_requests": 19,
-        "tone_unanswered_requests": 0,
+        "tone_lost_requests": 0,
         # of the draw that was lost: assessment, selection, re-ask, and the summary
         "tone_wasted_replies": 4,
         "tone_wasted_cost": 0.04,

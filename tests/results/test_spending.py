@@ -44,7 +44,7 @@ def test_a_run_says_what_it_bought_wasted_and_has_left(tmp_path):
         assert spent.requests == server.seen
         assert spent.bought == server.seen - 3  # two were no reply, one was refused
         assert spent.cost == pytest.approx(COST * spent.bought)
-        assert spent.unanswered == 2
+        assert spent.lost == 2
         assert spent.at_risk >= 2 * COST
         assert spent.wasted == 3  # an assessment, a selection and a re-ask of which no vote came
         assert spent.wasted_cost == pytest.approx(3 * COST)
@@ -75,7 +75,7 @@ def test_requests_of_votes_that_failed_are_counted_too():
         judge = http_judge(server.base_url, max_retries=2)
         votes = run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False, max_failure_rate=1.0))
         spent = Spending.of(vote for row in votes for vote in row)
-        assert (spent.requests, spent.bought, spent.unanswered) == (server.seen, 0, 0)
+        assert (spent.requests, spent.bought, spent.lost) == (server.seen, 0, 0)
     assert spent.requests == 4 * 3
 
 

@@ -237,12 +237,12 @@ class Hold:
 
     Attributes:
         attempts: Requests sent.
-        unanswered: Of these, those that brought no reply and may have been billed.
+        lost: Of these, those that brought no reply and may have been billed.
         at_risk: US dollars at most that these cost, where that is limited.
         open: Something is set aside.
     """
 
-    __slots__ = ("_budget", "_likely", "_most", "_quote", "at_risk", "attempts", "open", "unanswered")
+    __slots__ = ("_budget", "_likely", "_most", "_quote", "at_risk", "attempts", "lost", "open")
 
     def __init__(self, budget: Budget, quote: Quote | None, most: float, likely: float) -> None:
         self._budget = budget
@@ -250,7 +250,7 @@ class Hold:
         self._most = most
         self._likely = likely
         self.attempts = 1
-        self.unanswered = 0
+        self.lost = 0
         self.at_risk = 0.0
         self.open = True
         budget.set_aside(most, likely, 1)
@@ -283,7 +283,7 @@ class Hold:
             self._budget.set_aside(-self._most, -self._likely, -1)
 
     def _risk(self) -> None:
-        self.unanswered += 1
+        self.lost += 1
         self.at_risk += self._most
         self._budget.at_risk += self._most
 

@@ -204,20 +204,20 @@ class Calls:
                 self._fatal = self._fatal or error
             hold.settle(None, may_be_billed=error.may_be_billed)
             error.attempts = min(error.attempts, hold.attempts)  # without connections that were not made
-            error.unanswered, error.at_risk = hold.unanswered, hold.at_risk
+            error.lost, error.at_risk = hold.lost, hold.at_risk
             if self.away is not None:
                 self._budget.stop()
             raise
         except BudgetExhaustedError as error:  # what it risked is counted
             hold.settle(None)
-            error.attempts, error.unanswered, error.at_risk = hold.attempts, hold.unanswered, hold.at_risk
+            error.attempts, error.lost, error.at_risk = hold.attempts, hold.lost, hold.at_risk
             raise
         except BaseException:  # such as a run that is cancelled
             hold.settle(None, may_be_billed=True)
             raise
         self._learn(request, completion)
         hold.settle(completion)
-        sent = {"attempts": hold.attempts, "unanswered": hold.unanswered, "at_risk": hold.at_risk}
+        sent = {"attempts": hold.attempts, "lost": hold.lost, "at_risk": hold.at_risk}
         return completion.model_copy(update=sent)
 
     def _learn(self, request: Request, completion: Completion) -> None:
@@ -262,7 +262,7 @@ async def _shared(pending: asyncio.Task[Completion]) -> Completion:
         completion = await asyncio.shield(pending)
     except (EngineError, WithheldError) as error:
         failure = copy(error)
-        failure.attempts = failure.unanswered = 0
+        failure.attempts = failure.lost = 0
         failure.at_risk = 0.0
         raise failure from error
     return completion.model_copy(update={"cached": True})

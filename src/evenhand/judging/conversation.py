@@ -50,7 +50,7 @@ SUBJECTS: Mapping[Mode, Subject] = {
     "compare": "pair",
     "choose": "candidates",
 }
-COUNTED: Mapping[str, Any] = {"attempts": 0, "unanswered": 0, "at_risk": 0.0}
+COUNTED: Mapping[str, Any] = {"attempts": 0, "lost": 0, "at_risk": 0.0}
 """What a reply tells of its requests, which stands in the usage of its vote."""
 VERDICT_FIRST = frozenset({"best_of_select"})
 """The prompts that ask for the verdict before the reasons."""
@@ -109,7 +109,7 @@ class Conversation:
         try:
             reply = await self.caller.complete(request)
         except (EngineError, WithheldError) as error:
-            self.usage += Usage(requests=error.attempts, unanswered=error.unanswered, at_risk=error.at_risk)
+            self.usage += Usage(requests=error.attempts, lost=error.lost, at_risk=error.at_risk)
             raise
         self.usage += reply.usage
         return reply.model_copy(update=COUNTED) if reply.attempts else reply

@@ -280,7 +280,7 @@ OF_RUBRIC = (
     "requests",
     "wasted_replies",
     "wasted_cost",
-    "unanswered_requests",
+    "lost_requests",
     "calls_left",
     "cost_left",
 )

@@ -25,7 +25,7 @@ class Spending:
         from_journal: Replies that the journal held, or that another request was asking for already.
         wasted: Replies bought of which no vote came.
         wasted_cost: US dollars that these cost; None where no price is known.
-        unanswered: Requests that brought no reply and may have been billed.
+        lost: Requests that brought no reply and may have been billed.
         at_risk: US dollars at most that these cost; 0 where that was not reckoned, for lack of ``max_cost``.
         calls_left: Of ``max_calls``; None without.
         cost_left: Of ``max_cost``, in US dollars; None without.
@@ -37,7 +37,7 @@ class Spending:
     from_journal: int
     wasted: int = measure("count", name="wasted_replies")
     wasted_cost: float | None = measure("money")
-    unanswered: int = measure("count", name="unanswered_requests")
+    lost: int = measure("count", name="lost_requests")
     at_risk: float
     calls_left: int | None = measure("count")
     cost_left: float | None = measure("money")
@@ -60,7 +60,7 @@ class Spending:
         if not asked:
             return None
         used = total_usage(vote.usage for vote in asked)
-        lost = total_usage(vote.usage for vote in asked if vote.selected_index is None)
+        unread = total_usage(vote.usage for vote in asked if vote.selected_index is None)
         failed = sum(vote.unscored_reason == "engine_error" for vote in asked)
         calls, cost = limits.get("max_calls"), limits.get("max_cost")
         return cls(
@@ -68,9 +68,9 @@ class Spending:
             requests=used.requests,
             cost=used.cost,
             from_journal=used.cached,
-            wasted=lost.calls,
-            wasted_cost=None if used.cost is None else lost.cost or 0.0,
-            unanswered=used.unanswered,
+            wasted=unread.calls,
+            wasted_cost=None if used.cost is None else unread.cost or 0.0,
+            lost=used.lost,
             at_risk=used.at_risk,
             calls_left=None if calls is None else max(0, calls - used.calls - failed),
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
@@ -83,9 +83,9 @@ class Spending:
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
             said.append(f"Wasted: {_replies(self.wasted)}{cost}, of which no vote came.")
-        if self.unanswered:
+        if self.lost:
             most = f" ({format_cost(self.at_risk)} at most)" if self.at_risk else ""
-            said.append(f"{format_count(self.unanswered, 'request')} brought no reply and may be billed{most}.")
+            said.append(f"{format_count(self.lost, 'request')} brought no reply and may be billed{most}.")
         if self.cost_left is not None:
             said.append(f"Left of max_cost: {format_cost(self.cost_left)}.")
         if self.calls_left is not None:

@@ -142,7 +142,7 @@ def _whole_row(vote: Vote) -> dict[str, Any]:
         "reasoning": reply.reasoning if reply else None,
         "cached_calls": vote.usage.cached,
         "requests": vote.usage.requests,
-        "unanswered_requests": vote.usage.unanswered,
+        "lost_requests": vote.usage.lost,
         "cost_at_risk": vote.usage.at_risk,
         "replied": reply is not None,
         "reply_prompt_tokens": reply.prompt_tokens if reply else None,
@@ -162,7 +162,7 @@ def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
         calls=row["calls"],
         cached=row["cached_calls"],
         requests=row.get("requests", 0),  # files of 0.1 have none
-        unanswered=row.get("unanswered_requests", 0),
+        lost=row.get("lost_requests", 0),
         at_risk=row.get("cost_at_risk", 0.0),
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
@@ -250,7 +250,7 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN401 - the module
     """The types of the columns of votes, which a column without any value would not show."""
     numbers = ("sample", "selected_index", "match_index", "reasks", "calls", "cached_calls", "requests")
-    more = ("unanswered_requests", "draws_planned")
+    more = ("lost_requests", "draws_planned")
     tokens = ("prompt_tokens", "completion_tokens", "reply_prompt_tokens", "reply_completion_tokens")
     texts = ("judge_id", "selected_label", "assessment", "summary", "unscored_reason", "error", "match_kind", "reply")
     replies = ("finish_reason", "model", "reasoning", "reply_logprobs", "match_reason", "prompts", "stop_confidence")
