@@ -20,7 +20,7 @@ from evenhand.judging.interrupts import heeding_termination
 from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
 from tests.support.processes import Running
-from tests.support.server import JudgeServerProcess
+from tests.support.server import Fault, JudgeServer, JudgeServerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that only asks")
 
@@ -45,10 +45,10 @@ def start(tmp_path):
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps({"answer": f"answer {row}"}) + "\n" for row in range(ROWS)), encoding="utf-8")
 
-    def start(code, server):
+    def start(code, server, told="told.txt"):
         address = f"{server.base_url}[model=m,max_in_flight=16]"
         given = (data, address, tmp_path / "journal.sqlite3", tmp_path / "out.jsonl")
-        return Running(code, *given, output=tmp_path / "told.txt")
+        return Running(code, *given, output=tmp_path / told)
 
     return start
 
@@ -98,6 +98,37 @@ def test_neither_a_second_signal_nor_a_dead_server_is_waited_for(second, start):
             running.send(second)
         assert running.wait(40) == 143
         assert re.search(r"every reply that came but the \d+ that were still on their way is in the", running.told)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault("status", status=429, retry_after=250, on=range(20, 10_000)), Fault("away", seconds=250, on=[20])],
+    ids=["asks to wait", "away"],
+)
+def test_no_wait_for_a_server_outlasts_an_interrupt(fault, start, tmp_path):
+    with JudgeServer(labels=["Yes", "No"], faults=[fault]) as server:
+        running = start(IGNORED + SHELL, server)
+        running.wait_until(lambda: server.seen >= 20 and not server.in_flight)
+        time.sleep(0.5)
+        running.send(signal.SIGTERM)
+        assert running.wait(40) == 143
+        answered = sum(seen.status == 200 for seen in server.requests)
+    with Journal(tmp_path / "journal.sqlite3") as journal:
+        assert journal.count() == answered
+    assert "every reply that came is in the journal" in running.told
+
+
+def test_no_wait_for_another_process_outlasts_an_interrupt(start, tmp_path):
+    with JudgeServerProcess(latency=60.0) as server:
+        first = start(IGNORED + SHELL, server)
+        first.wait_until(lambda: server.stats()["seen"] >= 16)
+        second = start(IGNORED + SHELL, server, told="second.txt")
+        second.wait_until(lambda: "judging" in second.told)
+        time.sleep(0.5)
+        second.send(signal.SIGTERM)
+        assert second.wait(40) == 143
+        assert server.stats()["seen"] == 16  # the second asked for nothing that the first is asking for
+        first.kill()
 
 
 def raise_in_main_thread(number):
