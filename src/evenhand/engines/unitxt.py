@@ -18,10 +18,12 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from json import JSONDecodeError
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
@@ -520,7 +522,41 @@ END_SECONDS: Final = 5.0
 
 _Result = TypeVar("_Result")
 
-_threads: weakref.WeakKeyDictionary[object, ThreadPoolExecutor] = weakref.WeakKeyDictionary()
+
+class _OwnThread(Executor):
+    """One thread with an event loop set, for one call after the other.
+
+    The process may end while a call is under way, which ``concurrent.futures`` would wait for: whoever interrupts twice
+    does not want to wait.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        threading.Thread(target=self._work, args=(loop,), name="evenhand-engine", daemon=True).start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401 - as inherited
+        """Call it when those before it have ended."""
+        future: Future[Any] = Future()
+        self._calls.put((future, partial(fn, *args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - as inherited
+        """End the thread when its calls have ended; nothing is waited for."""
+        self._calls.put(None)
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        while (given := self._calls.get()) is not None:
+            future, call = given
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+                    future.set_exception(error)
+            del given, future, call  # an engine that nobody else holds ends with its last call
+
+
+_threads: weakref.WeakKeyDictionary[object, _OwnThread] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -530,12 +566,7 @@ def thread_of(engine: object) -> Executor:
         executor = _threads.get(engine)
         if executor is None:
             loop = asyncio.new_event_loop()
-            executor = ThreadPoolExecutor(
-                max_workers=1,
-                thread_name_prefix="evenhand-engine",
-                initializer=asyncio.set_event_loop,
-                initargs=(loop,),
-            )
+            executor = _OwnThread(loop)
             weakref.finalize(engine, _close, executor, loop)
             _threads[engine] = executor
         return executor
@@ -563,7 +594,7 @@ def _end(tasks: set[asyncio.Task[object]], loop: asyncio.AbstractEventLoop) -> N
         loop.run_until_complete(asyncio.wait(tasks, timeout=END_SECONDS))
 
 
-def _close(executor: ThreadPoolExecutor, loop: asyncio.AbstractEventLoop) -> None:
+def _close(executor: Executor, loop: asyncio.AbstractEventLoop) -> None:
     """Runs wherever the garbage collector does, so it waits for nothing and submits nothing."""
     executor.shutdown(wait=False)
     if not loop.is_running():

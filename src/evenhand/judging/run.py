@@ -147,7 +147,7 @@ def _drive(lanes: Sequence[_Lane], run: _Run) -> None:
             portal.start_task_soon(run.budget.stop)
             tell(
                 f"{_name_of(interrupt)}: no new calls are made. Waiting {GRACE_SECONDS:g} s at most for the replies on "
-                f"their way ({run.budget.in_flight}); interrupt again not to wait"
+                "their way; interrupt again not to wait"
             )
             try:
                 _await_end(running, GRACE_SECONDS)
