@@ -251,6 +251,18 @@ def format_count(count: float | Missing | None, noun: str = "") -> str:
     return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
+def format_bytes(size: float) -> str:
+    """A size of a file, or of room on a disk.
+
+    >>> format_bytes(512), format_bytes(8 * 2**20)
+    ('512 bytes', '8.0 MiB')
+    """
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size:.0f} bytes"
+
+
 def format_cost(cost: float | None) -> str:
     """US dollars, never $0.0000 for what cost something; a dash where the price is not known.
 

@@ -14,17 +14,8 @@ import pytest
 
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import (
-    SILENT_SECONDS,
-    Journal,
-    JournalEntry,
-    Process,
-    canonical_json,
-    describe_request,
-    is_running,
-    request_key,
-    this_process,
-)
+from evenhand.engines.claims import LONGEST_LOOK_SECONDS, SILENT_SECONDS, Process, is_running, this_process
+from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.errors import BudgetExhaustedError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 from tests.support.asking import ask, request
@@ -174,28 +165,72 @@ def test_a_cancelled_call_gives_its_claim_up(path):
         assert ask(SlowEngine(), journal=journal).text == "Good"
 
 
-@pytest.mark.parametrize("silent", [False, True])
-def test_an_owner_elsewhere_is_alive_as_long_as_it_gives_signs(path, silent):
-    now = time.time()
-    with Journal(path) as theirs:
-        theirs.claim(["a"])
+class Watch:
+    """A clock that is set by hand, and whoever looks by it."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+    def wait(self, journal, key, seconds):
+        """Look at who has claimed a key all the while."""
+        for _ in range(int(seconds)):
+            self.now += 1
+            journal.claimed(key)
+
+
+def test_an_owner_elsewhere_is_alive_as_long_as_it_gives_signs(path):
+    watch = Watch()
+    with Journal(path, clock=lambda: 0.0) as theirs, Journal(path, clock=watch) as mine:
+        theirs.claim(["a", "b"])
         change_owners(path, host="elsewhere", pid=1)
-        later = now + SILENT_SECONDS + 5 if silent else now + SILENT_SECONDS - 5
-        with Journal(path, clock=lambda: later) as mine:
-            assert mine.claimed("a") is not silent
-            assert mine.claim(["a"]) == ({"a"} if silent else set())
+        watch.wait(mine, "a", SILENT_SECONDS - 5)
+        change_owners(path, beat=7)
+        watch.wait(mine, "a", SILENT_SECONDS - 5)
+        assert mine.claimed("a")
+        assert mine.claim(["a"]) == set()
+        watch.wait(mine, "a", 10)
+        assert not mine.claimed("a")
+        assert mine.claim(["a", "b"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize("ahead", [-1e6, -120, 120, 1e6])
+def test_no_two_clocks_are_compared(path, ahead):
+    """Seen: with a clock 120 s ahead, living neighbours were taken for dead, and half of the calls bought twice."""
+    with Journal(path) as theirs, Journal(path, clock=lambda: time.monotonic() + ahead) as mine:
+        assert theirs.claim(["a"]) == {"a"}
+        assert mine.claim(["a", "b"]) == {"b"}
+        assert theirs.claim(["b", "c"]) == {"c"}
+        change_owners(path, host="elsewhere", pid=1)
+        with Journal(path, clock=lambda: time.monotonic() - ahead) as third:
+            assert third.claim(["a", "b", "c"]) == set()
+
+
+def test_what_stood_still_with_the_others_takes_nobody_for_dead(path):
+    watch = Watch()
+    with Journal(path) as theirs, Journal(path, clock=watch) as mine:
+        theirs.claim(["a"])
+        for _ in range(5):  # the host slept for a day, five times
+            assert mine.claimed("a")
+            watch.now += 86400
+        assert mine.claim(["a"]) == set()
+        assert 5 * LONGEST_LOOK_SECONDS < SILENT_SECONDS
 
 
 def test_a_hung_owner_is_replaced_and_may_come_back(path):
-    clock = [1000.0]
-    with Journal(path, clock=lambda: clock[0]) as hung, Journal(path, clock=lambda: clock[0]) as mine:
+    hours, watch = Watch(), Watch()
+    with Journal(path, clock=hours) as hung, Journal(path, clock=watch) as mine:
         hung.claim(["a", "b"])
-        clock[0] += SILENT_SECONDS - 1
+        watch.wait(mine, "a", SILENT_SECONDS - 1)
+        hours.now += SILENT_SECONDS
         hung.beat()
-        clock[0] += SILENT_SECONDS - 1
+        watch.wait(mine, "a", SILENT_SECONDS - 1)
         assert mine.claim(["a"]) == set()  # it gave a sign
-        clock[0] += 2
+        watch.wait(mine, "a", 3)
         assert mine.claim(["a"]) == {"a"}
+        hours.now += SILENT_SECONDS
         hung.beat()
         assert hung.claim(["c"]) == {"c"}
         assert mine.claim(["c"]) == set()
@@ -204,8 +239,8 @@ def test_a_hung_owner_is_replaced_and_may_come_back(path):
 
 
 def test_a_long_call_gives_signs_of_life(path, monkeypatch):
-    clock = [1000.0]
-    monkeypatch.setattr("evenhand.engines.calls.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("evenhand.engines.turns.BEAT_SECONDS", 0.01)
+    hours, watch = Watch(), Watch()
 
     async def run(theirs):
         calls = Calls(SlowEngine(seconds=60), theirs)
@@ -213,14 +248,15 @@ def test_a_long_call_gives_signs_of_life(path, monkeypatch):
             waiter = asyncio.create_task(calls.complete(request()))
             await asyncio.sleep(0.05)
             [key] = claims_in(path)
-            for _ in range(4):
-                clock[0] += SILENT_SECONDS - 1
-                await asyncio.sleep(0.05)
-            with Journal(path, clock=lambda: clock[0]) as mine:
+            with Journal(path, clock=watch) as mine:
+                for _ in range(4):
+                    watch.wait(mine, key, SILENT_SECONDS - 1)
+                    hours.now += SILENT_SECONDS
+                    await asyncio.sleep(0.1)
                 assert mine.claimed(key)
             waiter.cancel()
 
-    with Journal(path, clock=lambda: clock[0]) as theirs:
+    with Journal(path, clock=hours) as theirs:
         asyncio.run(run(theirs))
 
 
@@ -287,7 +323,9 @@ def test_a_journal_without_claims_is_brought_up_to_date(path):
     with Journal(path) as journal:
         journal.put([JournalEntry("a", Completion(text="Good"), "{}", "{}")])
     connection = sqlite3.connect(path)
-    connection.executescript("DROP TABLE claim; DROP TABLE owner; PRAGMA user_version = 1;")
+    connection.executescript(
+        "DROP TABLE claim; DROP TABLE owner; ALTER TABLE reply DROP COLUMN checksum; PRAGMA user_version = 1;"
+    )
     connection.close()
     for _ in range(2):
         with Journal(path) as journal:

@@ -201,7 +201,7 @@ def test_a_forked_child_opens_the_file_anew(path):
 def test_what_is_not_a_database_is_not_touched(path):
     path.parent.mkdir()
     path.write_text("my diary " * 100)
-    with pytest.raises(JournalError, match=r"not a database.*move the file away.*EVENHAND_CACHE_DIR"):
+    with pytest.raises(JournalError, match=r"not a database.*journal recover.*move the file.*EVENHAND_CACHE_DIR"):
         Journal(path)
     assert path.read_text() == "my diary " * 100
 
@@ -302,7 +302,7 @@ def test_a_run_asks_again_for_what_it_cannot_read(path):
 
 def test_a_locked_file_is_waited_for_and_then_named(path, monkeypatch):
     Journal(path).close()
-    monkeypatch.setattr("evenhand.engines.journal.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("evenhand.engines.journal_file.BUSY_SECONDS", 0.05)
     holder = sqlite3.connect(path, isolation_level=None)
     with Journal(path) as journal:
         holder.execute("BEGIN EXCLUSIVE")

@@ -470,11 +470,17 @@ def test_a_journal_that_fails_ends_the_run_as_itself(tmp_path):
     """Not as a group of errors: the command line and the caller look for a JournalError."""
 
     class Full(Journal):
-        def put(self, *args, **more):
-            raise JournalError("the disk is full")
+        def exchange(self, rows=(), claims=(), releases=()):
+            if rows:
+                raise JournalError("it cannot be written")
+            return super().exchange(rows, claims, releases)
 
-    with Full(tmp_path / "journal.sqlite3") as journal, pytest.raises(JournalError, match="the disk is full"):
-        run(questions(5), [ScriptedJudge(chooses("Mid"))], journal=journal)
+    judge = ScriptedJudge(chooses("Mid"))
+    judge.concurrency = 1
+    with Full(tmp_path / "journal.sqlite3") as journal, pytest.raises(JournalError, match="cannot be written") as told:
+        run(questions(5), [judge], journal=journal)
+    assert len(judge.requests) == 1
+    assert [[vote.unscored_reason for vote in votes] for votes in told.value.votes] == [["budget"] * 2] * 5
 
 
 def test_what_a_judge_does_wrong_is_not_hidden_in_a_group():

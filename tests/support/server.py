@@ -79,6 +79,7 @@ class SeenRequest:
 
     Attributes:
         status: None until the reply was sent in full.
+        sent_at: When it was, by the monotonic clock, which all processes of one host share.
         reply: The content of a chat completion that was sent in full, if no fault spoilt more than its content.
         tokens: What it says of its prompt and its content; 0 while it is not sent.
     """
@@ -88,6 +89,7 @@ class SeenRequest:
     headers: dict[str, str]
     body: dict[str, Any]
     status: int | None = None
+    sent_at: float | None = None
     reply: str | None = None
     tokens: int = 0
 
@@ -255,7 +257,7 @@ class _Application:
             await response.write_eof()
         except ConnectionError:  # cut meanwhile
             return response
-        seen.status = response.status
+        seen.status, seen.sent_at = response.status, time.monotonic()
         return response
 
     async def _cut(self, request: web.BaseRequest, fault: Fault) -> None:

@@ -1,27 +1,23 @@
-"""The one path by which a run reaches an engine: journal, requests in flight, budget, and what it came to.
-
-What one event loop asks of the journal in one turn of the loop is one transaction.
-"""
+"""The one path by which a run reaches an engine: journal, requests in flight, budget, and what it came to."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Final
 
 from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
-from evenhand.engines.journal import BEAT_SECONDS, Journal, JournalEntry, canonical_json, describe_request, request_key
+from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
 from evenhand.engines.prices import REASKS, Prices
+from evenhand.engines.turns import Turns
 from evenhand.errors import (
     BudgetExhaustedError,
     EngineError,
     FatalEngineError,
-    JournalError,
     MockModeError,
     UnreachableError,
     WithheldError,
@@ -48,7 +44,7 @@ class Calls:
     def __init__(
         self,
         engine: JudgeEngine,
-        journal: Journal | None = None,
+        journal: Journal | Turns | None = None,
         budget: Budget | None = None,
         *,
         offline: bool = False,
@@ -58,8 +54,7 @@ class Calls:
         identity = engine.identity()
         self._identity = None if identity is None else canonical_json(dict(identity))
         self._withheld = None if identity is None else why_withheld(engine.judge_id, offline=offline)
-        self._journal = journal
-        self._turns = None if journal is None else JournalTurns(journal)
+        self._turns = Turns(journal) if isinstance(journal, Journal) else journal
         self._budget = budget if budget is not None else Budget()
         limited = self._budget.max_cost is not None and identity is not None
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
@@ -81,9 +76,9 @@ class Calls:
         """
         if isinstance(self.engine, InterruptibleEngine):
             self._budget.when_stopped(self.engine.stop_sending)
-        beating = nullcontext() if self._turns is None or self._identity is None else self._turns.beating()
+        turns = nullcontext() if self._turns is None or self._identity is None else self._turns.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
-        async with opened, beating:
+        async with opened, turns:
             try:
                 yield
             except asyncio.CancelledError:
@@ -101,9 +96,9 @@ class Calls:
 
     def journaled(self, request: Request) -> Completion | None:
         """The journal's reply to a request, if it holds one; nothing is called and nothing is counted."""
-        if self._identity is None or self._journal is None:
+        if self._identity is None or self._turns is None:
             return None
-        return self._journal.get(request_key(self._identity, describe_request(request)))
+        return self._turns.journal.get(request_key(self._identity, describe_request(request)))
 
     @property
     def budgeted(self) -> bool:
@@ -147,11 +142,11 @@ class Calls:
             if pending is not None:
                 share.skip()
                 return await _shared(pending)
-            recorded = self._replies.get(key) if self._journal is None else self._journal.get(key)
+            recorded = self._replies.get(key) if self._turns is None else self._turns.get(key)
             if recorded is not None:
                 share.skip()
                 self._learn(request, recorded)
-                return recorded
+                return await self._in_turn(recorded)
             self._check_may_leave()
             if share.ready(quote):
                 break
@@ -159,7 +154,13 @@ class Calls:
         task = asyncio.get_running_loop().create_task(self._call(key, description, request, share, share.take()))
         self._pending[key] = task
         task.add_done_callback(_retrieve)
-        return await asyncio.shield(task)
+        return await self._in_turn(await asyncio.shield(task))
+
+    async def _in_turn(self, completion: Completion) -> Completion:
+        """A reply, when it is its turn to be gone on with: others that have arrived are recorded first."""
+        if self._turns is not None:
+            await self._turns.next()
+        return completion
 
     def _check_may_leave(self) -> None:
         """Nothing leaves offline, nor to an engine that has said that no request to it can succeed."""
@@ -272,123 +273,3 @@ def _retrieve(task: asyncio.Task[Completion]) -> None:
     """A call whose waiters were all cancelled ends without anyone to hear of its failure; that is not an error."""
     if not task.cancelled():
         task.exception()
-
-
-FIRST_LOOK_SECONDS: Final = 0.01
-LATER_LOOK_SECONDS: Final = 0.2
-
-
-class JournalTurns:
-    """Replies to record, keys to claim and claims to give up, gathered and handed over once a turn.
-
-    Attributes:
-        journal: Where they go.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self.journal = journal
-        self._entries: list[JournalEntry] = []
-        self._written: asyncio.Future[None] | None = None
-        self._keys: list[str] = []
-        self._taken: asyncio.Future[set[str]] | None = None
-        self._released: list[str] = []
-
-    def record(self, entry: JournalEntry) -> asyncio.Future[None]:
-        """Done when the reply is in the journal, and the claim on it gone."""
-        if self._written is None:
-            loop = asyncio.get_running_loop()
-            self._written = loop.create_future()
-            loop.call_soon(self._write)
-        self._entries.append(entry)
-        return self._written
-
-    async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
-        """The reply that another asker got meanwhile, or None when the key is ours to ask for.
-
-        Args:
-            key: What is asked for.
-            check: Called while waiting for another asker; what it raises ends the waiting.
-        """
-        while not await self._claimed(key):
-            pause = FIRST_LOOK_SECONDS
-            recorded = self.journal.get(key)
-            while recorded is None and self.journal.claimed(key):
-                await asyncio.sleep(pause)
-                check()
-                pause = min(LATER_LOOK_SECONDS, pause * 1.5)
-            recorded = recorded or self.journal.get(key)
-            if recorded is not None:
-                return recorded
-        return None
-
-    def release(self, key: str) -> None:
-        """Give up a claim at the end of this turn: no reply came."""
-        if not self._released:
-            asyncio.get_running_loop().call_soon(self._give_up)
-        self._released.append(key)
-
-    @asynccontextmanager
-    async def beating(self) -> AsyncIterator[None]:
-        """Shows other processes that this event loop is at work; at the end, nothing is left to hand over."""
-        task = asyncio.get_running_loop().create_task(self._beat())
-        try:
-            yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-            self._give_up()
-
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            self.journal.beat()
-
-    async def _claimed(self, key: str) -> bool:
-        """Whether the key is ours after this turn."""
-        if self._taken is None:
-            loop = asyncio.get_running_loop()
-            self._taken = loop.create_future()
-            loop.call_soon(self._take)
-        self._keys.append(key)
-        taken = self._taken
-        try:
-            return key in await asyncio.shield(taken)
-        except asyncio.CancelledError:
-            taken.add_done_callback(lambda _: self._release_unused(key, taken))
-            raise
-
-    def _release_unused(self, key: str, taken: asyncio.Future[set[str]]) -> None:
-        if not taken.cancelled() and taken.exception() is None and key in taken.result():
-            self.release(key)
-
-    def _take(self) -> None:
-        keys, taken = self._keys, self._taken
-        self._keys, self._taken = [], None
-        if taken is None or taken.done():  # the run was ended meanwhile
-            return
-        try:
-            taken.set_result(self.journal.claim(keys))
-        except JournalError as error:
-            taken.set_exception(error)
-
-    def _write(self) -> None:
-        entries, written = self._entries, self._written
-        self._entries, self._written = [], None
-        failure: JournalError | None = None
-        try:
-            self.journal.put(entries)
-        except JournalError as error:
-            failure = error
-        if written is None or written.done():  # the run was ended meanwhile; what was paid for is recorded all the same
-            return
-        if failure is None:
-            written.set_result(None)
-        else:
-            written.set_exception(failure)
-
-    def _give_up(self) -> None:
-        keys, self._released = self._released, []
-        if keys:
-            with suppress(JournalError):  # the claims die with this process, or when it falls silent
-                self.journal.release(keys)

@@ -26,7 +26,8 @@ from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import check_classified
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.errors import ServerAwayError, Terminated, TooManyFailuresError, ungrouped
+from evenhand.engines.turns import Turns
+from evenhand.errors import JournalError, ServerAwayError, Terminated, TooManyFailuresError, ungrouped
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_of
 from evenhand.judging.interrupts import heeding_termination
@@ -107,19 +108,21 @@ def run_votes(
         TooManyFailuresError: More votes failed than ``limits.max_failure_rate`` allows; its ``votes`` are what this
             function would have returned.
         ServerAwayError: A judge's server stayed away; its ``votes`` are those that came.
+        JournalError: Replies could not be recorded, so that calls were not made; its ``votes`` are as above.
     """
     grid, flow, limits = grid or Grid(), flow or Flow(), limits or Limits()
     weights = checked_weights(judges, weights)
     check_classified(questions, judges)
     sheets = sheets_of(questions, grid)
     budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
+    turns = None if journal is None else Turns(journal)
     votes: list[list[Vote | None]] = [[] for _ in questions]
     for sheet in sheets:
         for row in sheet.rows:
             votes[row] = [None] * (len(sheet.orders) * grid.samples * len(judges))
     lanes = [
         _Lane(
-            calls=Calls(judge, journal, budget, offline=limits.offline),
+            calls=Calls(judge, turns, budget, offline=limits.offline),
             weight=weight,
             tasks=tasks_of(sheets, grid, place),
             count=sum(len(sheet.orders) for sheet in sheets) * (1 if grid.stop_early else grid.samples),
@@ -128,11 +131,20 @@ def run_votes(
     ]
     total = sum(len(row) for row in votes)
     with progress_bar(total, shown=limits.progress) as progress:
-        _drive(lanes, _Run(flow, grid, budget, progress, votes, journal))
-    complete = [tuple(vote for vote in row if vote is not None) for row in votes]
+        try:
+            _drive(lanes, _Run(flow, grid, budget, progress, votes, journal))
+        except JournalError as error:
+            error.votes = _given(votes)
+            raise
+    complete = _given(votes)
     _check_servers(lanes, complete, total, journaled=journal is not None)
     _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
+
+
+def _given(votes: Sequence[Sequence[Vote | None]]) -> list[tuple[Vote, ...]]:
+    """The votes that were cast."""
+    return [tuple(vote for vote in row if vote is not None) for row in votes]
 
 
 def _drive(lanes: Sequence[_Lane], run: _Run) -> None:

@@ -1,0 +1,188 @@
+"""What a run's event loop asks of the journal, and when it goes on judging.
+
+Whoever goes on with a reply (reads the verdict, makes the next prompt) waits for its turn, one after the other, so that
+the loop looks at its sockets in between: a reply that has arrived is written down before others are thought about.
+What a few such turns bring is one transaction: the replies are recorded, and the next calls claimed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from evenhand.engines.claims import BEAT_SECONDS
+from evenhand.engines.holding import HoldingJournal
+from evenhand.engines.journal import Journal, JournalEntry
+from evenhand.engines.journal_lines import Row
+from evenhand.errors import JournalError
+from evenhand.votes import Completion
+
+FIRST_LOOK_SECONDS: Final = 0.01
+LATER_LOOK_SECONDS: Final = 0.2
+RETRY_SECONDS: Final = 0.5
+TURNS_AT_ONCE: Final = 4
+TURNS_A_TRANSACTION: Final = 2
+
+
+class Turns:
+    """The turns of one event loop, shared by all calls of a run.
+
+    Attributes:
+        journal: Where replies go.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self._journal = HoldingJournal(journal)
+        self._rows: list[Row] = []
+        self._keys: list[str] = []
+        self._released: list[str] = []
+        self._done: asyncio.Future[set[str]] | None = None
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._given = 0
+        self._users = 0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def next(self) -> None:
+        """Wait for a turn to go on with a reply."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        if len(self._waiting) == 1:
+            turn.get_loop().call_soon(self._give_turn)
+        await turn
+
+    def get(self, key: str) -> Completion | None:
+        """The recorded reply, marked as cached; see :meth:`HoldingJournal.get`."""
+        return self._journal.get(key)
+
+    async def record(self, entry: JournalEntry) -> None:
+        """Put a reply in the journal, or hold it; the claim on it is gone."""
+        row = entry.row()
+        self._journal.add(row)
+        self._rows.append(row)
+        await asyncio.shield(self._at_the_end())
+
+    async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
+        """The reply that another asker got meanwhile, or None when the key is ours to ask for.
+
+        Args:
+            key: What is asked for.
+            check: Called while waiting for another asker, or for room on the disk; what it raises ends the waiting.
+
+        Raises:
+            BudgetExhaustedError: If the reply could not be recorded.
+        """
+        while not await self._claimed(key):
+            pause = FIRST_LOOK_SECONDS
+            recorded = self.get(key)
+            while recorded is None and self._journal.claimed(key):
+                await asyncio.sleep(pause)
+                check()
+                pause = min(LATER_LOOK_SECONDS, pause * 1.5)
+            recorded = recorded or self.get(key)
+            if recorded is not None:
+                return recorded
+            while self._journal.trouble is not None:
+                check()
+                if self._journal.ended:
+                    raise self._journal.refusal()
+                await asyncio.sleep(LATER_LOOK_SECONDS)
+        return None
+
+    def release(self, key: str) -> None:
+        """Give up a claim at the end of this turn: no reply came."""
+        self._released.append(key)
+        self._at_the_end()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Shows other processes that this event loop is at work; at the end, nothing is left to hand over.
+
+        Raises:
+            JournalError: If calls were not made because their replies could not be recorded.
+        """
+        self._users += 1
+        if self._users == 1:
+            self._journal.start()
+            self._tasks = [asyncio.create_task(each) for each in (self._beat(), self._retry())]
+        failure = None
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                failure = await self._finish()
+        if failure is not None:
+            raise failure
+
+    async def _finish(self) -> JournalError | None:
+        for task in self._tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        self._exchange()
+        return self._journal.finish()
+
+    async def _beat(self) -> None:
+        """What a power failure takes is no older than a beat."""
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            with suppress(JournalError):  # where the disk is full, whoever is on this host sees that we are alive
+                self.journal.beat()
+                if self._journal.changed:
+                    self._journal.changed = False
+                    await asyncio.to_thread(self.journal.sync)
+
+    async def _retry(self) -> None:
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            self._journal.try_again()
+
+    async def _claimed(self, key: str) -> bool:
+        """Whether the key is ours after this turn."""
+        first = key not in self._keys  # two judges that are one engine ask for the same
+        if first:
+            self._keys.append(key)
+        done = self._at_the_end()
+        try:
+            return key in await asyncio.shield(done) and first
+        except asyncio.CancelledError:
+            if first:
+                done.add_done_callback(lambda _: self._release_unused(key, done))
+            raise
+
+    def _release_unused(self, key: str, done: asyncio.Future[set[str]]) -> None:
+        if not done.cancelled() and key in done.result():
+            self.release(key)
+
+    def _at_the_end(self) -> asyncio.Future[set[str]]:
+        """Of this turn: done when what it brought is handed over, with the keys that are ours."""
+        if self._done is None:
+            loop = asyncio.get_running_loop()
+            self._done = loop.create_future()
+            if not self._waiting:
+                loop.call_soon(self._exchange)
+        return self._done
+
+    def _exchange(self) -> None:
+        rows, keys, released, done = self._rows, self._keys, self._released, self._done
+        self._rows, self._keys, self._released, self._done = [], [], [], None
+        if rows or keys or released:
+            taken = self._journal.exchange(rows, keys, released)
+            if done is not None and not done.done():  # the run may have been ended meanwhile
+                done.set_result(taken)
+
+    def _give_turn(self) -> None:
+        loop = self._waiting[0].get_loop()
+        for _ in range(min(TURNS_AT_ONCE, len(self._waiting))):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+        self._given += 1
+        if self._waiting:
+            loop.call_soon(self._give_turn)
+        if self._done is not None and (not self._waiting or self._given % TURNS_A_TRANSACTION == 0):
+            loop.call_soon(self._exchange)
