@@ -31,7 +31,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from evenhand.criteria import NA_LABELS, Criterion, fold_label
-from evenhand.data.plain_data import unique_keys
+from evenhand.data.plain_data import briefly, unique_keys
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import is_missing
 
@@ -242,13 +242,13 @@ class LabelReader:
         if cell is NOT_ASKED or is_abstention(cell):
             return None
         number, found = number_of(cell), None
-        folded = fold_label(str(cell))
+        folded = fold_label(cell) if isinstance(cell, str) else briefly(cell).casefold()
         if number is None or reading == "label":
             found = self.places.get(folded) if isinstance(cell, str) else None
         if found is None and number is not None:
             found = self._numbered(number, reading)
         if found is None and (isinstance(cell, bool) or folded in _TRUTH):
-            found = self._true(_TRUTH[folded], f"{who(place)} {cell!r}")
+            found = self._true(_TRUTH[folded], f"{who(place)} {briefly(cell)}")
         if found is None and not is_written_nothing(cell):
             raise InvalidInputError(self._refusal(cell, who(place), reading))
         return found
@@ -285,7 +285,7 @@ class LabelReader:
 
     def _refusal(self, cell: object, who: str, reading: Reading) -> str:
         options = self.criterion.options
-        hint = did_you_mean(cell, self.criterion.labels)[:-1]
+        hint = did_you_mean(cell if isinstance(cell, str) else briefly(cell), self.criterion.labels)[:-1]
         places = "as_index=True reads numbers as places of options (in the shell --as-index)"
         if reading == "index":
             meant = f"an index 0 … {len(options) - 1}"
@@ -298,4 +298,5 @@ class LabelReader:
             several = [options[place].label for place in self._valued(number_of(cell) or math.nan)]
             shared = f", which {several!r} share" if len(several) > 1 else ""
             meant = f"a number is the value of one option ({worth}){shared}; {places}"
-        return f"{who} {cell!r}, which is no option of {self.criterion.name!r}. {hint}; {meant}; None for an abstention"
+        none = f"which is no option of {self.criterion.name!r}"
+        return f"{who} {briefly(cell)}, {none}. {hint}; {meant}; None for an abstention"

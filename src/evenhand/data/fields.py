@@ -56,11 +56,26 @@ def loaded_of_rows(
     found = []
     for number, row in enumerate(rows):
         given = field_of(row, field, number, setting)
-        key = repr(given)
+        key = _key_of(given, cell_name(field, number))
         if key not in known:
             known[key] = load(given, number)
         found.append(known[key])
     return found
+
+
+def _key_of(given: object, where: str) -> str:
+    """What tells a cell from others."""
+    try:
+        return repr(given)
+    except Exception as error:  # as for a text
+        raise _no_text(given, where, error) from error
+
+
+def _no_text(value: object, where: str, error: Exception) -> InvalidInputError:
+    return InvalidInputError(
+        f"{where} holds a value of the type {type(value).__name__}, which has no text ({type(error).__name__}: "
+        f"{error}); accepted: texts, numbers, truth values, dates, and lists and mappings of these"
+    )
 
 
 def field_of(row: Mapping[str, Any], field: str, instance: int, setting: str) -> Any:  # noqa: ANN401 - data may be anything
@@ -118,8 +133,15 @@ def column_of(rows: Sequence[Mapping[str, Any]], field: str, default: object) ->
     return [field_or(row, field, default) for row in rows]
 
 
-def text_of(value: object) -> str:
+def text_of(value: object, where: str = "a cell") -> str:
     """A value as the judge reads it: text as it is, nothing for a missing one, other data as JSON, else its own text.
+
+    Args:
+        value: Of a row.
+        where: It stands, for the message.
+
+    Raises:
+        InvalidInputError: If it has no text: bytes that are none, an object of a program, data that hold themselves.
 
     >>> import datetime, numpy
     >>> text_of(["é", 1]), text_of(numpy.int64(2)), text_of(datetime.date(2025, 1, 2))
@@ -128,14 +150,31 @@ def text_of(value: object) -> str:
     if is_missing(value):
         return ""
     plain = plain_cell(value)
-    as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
-    text = str(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
+    try:
+        as_it_is = not isinstance(plain, (bool, int, float, list, tuple, Mapping))
+        text = _own_text(plain) if as_it_is else json.dumps(plain, ensure_ascii=False, default=_plain_within)
+    except Exception as error:  # a type of a program may raise anything when it is asked for its text
+        raise _no_text(value, where, error) from error
     return without_lone_surrogates(text)
+
+
+def _own_text(value: object) -> str:
+    """The text of a value that is no data; one that would only say where in the memory it stands has none."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if callable(value) or (type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__):
+        raise TypeError("it is an object of a program")
+    return str(value)
 
 
 def _plain_within(value: object) -> object:
     plain = plain_cell(value)
-    return str(plain) if plain is value else plain
+    return _own_text(plain) if plain is value else plain
+
+
+def cell_name(field: str, instance: int) -> str:
+    """What messages call a cell."""
+    return f"the field {field!r} of instance {instance}"
 
 
 def name_of(value: object) -> str:
@@ -152,10 +191,10 @@ def name_of(value: object) -> str:
     return unicodedata.normalize("NFC", str(int(cast("int", value))) if whole else text_of(value)).strip()
 
 
-def texts_of(value: object) -> tuple[str, ...]:
-    """One text an item of a list, one for any other value, none for a missing one."""
+def texts_of(value: object, where: str = "a cell") -> tuple[str, ...]:
+    """One text an item of a list, one for any other value, none for a missing one; see :func:`text_of`."""
     items = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(text_of(item) for item in items if not is_missing(item))
+    return tuple(text_of(item, where) for item in items if not is_missing(item))
 
 
 def context_of(
@@ -190,9 +229,9 @@ def context_of(
         if field in REFERENCE_FIELDS and field not in row and references:
             context[name] = "\n\n".join(references)
         elif field in REFERENCE_FIELDS:
-            context[name] = "\n\n".join(texts_of(field_of(row, field, instance, setting)))
+            context[name] = "\n\n".join(texts_of(field_of(row, field, instance, setting), cell_name(field, instance)))
         else:
-            context[name] = text_of(field_of(row, field, instance, setting))
+            context[name] = text_of(field_of(row, field, instance, setting), cell_name(field, instance))
     return context
 
 
@@ -300,7 +339,7 @@ def classifications_of(row: Mapping[str, Any], instance: int) -> Classifications
     """
     given = plain_cell(row.get(CLASSIFICATION))
     held = held_in(given, f"instance {instance}") if isinstance(given, str) else given
-    if is_missing(held) or held in ("", [], ()):
+    if is_missing(held) or (isinstance(held, (str, list, tuple)) and not held):
         return ()
     classes = [held] if isinstance(held, str) else held
     if not isinstance(classes, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in classes):
@@ -499,7 +538,7 @@ def references_of(row: Mapping[str, Any], reference_field: str | None, instance:
     """The known good answers of a row; none without a column for them."""
     if reference_field is None:
         return ()
-    return texts_of(field_of(row, reference_field, instance, "reference_field"))
+    return texts_of(field_of(row, reference_field, instance, "reference_field"), cell_name(reference_field, instance))
 
 
 def check_gold_criteria(gold_fields: Mapping[str, str] | None, names: Sequence[str]) -> None:

@@ -349,8 +349,11 @@ def contexts(value: object, what: str) -> dict[str, str]:
 
 
 def briefly(value: object) -> str:
-    """A value as messages show it, however large it is."""
+    """A value as messages show it in one line, however large it is; where it cannot say what it is, its type."""
     shortened = reprlib.Repr()
     shortened.maxlevel = shortened.maxlist = shortened.maxdict = 2
     shortened.maxstring = shortened.maxother = 80
-    return shortened.repr(value)
+    try:
+        return " ".join(shortened.repr(value).split())
+    except Exception:  # noqa: BLE001 - a number too long to be written, or whatever a type of a program raises
+        return f"a value of the type {type(value).__name__}"

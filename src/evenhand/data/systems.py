@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Any
 
 from evenhand.data.cells import held_in
-from evenhand.data.fields import classifications_of, field_of, name_of, row_ids, text_of
+from evenhand.data.fields import cell_name, classifications_of, field_of, name_of, row_ids, text_of
+from evenhand.data.plain_data import briefly
 from evenhand.data.rows import Row
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.question import Classifications
@@ -206,7 +207,7 @@ def read_responses(prediction: object, instance: int) -> dict[str, str | None]:
     for name in found:
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"instance {instance} names a system {name!r}; a system's name is a text")
-    return {name: _response(response) for name, response in found.items()}
+    return {name: _response(response, cell_name(name, instance)) for name, response in found.items()}
 
 
 def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
@@ -237,10 +238,9 @@ def common_systems(rows: Sequence[Mapping[str, str | None]]) -> tuple[str, ...]:
     return systems
 
 
-def _response(value: object) -> str | None:
-    return None if is_missing(value) else text_of(value)
+def _response(value: object, where: str) -> str | None:
+    return None if is_missing(value) else text_of(value, where)
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return f"a {type(value).__name__}, {text if len(text) <= 80 else text[:77] + '...'}"
+    return f"a {type(value).__name__}, {briefly(value)}"

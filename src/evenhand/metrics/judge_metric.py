@@ -400,7 +400,7 @@ class JudgeMetric(RunFields):
         response = self.response_of(given, judged.prediction_field, row)
         if is_missing(response):
             return Subject(row, {"": None}, judged=judged)
-        return self.subject(given, judged, row, {"": text_of(response)})
+        return self.subject(given, judged, row, {"": text_of(response, f"the prediction of instance {row}")})
 
     def score_name(self, subjects: Sequence[Subject]) -> str:
         """The name of the main score: that of what is judged, where all instances share one that has a name."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, fold_label
-from evenhand.data.cells import is_abstention, is_written_nothing
+from evenhand.data.cells import is_abstention, is_written_nothing, plain_cell
 from evenhand.data.fields import (
     context_columns,
     field_of,
@@ -16,6 +16,7 @@ from evenhand.data.fields import (
     reference_column,
     warn_of_left_out_context,
 )
+from evenhand.data.plain_data import briefly
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
 from evenhand.engines.unitxt import judges_of, listed
@@ -62,6 +63,7 @@ def _preference(prompt: Prompt, instance: int, pair: tuple[str, str], gold_field
     columns = [_gold_column(gold_field, *either) for either in (pair, pair[::-1])]
     column = next((column for column in columns if column in prompt.fields), columns[0])
     value = field_of(prompt.fields, column, instance, "gold_field")
+    value = value if isinstance(value, str) or is_abstention(value) else briefly(plain_cell(value))
     if is_abstention(value) or is_written_nothing(value):
         return None
     if value in (*pair, TIE):

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from evenhand.criteria import Criterion, fold_label
-from evenhand.data.cells import is_abstention, is_written_nothing, number_of
+from evenhand.data.cells import is_abstention, is_written_nothing, number_of, plain_cell
 from evenhand.data.fields import field_of, field_or, name_of, text_of
+from evenhand.data.plain_data import briefly
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.columns import VoteReader
 from evenhand.modes.contest import check_reduction, is_graded
@@ -59,7 +60,7 @@ class _Pair:
         named = [*values.items(), ("first", values[self.first]), ("second", values[self.second]), (TIE, 0.5)]
         if self.swapped is not None:
             named += [(place, values[system]) for place, system in zip("AB", self.shown, strict=True)]
-        said = str(cell).strip()
+        said = (cell if isinstance(cell, str) else briefly(plain_cell(cell))).strip()
         exact = {value for name, value in named if name == said}
         return exact or {value for name, value in named if fold_label(name) == fold_label(said)}
 
@@ -115,7 +116,7 @@ class _Comparisons:
     @cached_property
     def has_ties(self) -> bool:
         """Whether a vote is for neither."""
-        return any(fold_label(str(vote.vote)) == TIE for vote in self.read.votes)
+        return any(isinstance(vote.vote, str) and fold_label(vote.vote) == TIE for vote in self.read.votes)
 
     def side(self, cell: object, pair: _Pair, who: str) -> float | None:
         """Whom a label prefers, that must name a system, a place or a tie; None where it says nothing."""
@@ -197,12 +198,14 @@ def _check_systems(found: Sequence[str], given: Sequence[str] | None) -> None:
 def _refusal(cell: object, pair: _Pair, who: str, *, several: bool, more: Sequence[str] = ()) -> str:
     if several:
         return (
-            f"{who} {cell!r}, which may mean a system and a place in the comparison of {pair.first!r} and "
+            f"{who} {briefly(cell)}, which may mean a system and a place in the comparison of {pair.first!r} and "
             f"{pair.second!r}: write 'first' or 'second', or rename the systems"
         )
     accepted = (*pair.systems, TIE, "first", "second", "A", "B")
+    given = cell if isinstance(cell, str) else briefly(cell)
+    hint = did_you_mean(given, tuple(dict.fromkeys((*accepted, *more))))
     return (
-        f"{who} {cell!r}, which is none of the pair. {did_you_mean(cell, tuple(dict.fromkeys((*accepted, *more))))} "
+        f"{who} {briefly(cell)}, which is none of the pair. {hint} "
         "None for no vote; numbers are values of the options of a criterion that is given"
     )
 

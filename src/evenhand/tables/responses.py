@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.fields import (
+    cell_name,
     context_columns,
     field_of,
     read_clusters,
@@ -69,7 +70,7 @@ class ResponseRows:
             InvalidInputError: If the row has no such column.
         """
         response = field_of(self.rows[instance], system, instance, "response_field")
-        return None if is_missing(response) else text_of(response)
+        return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
     def subject(
         self, instance: int, systems: str | Sequence[str], judged: Criterion | Checklist, **beside: Any

@@ -18,7 +18,7 @@ from evenhand.criteria import Checklist, Criterion, FrozenModel, Rubric, yes_no_
 from evenhand.data.cells import plain_cell
 from evenhand.data.documents import derived_name
 from evenhand.data.formats import translated
-from evenhand.data.plain_data import parse_json, plain, read_document
+from evenhand.data.plain_data import briefly, parse_json, plain, read_document
 from evenhand.errors import ArtifactError, did_you_mean
 from evenhand.files import expanded
 from evenhand.unitxt.bases import (
@@ -271,7 +271,11 @@ def _said(reference: str, kind: Kind | None) -> Referent:
 
 def shown(reference: object) -> str:
     """A reference as messages show it."""
-    text = repr(reference.reference if isinstance(reference, Referent) else reference)
+    given = reference.reference if isinstance(reference, Referent) else reference
+    try:
+        text = " ".join(repr(given).split())
+    except Exception:  # noqa: BLE001 - as there
+        text = briefly(given)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
