@@ -143,7 +143,7 @@ def refusal(judge, given):
     return str(refused.value)
 
 
-EACH = [(judge, path) for judge in ALL for path in PATHS if judge in ("direct", "rubric", "checklist")]
+EACH = [(judge, path) for judge in ALL for path in PATHS if judge in ("direct", "rubric")]
 EACH += [(judge, path) for judge in ALL for path in ("planted", "queue", "endless", "nul") if (judge, path) not in EACH]
 
 
