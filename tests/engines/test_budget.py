@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import random
 from collections import Counter
 from contextlib import asynccontextmanager
@@ -176,15 +177,17 @@ VOTES = st.lists(st.lists(st.integers(1, 60), min_size=1, max_size=3), min_size=
     share=st.floats(0.0, 1.3),
     at_once=st.integers(1, 8),
     judged=st.tuples(st.sampled_from([60, 90, 500]), st.sampled_from([0.05, 0.3, 1.0])),
+    max_calls=st.none() | st.integers(0, 40),
     fails=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 2), st.integers(0, 1)), max_size=4).map(frozenset),
 )
 @settings(max_examples=150, deadline=None)
-def test_with_a_token_limit_the_server_never_bills_more_than_the_budget(votes, share, at_once, judged, fails):
+def test_with_a_token_limit_the_server_never_bills_more_than_the_budget(votes, share, at_once, judged, **limits):
     most = share * whole_cost(PricedJudge(*judged), votes)
-    judge, budget = PricedJudge(*judged, fails), Budget(max_cost=most)
+    judge, budget = PricedJudge(*judged, limits["fails"]), Budget(limits["max_calls"], most)
     votes_within(judge, votes, budget, at_once)
     assert judge.billed <= most + 1e-9
     assert judge.billed <= budget.cost + budget.at_risk + 1e-9
+    assert budget.launched <= (math.inf if budget.max_calls is None else budget.max_calls)
 
 
 @given(votes=VOTES, share=st.floats(0.3, 3.0), at_once=st.integers(1, 8), replies=st.integers(1, 60))

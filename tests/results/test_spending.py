@@ -5,13 +5,15 @@ import pytest
 import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.artifacts import OpenAICompatibleEngine
+from evenhand.engines.remote import RemoteSettings
 from evenhand.engines.simulated import SimulatedJudge
+from evenhand.errors import TooManyFailuresError
 from evenhand.judging.flow import Flow
 from evenhand.judging.run import Limits, estimate_run, run_votes
 from evenhand.metrics.direct import DirectJudge
 from evenhand.results.spending import Spending
 from tests.judging.test_run import ONCE, questions
-from tests.support.judges import ScriptedJudge, chooses, http_judge
+from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
 from tests.support.recipes import evaluated
 from tests.support.server import Fault, JudgeServer, Reply, conversation
 
@@ -70,13 +72,18 @@ def test_what_was_spent_is_saved_and_opened_and_a_part_has_nothing_left(tmp_path
     assert (part.wasted, part.cost_left) == (3, None)
 
 
-def test_requests_of_votes_that_failed_are_counted_too():
+@pytest.mark.parametrize("through_litellm", [False, True])
+def test_requests_of_votes_that_failed_are_counted_and_told_too(through_litellm):
+    settings = RemoteSettings(model="openai/judge", max_retries=2, backoff=0.0)
     with JudgeServer(reply=reply, faults=[Fault("status", status=500)]) as server:
-        judge = http_judge(server.base_url, max_retries=2)
-        votes = run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False, max_failure_rate=1.0))
-        spent = Spending.of(vote for row in votes for vote in row)
+        own = http_judge(server.base_url, max_retries=2)
+        judge = litellm_judge(settings, api_base=server.base_url) if through_litellm else own
+        with pytest.raises(TooManyFailuresError) as failed:
+            run_votes(questions(4), [judge], grid=ONCE, limits=Limits(progress=False))
+        spent = Spending.of(vote for row in failed.value.votes for vote in row)
         assert (spent.requests, spent.bought, spent.lost) == (server.seen, 0, 0)
     assert spent.requests == 4 * 3
+    assert str(failed.value).endswith("Bought 0 replies with 12 requests; 0 came from the journal.")
 
 
 def test_engines_that_send_nothing_spend_nothing():

@@ -33,6 +33,7 @@ from evenhand.judging.grid import Grid, Task, checked_weights, sheets_of, tasks_
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.question import Question
+from evenhand.results.spending import Spending
 from evenhand.run_options import LimitOptions
 from evenhand.votes import Completion, EarlyStop, Vote, held_once
 
@@ -288,6 +289,7 @@ def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float, *, j
     for vote in failed:
         causes.setdefault((vote.judge_id, str(vote.error).partition(":")[0]), []).append(str(vote.error))
     ranked = sorted(causes.values(), key=len, reverse=True)
+    spent = Spending.of(flat)
     raise TooManyFailuresError(
         f"{len(failed)} of {len(flat)} votes failed, more than max_failure_rate={max_failure_rate!r} allows: "
         + "; ".join(f"{len(errors)} × {errors[0]}" for errors in ranked)
@@ -297,7 +299,8 @@ def _check_failures(votes: list[tuple[Vote, ...]], max_failure_rate: float, *, j
             if journaled
             else ". Without a journal (journal=None) a second run asks for everything again: mend the cause first; "
             "the votes that came are in this error's votes"
-        ),
+        )
+        + ("" if spent is None else f". {spent}"),
         votes=votes,
     )
 
