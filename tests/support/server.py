@@ -167,7 +167,7 @@ class _Application:
             return web.json_response([vars(seen) for seen in self.requests])
         if request.method == "GET" and request.path == "/v1/models":
             return web.json_response({"object": "list", "data": [{"id": "judge", "object": "model"}]})
-        if request.method != "POST" or request.path != "/v1/chat/completions":
+        if request.method != "POST" or request.path not in {"/v1/chat/completions", "/v1/messages"}:
             return web.json_response({"error": {"message": f"no such path: {request.path}"}}, status=404)
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)

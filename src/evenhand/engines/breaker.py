@@ -87,8 +87,7 @@ class Breaker:
         if self.is_open:
             self.is_open, self._probe = False, None
             if self._probes > TOLD_AFTER:
-                away = round(self._clock() - self._since)
-                tell(f"{self.name!r}: the server is back after {away} seconds, and the queue goes on")
+                tell(f"{self.name!r}: the server is back after {self._away()}, and the queue goes on")
 
     def failed(self, error: ConnectionLostError, entered_at: float) -> None:
         """A connection was not made, or broke off, for the call that was let through at this time."""
@@ -101,8 +100,15 @@ class Breaker:
             self._since = self._clock()
         self._in_a_row += 1
         if self._in_a_row >= (BROKEN_OFF_IN_A_ROW if error.reached else UNREACHED_IN_A_ROW):
-            self.is_open, self._pause, self._probes, self._probe = True, FIRST_PAUSE, 0, None
-            self._probe_failed(str(error))
+            self.open(error)
+
+    def open(self, error: ConnectionLostError) -> None:
+        """The server is away: a batch of calls failed of this, or enough in a row."""
+        if self._in_a_row == 0:
+            self._since = self._clock()
+        self._in_a_row += 1
+        self.is_open, self._pause, self._probes, self._probe = True, FIRST_PAUSE, 0, None
+        self._probe_failed(str(error))
 
     def left(self, entered_at: float) -> None:
         """A call is over; a probe that brought neither an answer nor a lost connection has found nothing out."""
@@ -124,10 +130,15 @@ class Breaker:
         self.probe_at = now + min(self._pause, max(0.0, left))
         self._pause = min(LONGEST_PAUSE, 2 * self._pause)
 
+    def _away(self) -> str:
+        seconds = max(1, round(self._clock() - self._since))
+        return "a second" if seconds == 1 else f"{seconds} seconds"
+
     def _unreachable(self, told: str) -> UnreachableError:
         if self._reached:
-            away = f"the server has been away for {max(1, round(self._clock() - self._since))} seconds"
-            return UnreachableError(f"{away} (patience={self.patience:g}); the last time, {told}")
+            return UnreachableError(
+                f"the server has been away for {self._away()} (patience={self.patience:g}); the last time, {told}"
+            )
         return UnreachableError(
             f"the server cannot be reached: {told}. Check the address and that the server runs; an engine with "
             "patience=600 waits ten minutes for one that is still starting"

@@ -9,10 +9,12 @@ client is marked). Calls that are not watched, those of the rest of the process,
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,12 +48,19 @@ class Watch:
 
     Attributes:
         most: Bytes of a reply's body.
+        answers: A client that does not await gets a 400 in place of a reply that is refused: one that is raised it
+            would take for a lost connection, and send the request again.
         failure: Why the last call brought none, where that was seen here: what a package makes of an error on its way
             up says less.
+        refused: The replies that were refused, in the order in which they came.
+        answered: There was an answer, whatever it said.
     """
 
     most: int = MOST_BYTES
+    answers: bool = False
     failure: EngineError | None = None
+    refused: list[EngineError] = field(default_factory=list)
+    answered: bool = False
 
 
 _watch: ContextVar[Watch | None] = ContextVar("evenhand_watch", default=None)
@@ -102,6 +111,7 @@ def _sending_async(send: Callable[..., Any]) -> Callable[..., Any]:
             return response
         with _noting(watch, request):
             response = await send(self, _held(request), **_held_options(options))
+            watch.answered = True
             try:
                 if response.status_code >= 400:
                     body = _beginning(await read_beginning(response.aiter_raw(), MOST_ERROR_BYTES), response)
@@ -133,24 +143,41 @@ def _sending(send: Callable[..., Any]) -> Callable[..., Any]:
             return response
         with _noting(watch, request):
             response = send(self, _held(request), **_held_options(options))
-            read = bytearray()
-            most = MOST_ERROR_BYTES if response.status_code >= 400 else watch.most
+            watch.answered = True
             try:
-                _check(response, watch)
-                for piece in response.iter_raw():
-                    read += piece
-                    if len(read) > most:
-                        break
+                return _rebuilt(response, _read(response, watch))
+            except EngineError as error:
+                watch.refused.append(error)
+                if not watch.answers:
+                    raise
+                return _refusal(response, error)
             finally:
                 response.close()
-            if response.status_code >= 400:
-                return _rebuilt(response, _beginning(bytes(read[:most]), response))
-            check_declared(len(read), most)
-            body = _whole(bytes(read), response, watch)
-            check_json(body)
-            return _rebuilt(response, body)
 
     return guarded
+
+
+def _read(response: httpx.Response, watch: Watch) -> bytes:
+    failed = response.status_code >= 400
+    most = MOST_ERROR_BYTES if failed else watch.most
+    _check(response, watch)
+    read = bytearray()
+    for piece in response.iter_raw():
+        read += piece
+        if len(read) > most:
+            break
+    if failed:
+        return _beginning(bytes(read[:most]), response)
+    check_declared(len(read), most)
+    body = _whole(bytes(read), response, watch)
+    check_json(body)
+    return body
+
+
+def _refusal(response: httpx.Response, error: EngineError) -> httpx.Response:
+    body = json.dumps({"error": {"message": str(error), "code": error.cause}}).encode()
+    headers = {"content-type": "application/json", "x-should-retry": "false"}  # which the openai package heeds
+    return type(response)(400, headers=headers, content=body, request=response.request)
 
 
 def _held(request: httpx.Request) -> httpx.Request:
@@ -200,7 +227,7 @@ def _rebuilt(response: httpx.Response, body: bytes) -> httpx.Response:
         extensions=response.extensions,
         default_encoding=response.default_encoding,
     )
-    rebuilt.elapsed = response.elapsed
+    rebuilt.elapsed = timedelta()  # which is asked for, and whose value nobody needs
     return rebuilt
 
 
@@ -215,9 +242,23 @@ def _noting(watch: Watch, request: httpx.Request) -> Iterator[None]:
     except EngineError as error:
         watch.failure = error
         raise
-    except (httpx.TransportError, OSError) as error:
+    except (httpx.RequestError, OSError) as error:
         watch.failure = _lost(error, request)
+        setattr(error, _MARK, watch.failure)
         raise
+
+
+def noted_failure(error: BaseException) -> EngineError | None:
+    """What was seen here of an error that a package raised: what it came from, or was raised after."""
+    source: BaseException | None = error
+    seen = set[int]()
+    while source is not None and id(source) not in seen:
+        noted = source if isinstance(source, EngineError) else getattr(source, _MARK, None)
+        if isinstance(noted, EngineError):
+            return noted
+        seen.add(id(source))
+        source = source.__cause__ or source.__context__
+    return None
 
 
 def _lost(error: Exception, request: httpx.Request) -> EngineError | None:

@@ -158,9 +158,7 @@ class _LiteLLMConnection:
                     drop_params=True,
                 )
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
-            filtered = isinstance(error, litellm.ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
-            filtered = filtered or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
-            failure = watch.failure or (None if filtered else self._failure(error))
+            failure = watch.failure or (None if self._is_filtered(error) else self._failure(error))
         else:
             completion = read_completion(response.model_dump(), self._secrets())
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
@@ -189,6 +187,10 @@ class _LiteLLMConnection:
 
     def _secrets(self) -> list[str]:
         return [value for name, value in self._address.items() if name == "api_key"]
+
+    def _is_filtered(self, error: Exception) -> bool:
+        told = isinstance(error, self._imported().ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
+        return told or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
 
     def _without_key(self) -> FatalEngineError:
         """No attempt can succeed before the key is there."""

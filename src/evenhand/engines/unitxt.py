@@ -15,9 +15,10 @@ import asyncio
 import logging
 import re
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,18 +30,24 @@ from uuid import uuid4
 
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.breaker import Breaker
 from evenhand.engines.door import classifications_of
+from evenhand.engines.guarded_http import Watch, mark, watching
 from evenhand.engines.openai_compatible import normalized_base_url
 from evenhand.engines.remote import REFUSALS
-from evenhand.engines.replies import redact
+from evenhand.engines.replies import redact, short_enough
 from evenhand.engines.unitxt_replies import flatten, public_fields, read_failure, read_output, refusal_of_data
 from evenhand.errors import (
     ArtifactError,
+    BudgetExhaustedError,
+    ConnectionLostError,
     EngineError,
     EvenhandError,
     FatalEngineError,
     InvalidInputError,
     RejectedRequestError,
+    ReplyTooLongError,
+    UnreachableError,
     did_you_mean,
 )
 from evenhand.unitxt.bases import (
@@ -53,7 +60,7 @@ from evenhand.unitxt.bases import (
     separate_overrides,
 )
 from evenhand.unitxt.catalogs import FILE_ENDINGS, local_entry, register_catalog
-from evenhand.votes import Completion, Message
+from evenhand.votes import FINAL_FINISHES, Completion, Message
 
 _HOW_TO_GIVE_ONE = (
     "Give one in any of four ways: the name of a model as litellm has it, such as 'openai/gpt-4.1-mini', or the "
@@ -223,7 +230,7 @@ class _Waiting:
         if not self.reply.done():
             self.reply.set_result(completion)
 
-    def fail(self, error: EngineError) -> None:
+    def fail(self, error: EvenhandError) -> None:
         if not self.reply.done():
             self.reply.set_exception(error)
 
@@ -257,12 +264,21 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Gathering:
-    """What one run has waiting."""
+    """What one run has waiting, and whether the engine's server is there."""
 
+    breaker: Breaker
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
     waiting: deque[_Waiting] = field(default_factory=deque)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     arrivals: int = 0
     answered: bool = False
+
+    def over(self) -> EvenhandError | None:
+        """Why nothing is sent any more."""
+        if self.breaker.ended is not None:
+            return UnreachableError(str(self.breaker.ended), attempts=0)
+        stopped = "the run was interrupted before this call was sent"
+        return BudgetExhaustedError(stopped) if self.stopped.is_set() else None
 
 
 class UnitxtBridge:
@@ -276,6 +292,8 @@ class UnitxtBridge:
         engine: What answers. Its own limits, retries and batch size apply.
         max_batch: Requests in one call of the engine at most.
         quiet_seconds: How long the next request may take to arrive before the batch leaves without it.
+        patience: Seconds to wait for a server that refuses connections; see
+            :class:`~evenhand.engines.remote.RemoteSettings`. The engine's own retries come first.
     """
 
     def __init__(
@@ -285,6 +303,7 @@ class UnitxtBridge:
         judge_id: str | None = None,
         max_batch: int = 512,
         quiet_seconds: float = 0.01,
+        patience: float | None = None,
     ) -> None:
         if not isinstance(engine, InferenceEngine):
             raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {_HOW_TO_GIVE_ONE}")
@@ -295,10 +314,12 @@ class UnitxtBridge:
         self.engine = engine
         self.max_batch = max_batch
         self.quiet_seconds = quiet_seconds
+        self.patience = patience
         self._judge_id = judge_id if judge_id is not None else _engine_id(engine)
         self._chat = True
         self._warned = False
         self._gathering: _Gathering | None = None
+        self._watch = Watch()
 
     def __repr__(self) -> str:
         return f"UnitxtBridge({self._judge_id!r}, max_batch={self.max_batch!r})"
@@ -346,7 +367,7 @@ class UnitxtBridge:
             raise InvalidInputError(
                 f"the judge {self._judge_id!r} is already running; make a second bridge for a second run"
             )
-        self._gathering = _Gathering()
+        self._gathering = _Gathering(Breaker(self._judge_id, self.patience))
         gatherer = asyncio.create_task(self._gather(self._gathering))
         try:
             yield
@@ -393,7 +414,10 @@ class UnitxtBridge:
                 if not gathering.waiting:
                     gathering.arrived.clear()
                 batch = [waiting for waiting in batch if not waiting.reply.done()]
-                if batch:
+                if (over := gathering.over()) is not None:
+                    for waiting in batch:
+                        waiting.fail(over)
+                elif batch:
                     progress = _Batch()
                     await self._send(batch, progress)
                     gathering.answered |= progress.answered
@@ -419,9 +443,14 @@ class UnitxtBridge:
             completions = await loop.run_in_executor(thread_of(self.engine), self._infer, requests)
         except Exception as error:  # noqa: BLE001 - an engine of any origin may raise anything; it becomes an EngineError
             failure = read_failure(error, self.engine)
-            if len(requests) == 1 and failure.cause == "content_filter":
+            if isinstance(failure, ConnectionLostError) and not failure.reached:
+                left = await self._when_it_is_back(failure, requests, batch)
+                if left:
+                    await self._send(left, batch)
+                return
+            if len(requests) == 1 and failure.cause in FINAL_FINISHES:
                 batch.answered = True
-                requests[0].answer(Completion(text=None, finish_reason="content_filter"))
+                requests[0].answer(Completion(text=None, finish_reason=failure.cause))
                 return
             if len(requests) == 1 or (isinstance(failure, FatalEngineError) and failure.cause not in REFUSALS):
                 batch.fail(requests, failure)
@@ -433,26 +462,79 @@ class UnitxtBridge:
             await self._send(requests[:middle], batch)
             await self._send(requests[middle:], batch)
             return
+        self._answer(requests, completions, batch)
+
+    def _answer(self, requests: list[_Waiting], completions: list[Completion | EngineError], batch: _Batch) -> None:
         batch.answered = True
+        if self._gathering is not None:
+            self._gathering.breaker.answered()
         for waiting, completion in zip(requests, completions, strict=True):
             if isinstance(completion, EngineError):
                 waiting.fail(completion)
             else:
-                waiting.answer(completion)
+                waiting.answer(short_enough(completion))
+
+    async def _when_it_is_back(
+        self, failure: ConnectionLostError, requests: list[_Waiting], batch: _Batch
+    ) -> list[_Waiting]:
+        """Send one request at a time until the server answers; those that are then still to be sent.
+
+        Where it stays away for longer than the patience, or the run is stopped, all of them fail.
+        """
+        gathering, loop = self._gathering, asyncio.get_running_loop()
+        if gathering is None:
+            return []
+        breaker = gathering.breaker
+        if self._watch.answered:  # others of the batch were answered, whose replies the engine has lost
+            breaker.answered()
+        breaker.open(failure)
+        while breaker.is_open:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, breaker.probe_at - time.monotonic())):
+                    await gathering.stopped.wait()
+            if (over := gathering.over()) is not None:
+                for waiting in requests:
+                    waiting.fail(over)
+                return []
+            sent_at, probe = time.monotonic(), requests[:1]
+            breaker.let_through(sent_at)
+            try:
+                completions = await loop.run_in_executor(thread_of(self.engine), self._infer, probe)
+            except Exception as error:  # noqa: BLE001 - as for a batch
+                requests = [*requests[1:], *probe]
+                again = read_failure(error, self.engine)
+                if isinstance(again, ConnectionLostError) and not again.reached:
+                    breaker.failed(again, sent_at)
+                else:
+                    breaker.answered()
+            else:
+                self._answer(probe, completions, batch)
+                requests = requests[1:]
+        return requests
+
+    def stop_sending(self) -> None:
+        """Send no further batch; whoever waits is told."""
+        if self._gathering is not None:
+            self._gathering.stopped.set()
+            self._gathering.arrived.set()
 
     def _infer(self, requests: list[_Waiting]) -> list[Completion | EngineError]:
         """One call of the engine; runs in the engine's thread."""
         with_metadata = hasattr(self.engine, "get_return_object")
         cached, self.engine.use_cache = self.engine.use_cache, False
+        watch = self._watch = Watch(answers=True)
+        for client in _clients_of(self.engine):
+            mark(client, watch)
         try:
-            outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
+            with watching(watch):
+                outputs = call_alone(lambda: self._infer_as_chat_or_text(requests, with_metadata=with_metadata))
         finally:
             self.engine.use_cache = cached
         if len(outputs) != len(requests):
             raise EngineError(
                 f"the engine {self._judge_id!r} gave {len(outputs)} replies to {len(requests)} requests", cause="count"
             )
-        return [read_output(output) for output in outputs]
+        return [_as_refused(read_output(output), watch) for output in outputs]
 
     def _infer_as_chat_or_text(self, requests: list[_Waiting], *, with_metadata: bool) -> list[object]:
         if self._chat:
@@ -463,6 +545,24 @@ class UnitxtBridge:
         replies = list(self.engine.infer([waiting.instance(chat=False) for waiting in requests], with_metadata))
         self._chat = False
         return replies
+
+
+def _clients_of(engine: object) -> Iterator[object]:
+    """The HTTP clients that an engine, or one that it holds, has for what it sends in threads of its own."""
+    for holder in (engine, getattr(engine, "engine", None)):
+        client = getattr(holder, "client", None)
+        yield from (client, getattr(client, "_client", None))
+
+
+def _as_refused(outcome: Completion | EngineError, watch: Watch) -> Completion | EngineError:
+    """What unitxt's engines report as a 400 is, where replies were refused here, one of these: alike they name it."""
+    causes = {error.cause for error in watch.refused}
+    if not isinstance(outcome, EngineError) or outcome.cause != "http_400" or len(causes) != 1:
+        return outcome
+    refused = watch.refused[0]
+    if isinstance(refused, ReplyTooLongError):
+        return Completion(text=None, finish_reason="too_long")
+    return type(refused)(str(refused), cause=refused.cause)
 
 
 def _engine_id(engine: InferenceEngine) -> str:

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import PurePath
 from typing import Final
 
+from evenhand.engines.guarded_http import noted_failure
 from evenhand.engines.replies import (
     REDACTED,
     SHOWN_CHARACTERS,
@@ -206,8 +207,9 @@ def _text(prediction: object) -> str | EngineError | None:
 
 def read_failure(error: Exception, engine: InferenceEngine) -> EngineError:
     """The engine's failure as one of ours, judged by the HTTP status or the kind of what it raised."""
-    if isinstance(error, EngineError):
-        return error
+    noted = noted_failure(error)
+    if noted is not None:
+        return noted
     secrets = [*secret_values({"credentials": getattr(engine, "credentials", None)})]
     secrets += secret_values(getattr(engine, "_init_dict", {}))
     chain = _causes(error)

@@ -1,0 +1,160 @@
+"""Bodies of replies are read to a bound, and unpacked to one; what is longer is a reply that nobody reads."""
+
+import gzip
+import zlib
+
+import pytest
+
+from evenhand.engines.bodies import read_in_part, unpack
+from evenhand.engines.journal import Journal
+from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.replies import MOST_CHARACTERS, decode_reply, short_enough
+from evenhand.errors import InvalidInputError, ReplyTooLongError, TransientEngineError
+from evenhand.votes import Completion
+from tests.support.asking import ask, ask_all, request
+from tests.support.judges import http_judge, litellm_judge
+from tests.support.server import Fault, JudgeServer
+
+TEXT = b'{"a": "' + b"x" * 5000 + b'"}'
+
+
+def raw_deflate(body):
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(body) + packer.flush()
+
+
+PACKED = {
+    "gzip": gzip.compress(TEXT),
+    "x-gzip": gzip.compress(TEXT),
+    "GZIP ": gzip.compress(TEXT),
+    "deflate": zlib.compress(TEXT),
+    "deflate, gzip": gzip.compress(zlib.compress(TEXT)),
+    "identity": TEXT,
+    "": TEXT,
+}
+
+
+@pytest.mark.parametrize("encoding", PACKED)
+def test_what_was_asked_for_is_unpacked(encoding):
+    assert unpack(PACKED[encoding], encoding, len(TEXT)) == TEXT
+
+
+def test_deflate_without_a_header_and_several_members_are_unpacked():
+    assert unpack(raw_deflate(TEXT), "deflate", len(TEXT)) == TEXT
+    assert unpack(gzip.compress(b"one") + gzip.compress(b"two"), "gzip", 6) == b"onetwo"
+    with pytest.raises(ReplyTooLongError):
+        unpack(gzip.compress(b"one") + gzip.compress(b"two"), "gzip", 5)
+
+
+@pytest.mark.parametrize("encoding", [name for name in PACKED if name not in {"", "identity"}])
+def test_a_byte_too_many_is_too_long(encoding):
+    with pytest.raises(ReplyTooLongError, match=r"more than 50\d\d bytes"):
+        unpack(PACKED[encoding], encoding, len(TEXT) - 1)
+
+
+@pytest.mark.parametrize(("body", "encoding"), [(b"no gzip", "gzip"), (PACKED["gzip"][:50], "gzip"), (TEXT, "br")])
+def test_what_is_not_what_it_says_may_pass(body, encoding):
+    with pytest.raises(TransientEngineError) as caught:
+        unpack(body, encoding, 10**6)
+    assert caught.value.cause == "garbage"
+
+
+def test_of_an_error_the_beginning_is_enough():
+    assert read_in_part(gzip.compress(TEXT)[:40], "gzip") == TEXT[: len(read_in_part(gzip.compress(TEXT)[:40], "gzip"))]
+    assert len(read_in_part(gzip.compress(b" " * 10**7), "gzip")) == 2**16
+    assert read_in_part(b"plain", "gzip") == b"plain"
+
+
+@pytest.mark.parametrize("body", [b"[" * 70_000, b"[" * 30_000 + b"]" * 30_000, b"[" + b"1," * 200_000 + b"1]"])
+def test_json_that_is_little_but_brackets_and_commas_is_not_read(body):
+    with pytest.raises(ReplyTooLongError):
+        decode_reply(body)
+
+
+def test_a_text_longer_than_a_verdict_is_looked_for_in_is_not_read_in_part():
+    usage = {"prompt_tokens": 3, "completion_tokens": 9, "cost": 0.5}
+    longer = short_enough(Completion(text="Yes" + " " * MOST_CHARACTERS, finish_reason="stop", **usage))
+    assert longer == Completion(text=None, finish_reason="too_long", **usage)
+    fits = Completion(text="Yes".ljust(MOST_CHARACTERS), finish_reason="stop")
+    assert short_enough(fits) is fits
+    assert short_enough(Completion(text="Yes", reasoning="x" * (MOST_CHARACTERS + 1))).reasoning is None
+
+
+def judge_of(kind, server, **settings):
+    given = {"max_retries": 2, "backoff": 0.001, "timeout": 30.0, **settings}
+    if kind == "own":
+        return http_judge(server.base_url, **given)
+    return litellm_judge(RemoteSettings(model="openai/judge", **given), api_base=server.base_url)
+
+
+TOO_LONG = {
+    "gzip": Fault("inflated", size=30_000_000),
+    "deflate": Fault("inflated", size=5_000_000, encoding="deflate"),
+    "text": Fault("long", size=5_000_000),
+    "characters": Fault("long", size=200_000),
+    "nested": Fault("nested", depth=20_000),
+    "brackets": Fault("nested", depth=100_000),
+}
+
+
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+@pytest.mark.parametrize("fault", TOO_LONG.values(), ids=TOO_LONG)
+def test_a_reply_that_is_too_long_is_bought_once_and_kept(kind, fault, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with JudgeServer(reply="Good", faults=[fault]) as server:
+        for _ in range(2):
+            with Journal(tmp_path / "j.sqlite3") as journal:
+                completion = ask(judge_of(kind, server), journal=journal)
+            assert (completion.text, completion.finish_reason) == (None, "too_long")
+        assert server.seen == 1
+
+
+def test_the_limit_is_a_field_of_the_engine():
+    with JudgeServer(reply="Good", faults=[Fault("inflated", size=100_000)]) as server:
+        assert ask(judge_of("own", server)).text == "Good"
+        assert ask(judge_of("own", server, max_reply_bytes=100_000)).text == "Good"
+        assert ask(judge_of("own", server, max_reply_bytes=99_999)).finish_reason == "too_long"
+        assert ask(judge_of("own", server, max_reply_bytes=100)).finish_reason == "too_long"  # as it is sent
+    with pytest.raises(InvalidInputError, match="max_reply_bytes is 0"):
+        RemoteSettings(model="m", max_reply_bytes=0)
+
+
+BROKEN = {
+    "bad_status": Fault("bad_status", on=[1]),
+    "headers": Fault("headers", size=300_000, on=[1]),
+    "wrong_length": Fault("wrong_length", on=[1]),
+    "bad_chunks": Fault("bad_chunks", on=[1]),
+    "cut_chunks": Fault("cut_chunks", on=[1]),
+    "bad_encoding": Fault("bad_encoding", on=[1]),
+    "reset": Fault("reset", on=[1]),
+    "drip": Fault("drip", seconds=0.2, on=[1]),
+}
+
+
+@pytest.mark.parametrize("kind", ["own", "litellm"])
+@pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_http_or_comes_too_slowly_is_asked_for_again(kind, fault, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    if kind == "litellm":
+        from evenhand.engines.litellm import import_litellm  # noqa: PLC0415 - not within the time of a call
+
+        import_litellm()
+    with JudgeServer(reply="Good", faults=[fault]) as server:
+        settings = {"timeout": 2.0} if fault.kind == "drip" else {}
+        assert ask(judge_of(kind, server, **settings)).text == "Good"
+        assert server.seen == 2
+
+
+def test_interim_answers_end_with_the_time_of_the_call():
+    with JudgeServer(reply="Good", faults=[Fault("informational", size=50)]) as server:
+        assert ask(judge_of("own", server)).text == "Good"
+
+
+def test_an_errors_body_is_read_to_a_bound():
+    body = Fault("status", status=500, message="overloaded " + "x" * 3_000_000, on=[1])
+    with JudgeServer(reply="Good", faults=[body]) as server:
+        assert ask(judge_of("own", server)).text == "Good"
+    with JudgeServer(faults=[Fault("status", status=400, message="no such thing " + "x" * 3_000_000)]) as server:
+        [refused] = ask_all(judge_of("own", server), [request()])
+    assert "no such thing" in str(refused)
+    assert len(str(refused)) < 1000
