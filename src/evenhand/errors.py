@@ -23,6 +23,7 @@ EvenhandError
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 │   └── ServerAwayError                 the run ended because a judge's server stayed away
+├── UnwritableFileError (OSError)        a result cannot be saved there; what was there is as it was
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
 
 Terminated, which is a SystemExit, ends a run when the process is asked to end, as KeyboardInterrupt does.
@@ -238,6 +239,10 @@ class ServerAwayError(TooManyFailuresError):
     Attributes:
         votes: The votes that came, with those that failed; what was not asked any more has none.
     """
+
+
+class UnwritableFileError(EvenhandError, OSError):
+    """A file cannot be written, as on a full disk. What was there is as it was."""
 
 
 class EstimationError(EvenhandError, ArithmeticError):

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import pickle
+import stat
 
 import pandas as pd
 import pyarrow.parquet
@@ -17,7 +18,7 @@ import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.data.rows import KINDS, PARQUET_HEADER
 from evenhand.engines.simulated import SimulatedJudge
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.results.measures import plain
 from evenhand.results.saved import read, write
 from evenhand.results.votes_columns import Cell, cells_of, votes_table
@@ -225,10 +226,36 @@ def test_a_file_that_is_there_survives_a_failed_save(judged, tmp_path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(UnwritableFileError, match=r"No space left on device.*what was there is as it was"):
         judged.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["result.jsonl", "result.parquet"])
+def test_a_link_and_permissions_outlive_a_save(name, judged, tmp_path):
+    path, link = tmp_path / name, tmp_path / f"link-{name}"
+    path.touch(mode=0o600)
+    link.symlink_to(path)
+    judged.save(link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert evenhand.open(path).records()
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "message"),
+    [
+        ("/nowhere/at/all/result.jsonl", UnwritableFileError, "No such file or directory"),
+        ("x" * 300 + ".parquet", UnwritableFileError, "File name too long"),
+        ("a\0b.jsonl", InvalidInputError, "is no path of a file"),
+        (5, InvalidInputError, "5 is no path of a file"),
+        (None, InvalidInputError, "None is no path of a file"),
+    ],
+)
+def test_where_nothing_can_be_saved_is_told(path, error, message, judged):
+    with pytest.raises(error, match=message):
+        judged.save(path)
 
 
 FEW = [{"question": "q", "a": "yes yes", "b": "no", "c": "maybe", "one": "Yes", "two": "Yes"}] * 2

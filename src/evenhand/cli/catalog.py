@@ -91,6 +91,7 @@ def _translate(action: str, entry: str | None, format_name: FormatName | None, o
 def _put(data: object, out: Path | None) -> None:
     """Write data to a file of the kind that its name says, or print them as JSON."""
     from evenhand.data.formats import ImportedRows  # noqa: PLC0415 - as above
+    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
     lines = isinstance(data, ImportedRows)
     endings = (".jsonl",) if lines else (".json", ".yaml", ".yml")
@@ -102,7 +103,7 @@ def _put(data: object, out: Path | None) -> None:
     if out is not None and out.suffix.lower() in {".yaml", ".yml"}:
         from ruamel.yaml import YAML  # noqa: PLC0415 - only where YAML is written
 
-        with out.open("w", encoding="utf-8") as file:
+        with written_whole(out) as beside, beside.open("w", encoding="utf-8") as file:
             yaml = YAML(pure=True)
             yaml.default_flow_style = False
             yaml.dump(data, file)
@@ -111,7 +112,8 @@ def _put(data: object, out: Path | None) -> None:
     if out is None:
         say(text)
     else:
-        out.write_text(text + "\n", encoding="utf-8")
+        with written_whole(out) as beside:
+            beside.write_text(text + "\n", encoding="utf-8")
 
 
 def _json(data: object, indent: int | None = None) -> str:

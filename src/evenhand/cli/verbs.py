@@ -309,7 +309,8 @@ def _check_place(out: Path) -> None:
         raise InvalidInputError(f"--out is {str(out)!r}, which is no regular file; give another path")
     if out.exists() and not os.access(out, os.W_OK):
         raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    target = out.resolve()  # where a link leads
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     beside.touch()
     beside.unlink()
 

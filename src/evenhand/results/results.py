@@ -20,7 +20,7 @@ from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.compare import RunComparison, compare
 from evenhand.results.render import PrintedTables
-from evenhand.results.saved import cell_of, kind_of_file, read, write
+from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
@@ -266,6 +266,7 @@ class Results(PrintedTables, Generic[Entry]):
 
         Raises:
             InvalidInputError: If the path ends otherwise, or something else is to be left out.
+            UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
         check_left_out(leave_out)
         header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
@@ -333,10 +334,7 @@ def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kin
     Raises:
         InvalidInputError: If the file cannot be read, or holds no result.
     """
-    given: object = path
-    if not isinstance(given, (str, Path)):
-        raise InvalidInputError(f"{path!r} is no path; give that of a file that the save of a result wrote")
-    return getattr(import_module("evenhand"), kind_of_file(path).class_name).load(path)
+    return getattr(import_module("evenhand"), kind_of_file(check_path(path)).class_name).load(path)
 
 
 class Rules(TypedDict, total=False):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.files import expanded, open_file
 from evenhand.results.measures import as_json
 from evenhand.results.votes_columns import PROMPTS, Cell, PromptsOfFile, cells_of, votes_tables
@@ -25,8 +26,6 @@ LAYOUT: Final = 2
 def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
     """Write a result: Parquet with a row per vote, or JSON lines with a line per question, as the path ends.
 
-    The file is written beside its place and moved there when it is whole, so that a full disk leaves what was there.
-
     Args:
         path: Ends in ``.parquet`` or ``.jsonl``.
         kind: One of :data:`KINDS`.
@@ -36,16 +35,17 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
 
     Raises:
         InvalidInputError: If the path ends otherwise.
+        UnwritableFileError: If it cannot be written.
     """
     held = list(cells)
     about = list(held[0].about) if held else []
     first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), "about": about, **header}
-    if check_suffix(path) == ".parquet":
-        with _whole(path) as beside:
+    parquet = check_suffix(path) == ".parquet"
+    with written_whole(path) as beside:
+        if parquet:
             _write_parquet(beside, first, held)
-        return
-    with _whole(path) as beside:
-        _write_lines(beside, chain([first], map(line_of, held)))
+        else:
+            _write_lines(beside, chain([first], map(line_of, held)))
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
@@ -65,15 +65,46 @@ def cell_of(line: Mapping[str, Any], about: Iterable[str]) -> Cell:
 
 
 @contextmanager
-def _whole(path: str | Path) -> Iterator[Path]:
-    """A place beside a path, whose file is moved to it when all is written."""
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+def written_whole(path: str | Path) -> Iterator[Path]:
+    """A place beside a path, whose file is moved to it when all is written: until then, what was there stays.
+
+    A link leads to the file that is replaced, and a file that was there keeps its permissions.
+
+    Raises:
+        InvalidInputError: If no file can have this name.
+        UnwritableFileError: If the file cannot be written, as on a full disk.
+    """
+    path = check_path(path)
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        yield beside
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        try:
+            yield beside
+            if target.exists():
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            with beside.open("rb+") as file:
+                os.fsync(file.fileno())
+            beside.replace(target)
+        finally:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnwritableFileError(
+            f"{str(path)!r} cannot be written ({error.strerror or error}), and what was there is as it was; mend that, "
+            "or give another path"
+        ) from error
+
+
+def check_path(path: str | Path) -> Path:
+    """A path, if it is one.
+
+    Raises:
+        InvalidInputError: If no file can have this name.
+    """
+    given: object = path
+    if not isinstance(given, (str, Path)) or not str(given) or "\0" in str(given):
+        raise InvalidInputError(f"{path!r} is no path of a file; give a text or a pathlib.Path")
+    return Path(path)
 
 
 def check_suffix(path: str | Path) -> str:
@@ -82,7 +113,7 @@ def check_suffix(path: str | Path) -> str:
     Raises:
         InvalidInputError: If results are not saved so.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = check_path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidInputError(
             f"{str(path)!r} ends in {Path(path).suffix!r}; "

@@ -38,6 +38,7 @@ from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import read_only
+from evenhand.results.saved import check_path, written_whole
 from evenhand.results.spending import Spending
 from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
@@ -147,10 +148,12 @@ class ReliabilityReport(PrintedTables):
 
         Raises:
             InvalidInputError: If the name ends otherwise.
+            UnwritableFileError: If the file cannot be written.
         """
         written = {".json": self.to_json, ".md": self.to_markdown, ".html": self._page}
         check_report_suffix(path)
-        Path(path).write_text(written[Path(path).suffix.lower()]() + "\n", encoding="utf-8")
+        with written_whole(path) as beside:
+            beside.write_text(written[Path(path).suffix.lower()]() + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -185,7 +188,7 @@ def check_report_suffix(path: str | Path) -> None:
     Raises:
         InvalidInputError: If its ending says no format.
     """
-    if Path(path).suffix.lower() not in REPORT_SUFFIXES:
+    if check_path(path).suffix.lower() not in REPORT_SUFFIXES:
         raise InvalidInputError(
             f"{str(path)!r} ends in {Path(path).suffix!r}. Accepted: {', '.join(map(repr, REPORT_SUFFIXES))}"
         )
