@@ -247,3 +247,13 @@ def test_a_reply_without_a_count_is_counted_at_its_most_or_ends_the_run():
     ask(unlimited, request("first"), calls=calls)
     with pytest.raises(BudgetExhaustedError, match="'mute' does not say how many tokens it has: give"):
         ask(unlimited, request("second"), calls=calls)
+
+
+@pytest.mark.parametrize("vote", [[3000], [10, 3000], [3000, 10, 3000]])
+def test_without_a_token_limit_replies_much_longer_than_assumed_do_not_leave_together(vote):
+    each = whole_cost(PricedJudge(), [vote])
+    judge, budget = PricedJudge(), Budget(max_cost=4.5 * each)
+    votes_within(judge, [vote] * 40, budget, 8)
+    assert judge.billed <= 4.5 * each
+    assert 2 <= sum(judge.answered[place] == len(vote) for place in range(40)) <= 4
+    assert set(judge.answered.values()) == {len(vote)}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final
 
+from evenhand.engines.forecast import TokenForecast
 from evenhand.engines.prices import Quote
 from evenhand.errors import BudgetExhaustedError, InvalidInputError
 from evenhand.numbers import format_cost
@@ -27,8 +28,8 @@ class Budget:
     most that it may cost itself come to no more than ``max_cost``; what it really cost counts once that is known. A
     vote begins only where what the votes begun are likely to need is left beside what it is likely to need itself, and
     what its dearest call may cost beyond that. Where replies have a token limit, ``max_cost`` is never exceeded, as far
-    as prices tell. Without one, what a reply may cost is learnt from those before, and the first call goes alone
-    unless several fit; a reply more than twice as long as any before may exceed it.
+    as prices tell. Without one, what a reply may cost is learnt from those before, for which a judge's first vote goes
+    alone; replies more than twice as long as any before at their stage may exceed it.
 
     Attributes:
         max_calls: None for no limit.
@@ -61,6 +62,7 @@ class Budget:
         self._poor: list[tuple[bool, tuple[int, ...], int, Share]] = []
         self._entries = 0
         self._busy = 0  # shares that wait for nothing: each may still give back what it has
+        self._under_way = 0  # votes that have begun
         self._holds = 0
         self._at_stake = 0.0
         self._expected = 0.0
@@ -166,16 +168,19 @@ class Budget:
         if begins or quote.again:
             needs = likely + max(gap, most - likely) + (rest if begins else 0.0)
             fits = fits and self._expected + self._promised + needs <= left
-        if not fits and not (quote.unknown and self._alone() and quote.least_known() <= left):
+        if begins and quote.unknown and not (fits and quote.sure):
+            fits = not self._under_way and quote.least_known() <= left
+        if not fits:
             return False
-        share.begun = True
+        self._under_way += begins
+        share.begun, share.forecast = True, quote.prices.forecast
         self.promise(share, rest)
         share.hold = Hold(self, quote, most, likely)
         return True
 
-    def _alone(self) -> bool:
-        """Whether no vote has begun that is not done."""
-        return not self._holds and not self._promised
+    def ended(self) -> None:
+        """A vote that had begun is done."""
+        self._under_way -= 1
 
     def promise(self, share: Share, dollars: float) -> None:
         """Keep so much for the calls to come of a vote that has begun."""
@@ -300,14 +305,15 @@ class Share:
         wanted: Places that it still lacks.
         queued: It is in the budget's queue.
         begun: A call of it was paid for.
+        forecast: What the judge's replies teach, of a vote that has begun.
         promised: US dollars kept for its calls to come.
         quote: What the call costs that it waits to pay for.
         hold: What is set aside for its next call.
     """
 
     __slots__ = (
-        "_budget", "_calls", "_closed", "_refused", "_waiter", "begun", "held", "hold", "order", "promised", "queued",
-        "quote", "wanted",
+        "_budget", "_calls", "_closed", "_refused", "_waiter", "begun", "forecast", "held", "hold", "order", "promised",
+        "queued", "quote", "wanted",
     )  # fmt: skip
 
     def __init__(self, budget: Budget, order: tuple[int, ...], calls: int = 0) -> None:
@@ -316,6 +322,7 @@ class Share:
         self.wanted = 0
         self.queued = False
         self.begun = False
+        self.forecast: TokenForecast | None = None
         self.promised = 0.0
         self.quote: Quote | None = None
         self.hold: Hold | None = None
@@ -432,6 +439,9 @@ class Share:
         if self._closed:
             return
         self._closed = True
+        if self.forecast is not None:
+            self.forecast.tried = True
+            self._budget.ended()
         self.wanted = 0
         self.quote = None
         self.take().release()

@@ -67,9 +67,11 @@ class TokenForecast:
 
     Attributes:
         most_reply: The token limit of a reply; None where it has none.
+        tried: A whole vote was done, so that its replies at each stage were seen.
     """
 
     most_reply: int | None = None
+    tried: bool = False
     _replies: int = 0
     _ratio: float | None = None
     _longest: dict[Stage, int] = field(default_factory=dict)
@@ -78,8 +80,8 @@ class TokenForecast:
 
     @property
     def learnt(self) -> bool:
-        """Whether a reply was seen."""
-        return self._replies > 0
+        """Whether the replies of a vote were seen; where they have a limit, one reply is enough."""
+        return self._replies > 0 and (self.tried or self.sure)
 
     @property
     def sure(self) -> bool:

@@ -72,7 +72,7 @@ class Quote:
 
     @property
     def unknown(self) -> bool:
-        """Whether no reply was seen: such a call may go alone, to find out what calls cost."""
+        """Whether the replies of no vote were seen: one may go alone, to find out what calls cost."""
         return not self.prices.forecast.learnt
 
     def most(self) -> float:
