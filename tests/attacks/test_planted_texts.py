@@ -176,7 +176,16 @@ def test_what_a_judge_says_itself_stays_though_the_material_has_the_same_words(r
     assert match_closest_option(hide_material(reply, material, labels), labels).index == 0
 
 
-def test_a_judge_whose_reply_quotes_a_great_deal_is_read_at_once():
-    material = ["a'b " * 500_000]
-    reply = "'" + "a'b " * 20_000 + "' Selected option: Yes"
-    assert match_closest_option(hide_material(reply, material, ["Yes", "No"]), ["Yes", "No"]).index == 0
+SLOW = {
+    "closed": ("'" + "a'b " * 20_000 + "' Selected option: Yes", "a'b " * 500_000),
+    "never_closed": ("Selected option: Yes" + ' "abcdef' * 200_000, "abcdef " * 500_000),
+    "tags": ("Selected option: Yes\n" + "".join(f"<response-{n:08x}>" for n in range(10_000)), "a" * 1_000_000),
+    "fences": ("Selected option: Yes\n" + "```\nabcdefgh\n" * 20_000, "abcdefgh\n" * 100_000),
+    "lines": ("Selected option: Yes\n" + "> abcdefghi\n" * 20_000, "abcdefgh\n" * 100_000),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_a_reply_that_quotes_a_great_deal_is_hidden_in_seconds(kind):
+    reply, text = SLOW[kind]
+    assert len(hide_material(reply, [text], ["Yes", "No"])) == len(reply)
