@@ -44,6 +44,8 @@ FIELDS: list[dict[str, Any]] = [
     {"journal": "replies.sqlite3"},
     {"journal": None},
     {"progress": False},
+    {"offline": True},
+    {"data_classification": ["pii"]},
 ]
 
 
