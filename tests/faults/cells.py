@@ -178,7 +178,9 @@ def bridge(base_url: str, **settings: Any) -> object:
     from unitxt.inference import OpenAiInferenceEngine  # noqa: PLC0415 - takes seconds, and few cells need it
 
     given = {"api_key": "none", "api_url": base_url}
-    engine = OpenAiInferenceEngine(model_name="judge", credentials=given, logprobs=None, top_logprobs=None)
+    engine = OpenAiInferenceEngine(
+        model_name="judge", credentials=given, logprobs=None, top_logprobs=None, use_cache=False
+    )
     engine.client = engine.client.with_options(max_retries=0, timeout=settings.get("timeout", 10.0))
     return engine
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +23,7 @@ def child(given: str) -> None:
     UNDER[job["under"]]()
     [mode] = [mode for mode in MODES if mode.name == job["mode"]]
     run = run_once(mode, ENGINES[job["engine"]](job["base_url"], **job["settings"]), job["numbers"], **job["options"])
-    Path(job["told"]).write_text(json.dumps(asdict(run)), encoding="utf-8")
+    Path(job["told"]).write_text(json.dumps(vars(run)), encoding="utf-8")
 
 
 def _little_room() -> None:

@@ -6,11 +6,7 @@ from tests.faults.cells import broken, run_cell
 from tests.faults.modes import MODES
 from tests.faults.troubles import PROCESSES
 
-PENDING = {"files may not grow", "a damaged journal"}
-
 
 @pytest.mark.parametrize("trouble", PROCESSES, ids=lambda trouble: trouble.name.replace(" ", "_"))
 def test_what_is_promised_holds(trouble, tmp_path):
-    if trouble.name in PENDING:
-        pytest.xfail("built at this moment")
     assert broken(run_cell(MODES[0], "own", trouble, tmp_path), trouble.expected) == []

@@ -318,13 +318,13 @@ PROCESSES: Final = (
         "files may not grow",
         **MANY,
         how=limited("little room"),
-        expected=Expected(scored=(0.01, 0.99), error="JournalError.*free"),
+        expected=Expected(scored=(0.01, 0.99), error="JournalError.*raise the limit"),
     ),
     Trouble(
         "a damaged journal",
         numbers=range(24),
         how=after_damage,
-        expected=Expected(scored=0, error="JournalError.*recover"),
+        expected=Expected(scored=(0, 1), error="JournalError.*recover", lost=math.inf, repaired=0),
     ),
 )
 """What happens to a process that judges; seconds each, so in one mode with our own engine."""
