@@ -174,9 +174,11 @@ def test_rows_come_through_a_pipe_of_the_shell(content):
 
 @LINUX
 def test_a_dash_is_standard_input():
-    code = "from evenhand.data.rows import read_file; print(read_file('-'))"
+    shell = "from evenhand.cli import main; raise SystemExit(main(['judge', '-', *sys.argv[1:], '--no-progress']))"
+    verb = ["--criteria", "Is it short?", "--response", "answer", "--engine", "engines.evenhand.baseline"]
     piped = {"input": LINES.encode(), "capture_output": True, "timeout": 100}
-    assert subprocess.run([sys.executable, "-c", code], check=True, **piped).stdout.decode().strip() == str(ROWS)
+    ran = subprocess.run([sys.executable, "-c", f"import sys; {shell}", *verb], check=False, **piped)
+    assert (ran.returncode, ran.stdout.decode().count("Direct assessment")) == (0, 1), ran.stderr
 
 
 @LINUX

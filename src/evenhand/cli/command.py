@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: With the code 2, if the arguments name no verb or option that exists, or lack one.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = ["/dev/stdin" if each == "-" else each for each in (sys.argv[1:] if arguments is None else arguments)]
     output.prepare()
     try:
         with heeding_termination():
