@@ -535,7 +535,7 @@ def test_a_second_interrupt_does_not_wait(journal):
 
     def interrupt_twice():
         interrupt_main_thread()
-        threading.Timer(0.3, interrupt_main_thread).start()
+        threading.Timer(1.0, interrupt_main_thread).start()  # later than an echo
 
     def reply(body):
         if count.acquire(blocking=False):

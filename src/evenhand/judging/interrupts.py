@@ -26,7 +26,7 @@ def heeding_termination() -> Iterator[None]:
 
     In the main thread, and where they would end the process: a handler of the caller's stays, and what is ignored, as
     SIGHUP is under ``nohup``, stays ignored. ``timeout``, shells and service managers send a signal twice, or one after
-    the other, within moments: what follows the first so closely is its echo.
+    the other, within moments: what follows the first so closely, a SIGINT too, is its echo.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -39,13 +39,14 @@ def heeding_termination() -> Iterator[None]:
         if first is not None and now - first < ECHO_SECONDS:
             return
         first = now if first is None else first
-        raise Terminated(number)
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
-    taken = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    ordinary = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(SIGNALS, signal.SIG_DFL)}
+    taken = {number: handler for number, handler in ordinary.items() if signal.getsignal(number) is handler}
     for number in taken:
         signal.signal(number, end)
     try:
         yield
     finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in taken.items():
+            signal.signal(number, handler)
