@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import platformdirs
+
 MOST_BYTES: Final = 16 * 1024**2
 """So large a document may be: a criterion, a rubric, a checklist, a prompt, a report."""
 
@@ -49,6 +51,12 @@ def is_opened(path: Path) -> bool:
     (True, False)
     """
     return path.as_posix().startswith(_OPENED)
+
+
+def cache_folder() -> Path:
+    """``EVENHAND_CACHE_DIR``, or without it evenhand's folder in the user's cache directory."""
+    folder = os.environ.get("EVENHAND_CACHE_DIR")
+    return expanded(folder) if folder else platformdirs.user_cache_path("evenhand")
 
 
 def open_file(path: Path) -> BinaryIO:

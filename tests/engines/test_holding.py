@@ -12,6 +12,7 @@ from evenhand.engines.intake import Intake, left_behind
 from evenhand.engines.journal import Journal
 from evenhand.engines.journal_lines import Row, hold_elsewhere, request_key
 from evenhand.errors import JournalError
+from evenhand.results.saved import written_whole
 from evenhand.tables import judge
 from tests.support.judges import http_judge
 from tests.support.processes import Running
@@ -217,3 +218,16 @@ def test_what_exists_is_tightened_but_no_folder_of_the_user(tmp_path, monkeypatc
     Journal(mine / "journal.sqlite3").close()
     assert [folder.stat().st_mode & 0o777 for folder in (cache, mine)] == [0o700, 0o755]
     assert all((folder / "journal.sqlite3").stat().st_mode & 0o777 == 0o600 for folder in (cache, mine))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes")
+def test_what_is_saved_under_the_cache_is_for_its_user_alone(tmp_path):
+    for name, mode in (("cache", 0o600), ("mine", 0o644)):
+        (tmp_path / name).mkdir()
+        before = os.umask(0o022)
+        try:
+            with written_whole(tmp_path / name / "table.jsonl") as beside:
+                beside.write_text("{}")
+        finally:
+            os.umask(before)
+        assert (tmp_path / name / "table.jsonl").stat().st_mode & 0o777 == mode

@@ -12,6 +12,7 @@ from cyclopts import App, CycloptsError
 from evenhand import __version__
 from evenhand.cli import output
 from evenhand.cli.catalog import catalog, run_unitxt
+from evenhand.cli.journal_verbs import journal
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
 
@@ -100,6 +101,7 @@ def _app() -> App:
     for name, sentence in LISTED.items():
         app.command(f"evenhand.cli.verbs:{name}", name=name, help=sentence)
     app.command(catalog)
+    app.command(journal)
     unitxt = App(name="unitxt", help_flags=[], version_flags=[], end_of_options_delimiter="")
     unitxt.default(run_unitxt)
     app.command(unitxt)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import astuple
@@ -26,6 +27,7 @@ from evenhand.engines.journal_lines import Row, is_own
 
 _FRAME: Final = struct.Struct(">4sIIIId8s")
 _MAGIC: Final = b"evnh"
+OLD_SECONDS: Final = 86400.0
 
 
 class Intake:
@@ -72,16 +74,23 @@ def _proof(body: bytes | memoryview) -> bytes:
 
 
 def left_behind(journal: Path) -> Iterator[tuple[Path, list[Row]]]:
-    """The files of processes that are dead, or are on another host, with the replies in them."""
+    """The files of processes that are not seen at work here, with the replies in them; to take them in does no harm."""
     for path in sorted(journal.parent.glob(f"{journal.name}-intake-*")):
         rows = list(_read(path)) if is_own(path) else []
-        if rows and not _is_alive(rows[0]):
+        if rows and _is_at_work(rows[0]) is not True:
             yield path, rows[1:]
 
 
-def _is_alive(head: Row) -> bool:
-    """Whether the process that wrote this file is seen at work; taking in what one elsewhere writes does no harm."""
-    return is_running(Process(*json.loads(head.identity)), this_process().host) is True
+def taken_in(path: Path) -> None:
+    """Remove a file whose replies the journal holds, unless its process may be at work on another host."""
+    with suppress(OSError):
+        [head, *_] = _read(path)
+        if _is_at_work(head) is False or time.time() - path.stat().st_mtime > OLD_SECONDS:
+            path.unlink()
+
+
+def _is_at_work(head: Row) -> bool | None:
+    return is_running(Process(*json.loads(head.identity)), this_process().host)
 
 
 def _read(path: Path) -> Iterator[Row]:

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 
 from evenhand.engines.base import Request
 from evenhand.engines.claims import Claims
-from evenhand.engines.intake import left_behind
+from evenhand.engines.intake import left_behind, taken_in
 from evenhand.engines.journal_file import (
     checksum,
     connect,
@@ -254,7 +254,7 @@ class Journal:
         """Record what a killed process had read, and replies for which there was no room when they came."""
         for file, rows in left_behind(self.path):
             self.exchange(rows)
-            file.unlink(missing_ok=True)
+            taken_in(file)
         for file in held_elsewhere(self.path):
             reader = LineReader()
             with file.open(encoding="utf-8", errors="replace") as lines:

@@ -15,10 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
 from evenhand.engines.claims import CLAIM_TABLES
 from evenhand.errors import JournalError
+from evenhand.files import cache_folder
 from evenhand.numbers import format_bytes
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
@@ -52,12 +51,6 @@ FILE_MODE: Final = 0o600
 def default_journal_path() -> Path:
     """``journal.sqlite3`` in ``EVENHAND_CACHE_DIR``, or without it in the user's cache directory."""
     return cache_folder() / "journal.sqlite3"
-
-
-def cache_folder() -> Path:
-    """``EVENHAND_CACHE_DIR``, or without it evenhand's folder in the user's cache directory."""
-    folder = os.environ.get("EVENHAND_CACHE_DIR")
-    return Path(folder).expanduser() if folder else platformdirs.user_cache_path("evenhand")
 
 
 def beside(path: Path, ending: str) -> Path:

@@ -21,7 +21,8 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from evenhand.engines.journal_file import FILE_MODE, cache_folder
+from evenhand.engines.journal_file import FILE_MODE
+from evenhand.files import cache_folder
 from evenhand.votes import Completion
 
 LAYOUT: Final = 1

@@ -1,7 +1,8 @@
 """What a run's event loop asks of the journal, and when it goes on judging.
 
-Whoever goes on with a reply (reads the verdict, makes the next prompt) waits for its turn, one after the other, so that
-the loop looks at its sockets in between: a reply that has arrived is written down before others are thought about.
+Whoever goes on with a reply (reads the verdict, makes the next prompt) or sends a request waits for its turn, a few at
+a time, so that the loop looks at its sockets in between: a reply that has arrived is written down before others are
+thought about.
 What a few such turns bring is one transaction: the replies are recorded, and the next calls claimed.
 """
 
@@ -66,7 +67,7 @@ class Turns:
         await asyncio.shield(self._at_the_end())
 
     async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
-        """The reply that another asker got meanwhile, or None when the key is ours to ask for.
+        """The reply that another asker got meanwhile, or None when the key is ours to ask for, and it is our turn.
 
         Args:
             key: What is asked for.
@@ -90,6 +91,11 @@ class Turns:
                 if self._journal.ended:
                     raise self._journal.refusal()
                 await asyncio.sleep(LATER_LOOK_SECONDS)
+        try:
+            await self.next()
+        except asyncio.CancelledError:
+            self.release(key)
+            raise
         return None
 
     def release(self, key: str) -> None:
@@ -124,6 +130,7 @@ class Turns:
             with suppress(asyncio.CancelledError):
                 await task
         self._exchange()
+        self._waiting.clear()
         return self._journal.finish()
 
     async def _beat(self) -> None:

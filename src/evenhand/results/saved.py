@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError, UnwritableFileError
-from evenhand.files import expanded, open_file
+from evenhand.files import cache_folder, expanded, open_file
 from evenhand.results.measures import as_json
 from evenhand.results.votes_columns import PROMPTS, Cell, PromptsOfFile, cells_of, votes_tables
 from evenhand.votes import Vote
@@ -80,7 +80,9 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     try:
         try:
             yield beside
-            if target.exists():
+            if target.is_relative_to(os.path.realpath(cache_folder())):  # as the journal: for this user alone
+                beside.chmod(0o600)
+            elif target.exists():
                 beside.chmod(stat.S_IMODE(target.stat().st_mode))
             with beside.open("rb+") as file:
                 os.fsync(file.fileno())

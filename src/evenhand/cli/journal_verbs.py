@@ -1,0 +1,171 @@
+"""``evenhand journal``: is the journal sound, what does it hold, saving what can be read, giving up what is old."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from cyclopts import Parameter
+
+from evenhand.cli.output import complain, say
+from evenhand.errors import InvalidInputError
+from evenhand.numbers import format_bytes, format_cost, format_count
+
+EXIT_UNSOUND: Final = 1
+SECONDS: Final[Mapping[str, float]] = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+BYTES: Final[Mapping[str, float]] = {
+    "b": 1,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+    "tb": 1e12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+
+
+def journal(
+    action: Literal["check", "recover", "prune", "export", "import", "stats"],
+    file: Annotated[Path | None, Parameter(name="FILE", help="For import: the JSON lines that export wrote.")] = None,
+    /,
+    *,
+    path: Annotated[
+        Path | None, Parameter(name="--journal", help="The journal; by default the one that runs use by default.")
+    ] = None,
+    older_than: Annotated[
+        str | None, Parameter(name="--older-than", help="For prune: an age, such as 12h, 30d, 8w or 1y.")
+    ] = None,
+    size: Annotated[str | None, Parameter(name="--size", help="For prune: a size, such as 500MB or 2GiB.")] = None,
+    out: Annotated[
+        Path | None,
+        Parameter(name="--out", help="For export: the file to write. For recover: the new journal, in its own place."),
+    ] = None,
+) -> int:
+    """Check, recover, prune, export, import and describe the journal of paid replies."""
+    takes = {"prune": {"--older-than", "--size"}, "export": {"--out"}, "recover": {"--out"}, "import": {"FILE"}}
+    given = {"FILE": file, "--older-than": older_than, "--size": size, "--out": out}
+    for name, value in given.items():
+        if value is not None and name not in takes.get(action, ()):
+            raise InvalidInputError(f"journal {action} takes no {name} (given: {str(value)!r})")
+    from evenhand.engines.journal import default_journal_path  # noqa: PLC0415 - a second of import
+
+    there = (path or default_journal_path()).expanduser()
+    if action == "check":
+        return _check(there)
+    if action == "recover":
+        _recover(there, out)
+    elif action == "prune":
+        _prune(there, older_than, size)
+    elif action == "export":
+        _export(there, out)
+    elif action == "import":
+        return _import(there, file)
+    else:
+        _stats(there)
+    return 0
+
+
+def _check(path: Path) -> int:
+    from evenhand.engines.journal_care import check  # noqa: PLC0415 - a second of import
+
+    faults = check(path)
+    for fault in faults:
+        complain(f"{path}: {fault}")
+    if faults:
+        complain(f"evenhand: 'evenhand journal recover --journal {path}' saves every reply that can be read")
+        return EXIT_UNSOUND
+    say(f"{path} is sound")
+    return 0
+
+
+def _recover(path: Path, out: Path | None) -> None:
+    from evenhand.engines.journal_care import recover  # noqa: PLC0415 - a second of import
+
+    saved = recover(path, out)
+    kept = "" if saved.damaged is None else f"; the damaged file is kept as {saved.damaged}"
+    say(f"{format_count(saved.rows, 'reply')} saved in {saved.path}{kept}")
+
+
+def _prune(path: Path, older_than: str | None, size: str | None) -> None:
+    from evenhand.engines.journal_care import prune  # noqa: PLC0415 - a second of import
+
+    most = _quantity("--size", size, BYTES, "500MB")
+    done = prune(
+        path,
+        older_than=_quantity("--older-than", older_than, SECONDS, "30d"),
+        size=None if most is None else int(most),
+    )
+    say(
+        f"{format_count(done.rows, 'reply')} removed, {format_count(done.left, 'reply')} left; "
+        f"{format_bytes(done.before)} before, {format_bytes(done.after)} now"
+    )
+
+
+def _quantity(name: str, given: str | None, units: Mapping[str, float], example: str) -> float | None:
+    """A number with its unit, such as ``30d`` or ``1.5 GB``."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", given)
+    if found is None or found[2].lower() not in units:
+        raise InvalidInputError(
+            f"{name} is {given!r}; give a number with its unit ({', '.join(units)}), such as {example}"
+        )
+    return float(found[1]) * units[found[2].lower()]
+
+
+def _export(path: Path, out: Path | None) -> None:
+    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
+    from evenhand.engines.journal_care import exported  # noqa: PLC0415 - as above
+    from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
+
+    out = check_out(out, [str(path)])
+    if out is None:
+        for line in exported(path):
+            sys.stdout.write(line)
+        return
+    with written_whole(out) as beside, beside.open("w", encoding="utf-8") as lines:
+        lines.writelines(exported(path))
+    say(f"{path} exported to {out}")
+
+
+def _import(path: Path, file: Path | None) -> int:
+    from evenhand.engines.journal_care import imported  # noqa: PLC0415 - a second of import
+
+    if file is None:
+        raise InvalidInputError("journal import needs a FILE: what 'evenhand journal export' wrote")
+    try:
+        with file.expanduser().open(encoding="utf-8", errors="replace") as lines:
+            new, faults = imported(path, lines)
+    except OSError as error:
+        raise InvalidInputError(f"{str(file)!r} cannot be read ({error.strerror})") from error
+    say(f"{format_count(new, 'new reply')} in {path}")
+    if faults:
+        complain(
+            f"evenhand: no reply could be read in {format_count(len(faults), 'line')}, the first of them {faults[0]}"
+        )
+    return EXIT_UNSOUND if faults else 0
+
+
+def _stats(path: Path) -> None:
+    from evenhand.engines.journal_care import described, stats  # noqa: PLC0415 - a second of import
+
+    engines = stats(path)
+    say(f"{path}: {format_count(sum(each.replies for each in engines), 'reply')}, {described(path)}")
+    for each in engines:
+        model = each.identity.get("sampling", {}).get("model") or each.identity.get("name") or "an engine"
+        place = each.identity.get("endpoint")
+        say(
+            f"  {model}{f' at {place}' if place else ''}: {format_count(each.replies, 'reply')}, "
+            f"{'no known cost' if each.cost is None else format_cost(each.cost)}, "
+            f"{format_count(each.tokens, 'token')}, {_day(each.first)} to {_day(each.last)}"
+        )
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).date().isoformat()

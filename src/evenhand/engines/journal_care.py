@@ -1,0 +1,306 @@
+"""Looking after a journal: is it sound, what does it hold, saving what can be read, and giving up what is old."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from evenhand.engines.journal import Journal
+from evenhand.engines.journal_file import (
+    BUSY_SECONDS,
+    COMPANIONS,
+    beside,
+    check_identity,
+    checksum,
+    failure,
+    identified,
+)
+from evenhand.engines.journal_lines import LineReader, LineWriter, Row, is_reply
+from evenhand.engines.journal_salvage import salvaged
+from evenhand.errors import InvalidInputError, JournalError
+from evenhand.numbers import format_bytes, format_count
+
+ROWS_A_TRANSACTION: Final = 500
+MOST_FAULTS: Final = 20
+
+
+def _check_there(path: Path) -> None:
+    if not path.is_file():
+        raise InvalidInputError(
+            f"there is no journal {str(path)!r}; name one with --journal, or set EVENHAND_CACHE_DIR"
+        )
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection to a journal, as it is."""
+    _check_there(path)
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def check(path: Path) -> list[str]:
+    """What is wrong with a journal, a sentence a fault, at most 20; nothing where it is sound.
+
+    SQLite checks its pages, trees and index; the rows are checked by their checksums, and read.
+    """
+    faults: list[str] = []
+    with closing(_opened(path)) as connection:
+        try:
+            application, version = identified(connection)
+            check_identity(path, application, version)
+            found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
+            faults += [f"SQLite: {told}" for (told,) in found if told != "ok"]
+            faults += islice(_unsound_rows(connection, version), MOST_FAULTS)
+        except sqlite3.Error as error:
+            faults.append(f"SQLite: {error}")
+        except JournalError as error:
+            faults.append(str(error))
+    return faults[:MOST_FAULTS]
+
+
+def _unsound_rows(connection: sqlite3.Connection, version: int) -> Iterator[str]:
+    proof = "checksum" if version >= 3 else "NULL"
+    rows = connection.execute(
+        f"SELECT CAST(key AS BLOB), CAST(request AS BLOB), CAST(completion AS BLOB), {proof}, identity "  # noqa: S608
+        "FROM reply LEFT JOIN engine ON engine.id = reply.engine"
+    )
+    for key, request, completion, given, identity in rows:
+        name = bytes(key).decode("utf-8", "replace")
+        if given is not None and given != checksum(key, request, completion):
+            yield f"the reply {name!r} does not fit its checksum: it counts as missing"
+        elif not is_reply(completion):
+            yield f"the reply {name!r} cannot be read: it counts as missing"
+        elif identity is None:
+            yield f"the reply {name!r} names no engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What :func:`recover` saved.
+
+    Attributes:
+        rows: The replies.
+        path: The journal that holds them.
+        damaged: Where the damaged file is now; None where it stayed.
+    """
+
+    rows: int
+    path: Path
+    damaged: Path | None
+
+
+def recover(path: Path, out: Path | None = None) -> Recovery:
+    """Save every reply that can be read into a sound journal.
+
+    Args:
+        path: The damaged one.
+        out: The new file; None puts it in the place of the damaged one, which is kept beside it under another name.
+
+    Raises:
+        InvalidInputError: If there is no file, another process uses it, or the new one exists.
+        JournalError: If no reply can be read.
+    """
+    _check_there(path)
+    if out is not None and out.exists():
+        raise InvalidInputError(f"{str(out)!r} exists; name a file that does not, and import its replies afterwards")
+    if out is None and _is_used(path):
+        raise InvalidInputError(f"another process uses the journal {str(path)!r}; end it first, or name a new file")
+    rows = salvaged(path)
+    if not rows:
+        raise JournalError(f"no reply can be read in {str(path)!r}: it is left as it is")
+    new = out if out is not None else beside(path, f".recovered-{os.getpid()}")
+    with Journal(new) as journal:
+        _record(journal, rows)
+    if out is not None:
+        return Recovery(len(rows), out, None)
+    damaged = beside(path, time.strftime(".damaged-%Y%m%d-%H%M%S", time.gmtime()))
+    with suppress(FileNotFoundError):
+        beside(path, "-wal").replace(beside(damaged, "-wal"))
+    path.replace(damaged)
+    for ending in COMPANIONS:
+        beside(path, ending).unlink(missing_ok=True)
+    new.replace(path)
+    return Recovery(len(rows), path, damaged)
+
+
+def _is_used(path: Path) -> bool:
+    """Whether another process has the journal open: SQLite then holds a lock on its shared memory (byte 128)."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows, where a file in use cannot be moved anyway
+    except ImportError:
+        return False
+    try:
+        with beside(path, "-shm").open("rb+") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 128)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _record(journal: Journal, rows: Iterable[Row]) -> None:
+    left = iter(rows)
+    while part := list(islice(left, ROWS_A_TRANSACTION)):
+        journal.exchange(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What :func:`prune` gave up.
+
+    Attributes:
+        rows: Replies removed.
+        left: Replies kept.
+        before: Bytes on disk before.
+        after: And after.
+    """
+
+    rows: int
+    left: int
+    before: int
+    after: int
+
+
+def prune(path: Path, *, older_than: float | None = None, size: int | None = None) -> Pruning:
+    """Remove the oldest replies, and give their room back to the disk. Other processes may use the journal meanwhile.
+
+    Args:
+        path: The journal.
+        older_than: Replies that are older than so many seconds go.
+        size: The oldest go until the file has so many bytes at most.
+
+    Raises:
+        InvalidInputError: If there is no journal, or neither limit is given.
+        JournalError: If it cannot be written.
+    """
+    if older_than is None and size is None:
+        raise InvalidInputError("prune needs --older-than, --size or both: nothing is removed without a limit")
+    before = _bytes_of(path)
+    _check_there(path)
+    with Journal(path) as journal, closing(_opened(path)) as connection:
+        held = journal.count()
+        try:
+            if older_than is not None:
+                _remove(connection, "recorded_at < ?", time.time() - older_than)
+            connection.execute("VACUUM")
+            while size is not None and (there := _pages_of(connection)) > size:
+                number = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+                if not number:
+                    break
+                most = max(1, round(number * (1 - size / there)))
+                _remove(connection, "rowid IN (SELECT rowid FROM reply ORDER BY recorded_at LIMIT ?)", most)
+                connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise failure(path, error) from error
+        left = journal.count()
+    return Pruning(held - left, left, before, _bytes_of(path))
+
+
+def _remove(connection: sqlite3.Connection, which: str, limit: float) -> None:
+    """In parts, so that others may write in between."""
+    keys = [row[0] for row in connection.execute(f"SELECT rowid FROM reply WHERE {which}", (limit,))]  # noqa: S608
+    for start in range(0, len(keys), ROWS_A_TRANSACTION):
+        part = keys[start : start + ROWS_A_TRANSACTION]
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("DELETE FROM reply WHERE rowid = ?", [(key,) for key in part])
+        connection.execute("COMMIT")
+
+
+def _pages_of(connection: sqlite3.Connection) -> int:
+    size: int = connection.execute("PRAGMA page_count").fetchone()[0]
+    return size * int(connection.execute("PRAGMA page_size").fetchone()[0])
+
+
+def _bytes_of(path: Path) -> int:
+    return sum(file.stat().st_size for file in (path, *(beside(path, end) for end in COMPANIONS)) if file.exists())
+
+
+def exported(path: Path) -> Iterator[str]:
+    """The sound replies of a journal as JSON lines, oldest first, each text once (:mod:`.journal_lines`)."""
+    writer = LineWriter()
+    _check_there(path)
+    with Journal(path), closing(_opened(path)) as connection:
+        try:
+            for *row, proof in connection.execute(
+                "SELECT key, identity, request, completion, recorded_at, checksum "
+                "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
+            ):
+                found = Row(*row)
+                given = checksum(found.key.encode(), found.request.encode(), found.completion.encode())
+                if proof in {None, given} and is_reply(found.completion):
+                    yield writer.lines(found)
+        except sqlite3.Error as error:
+            raise failure(path, error) from error
+
+
+def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:
+    """Record the replies of exported lines; those that a journal has already stay as they are.
+
+    Returns:
+        How many replies are new, and the numbers of the lines that hold none that can be read.
+    """
+    reader = LineReader()
+    with Journal(path) as journal:
+        before = journal.count()
+        _record(journal, reader.rows(lines))
+        return journal.count() - before, reader.faults
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """What a journal holds of one engine.
+
+    Attributes:
+        identity: The engine's.
+        replies: How many.
+        cost: US dollars that they cost, as far as that was told.
+        tokens: Of prompts and replies, as far as they were told.
+        first: When the oldest came, in seconds since the epoch.
+        last: And the newest.
+    """
+
+    identity: dict[str, Any]
+    replies: int
+    cost: float | None
+    tokens: int
+    first: float
+    last: float
+
+
+_STATS: Final = """
+    SELECT identity, count(*), sum(json_extract(completion, '$.cost')),
+        coalesce(sum(json_extract(completion, '$.prompt_tokens')), 0)
+            + coalesce(sum(json_extract(completion, '$.completion_tokens')), 0),
+        min(recorded_at), max(recorded_at)
+    FROM reply JOIN engine ON engine.id = reply.engine
+    WHERE json_valid(completion) GROUP BY engine.id ORDER BY 2 DESC"""
+
+
+def stats(path: Path) -> list[EngineStats]:
+    """What a journal holds, by engine, the most first."""
+    _check_there(path)
+    with Journal(path), closing(_opened(path)) as connection:
+        try:
+            return [EngineStats(json.loads(identity), *rest) for identity, *rest in connection.execute(_STATS)]
+        except sqlite3.Error as error:
+            raise failure(path, error) from error
+
+
+def described(path: Path) -> str:
+    """The sizes of a journal's files in words."""
+    parts = [f"{format_bytes(path.stat().st_size)} in the file"]
+    for ending, name in zip(COMPANIONS, ("write-ahead log", "shared memory", "room kept"), strict=True):
+        file = beside(path, ending)
+        if file.exists():
+            parts.append(f"{format_bytes(file.stat().st_size)} {name}")
+    held = list(path.parent.glob(f"{path.name}-intake-*"))
+    return ", ".join(parts) + (f", {format_count(len(held), 'run')} at work or killed" if held else "")
