@@ -43,6 +43,10 @@ ELSEWHERE: Final = "give another path (journal=…, or EVENHAND_CACHE_DIR), or s
 RESERVE_BYTES: Final = 8 * 2**20
 """Room for about 500 replies of one page each, as SQLite writes them."""
 
+CHECKPOINT_PAGES: Final = 4000
+"""A checkpoint waits for the disk. A run has them made in a thread of their own, and only where that is too slow for
+what it writes (16 MiB between two) does its event loop wait."""
+
 COMPANIONS: Final = ("-wal", "-shm", "-reserve")
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -210,6 +214,7 @@ def tighten(path: Path, mode: int) -> None:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
