@@ -45,6 +45,47 @@ def test_hard_case_with_the_labels_in_reverse(case):
     assert (match.index, match.reason) == (expected, case.get("reason", match.reason))
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{} or {}.",
+        "It is {} or {} or maybe something else.",
+        "It is {} or {} depending on the reader",
+        "It is {} or perhaps {}, who knows.",
+        "Verdict: {} or {} depending on taste",
+        "Verdict: {} (or {}, if one is strict)",
+        "Verdict: {}. Or {}.",
+        "My answer is {}, or maybe {}.",
+        "Final answer: {}/{}",
+        "Selected option: {}|{}",
+        "**{}** or **{}**, hard to say",
+    ],
+)
+@pytest.mark.parametrize(
+    "labels",
+    [("Yes", "No"), ("Yes", "No", "N/A"), ("High", "Low"), ("All", "None", "Some"), ("1", "2", "3"), ("A", "B")],
+    ids="/".join,
+)
+def test_one_of_two_is_no_verdict(reply, labels):
+    for first, second in (labels[:2], labels[1::-1]):
+        assert match_closest_option(reply.format(first, second), labels).index is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("Yes. There are no or only minor errors.", "Yes"),
+        ("Verdict: Yes, and no caveats.", "Yes"),
+        ("No. It has some or all of the faults.", "No"),
+        ("It gives a yes or no answer as asked. Verdict: Yes", "Yes"),
+        ("Choose between Yes or No. My choice is No.", "No"),
+    ],
+)
+def test_a_word_of_prose_beside_or_takes_no_verdict_away(reply, label):
+    labels = ["Yes", "No", "N/A"]
+    assert match_closest_option(reply, labels).index == labels.index(label)
+
+
 def test_the_hard_cases_are_many_and_distinct():
     assert len(HARD_CASES) >= 120
     assert len({case["desc"] for case in HARD_CASES}) == len(HARD_CASES)

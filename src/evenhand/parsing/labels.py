@@ -63,6 +63,19 @@ _ANTONYMS = (
 _SPELLINGS_OF_NA = ("n/a", "na", "n.a", "notapplicable")  # as comparison_key writes them
 _EDGE_KEPT = frozenset("+-<>=%#≥≤±$€£&@^/")
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_\-‐‑–—]+(?=[^\W_])|\s+")
+_HEDGES = (
+    r"(?: (?:perhaps|maybe|possibly|probably|rather|even|else|just|is it|it is|it's|i would say|i'd say|at (?:best|"
+    r"worst)))*"
+)
+_JOINT = (  # between alternatives: "Yes or No", "Yes (or perhaps No)", "Yes/No", "Yes and No"
+    rf"(?P<joint>[\"')\]]*(?: ?[,.…]{{0,3}} ?[(\[]?\b(?:and/)?(?P<or>or|nor)\b{_HEDGES}(?=[\"',(\[ ]),?|"
+    r"(?P<bar> ?/|\|)| ?&|,? and\b) ?[\"'(\[]*)"
+)
+_PROSE = rf"\b(?:{'|'.join(sorted(_DETERMINERS))}|(?-i:[{''.join(sorted(_ARTICLES)).upper()}]))(?!\w)"
+_ALTERNATIVES = (
+    phrase(rf"(?P<word>{MENTION}|{_PROSE}){_JOINT}(?={MENTION}|{_PROSE})"),
+    phrase(rf"(?<={MENTION}){_JOINT}(?P<word>{_PROSE})"),
+)
 _QUOTING = re.compile(r"[\"'“”„«»‹›「」『』‘’‚`()\[\]{}<>|]+")
 
 NEAR_RATIO = 90.0  # as good as the same
@@ -149,7 +162,21 @@ class Labels:
         if self.by_number:
             text = _RANGE.sub(self._without_scale, _ENDS_EXPLAINED.sub(" ", text))
             text = _NUMBER.sub(self._mark_number, text)
-        return self.pattern.sub(self._mark_word, text) if self.pattern else text
+        text = self.pattern.sub(self._mark_word, text) if self.pattern else text
+        for pattern in _ALTERNATIVES:
+            text = pattern.sub(self._mark_alternative, text)
+        return text
+
+    def _mark_alternative(self, found: re.Match[str]) -> str:
+        """One of two labels side by side, without a hedge between: "Yes or maybe No" says neither of them."""
+        conjunction = "or" if found["bar"] else found["or"]
+        word, joint = found["word"], f" {conjunction} " if conjunction else found["joint"]
+        if not MENTIONED.match(word):
+            index = self.by_spelling.get(_spelling(word))
+            if index is None or (word.islower() and not conjunction):
+                return found.group()
+            word = chr((LOOSE if word.islower() else FIRM) + index)
+        return word + joint if found.start() == found.start("word") else joint + word
 
     def _without_scale(self, found: re.Match[str]) -> str:
         """The scale itself ("1-5", "from 1 to 5") names no label; any other range names two."""
