@@ -167,7 +167,7 @@ class FatalEngineError(EngineError):
 
 
 class UnreachableError(FatalEngineError):
-    """The server stayed away for longer than the run waits, or cannot be reached at all."""
+    """The server stayed away or wants to be left alone for longer than the run waits, or cannot be reached at all."""
 
     def __init__(self, message: str, *, cause: str = "unreachable", attempts: int = 1) -> None:
         super().__init__(message, cause=cause, attempts=attempts)
@@ -234,7 +234,7 @@ class TooManyFailuresError(EvenhandError):
 
 
 class ServerAwayError(TooManyFailuresError):
-    """The run ended because a judge's server stayed away. Everything that was judged is journaled.
+    """The run ended because a judge's server stayed away, or wants no requests. What was judged is journaled.
 
     Attributes:
         votes: The votes that came, with those that failed; what was not asked any more has none.

@@ -182,6 +182,17 @@ def test_a_server_that_stays_away_ends_the_run_however_few_votes_are_left(tmp_pa
     assert all(vote.scored for cell in table.cells() for vote in cell.votes)
 
 
+def test_a_quota_that_is_used_up_ends_the_run_and_does_not_burn_the_queue(tmp_path):
+    used_up = Fault("status", status=429, retry_after=7200, on=range(11, 1000))
+    options = {"response_field": "answer", "journal": str(tmp_path / "j.sqlite3"), "progress": False}
+    told = r"(?s)no request for another 7200 seconds.*10 of 40 votes came.*run the same"
+    with JudgeServer(reply="Yes", latency=0.01, faults=[used_up]) as server:
+        judge = http_judge(server.base_url, max_in_flight=4)
+        with pytest.raises(ServerAwayError, match=told):
+            evenhand.judge(ROWS, "Is it right? Yes or no.", judge, flow="verdict_only", max_failure_rate=1.0, **options)
+        assert 18 <= server.seen <= 22  # ten replies, eight refusals, and what was in flight beside the last
+
+
 def test_where_nobody_listens_that_is_told_at_once_with_the_address():
     with JudgeServer() as server:
         base_url = server.base_url

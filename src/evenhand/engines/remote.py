@@ -40,6 +40,8 @@ READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
 LONGEST_BACKOFF: Final = 30.0
 LONGEST_WAIT: Final = 300.0
+TOLD_TO_WAIT_IN_A_ROW: Final = 8
+"""So many replies in a row that ask for a longer wait, as of a quota that is used up, and the run ends."""
 ROOM: Final = 1.25
 """How much longer than the longest seen a call is taken to be until it ends, where tokens a minute are limited."""
 REFUSABLE: Final = 3
@@ -241,6 +243,7 @@ class _Session:
     schema: bool | None = None
     users: int = 0
     replies: int = 0
+    told_to_wait: int = 0
     told_too_long: bool = False
 
 
@@ -419,6 +422,7 @@ class RemoteJudge:
 
     def _received(self, completion: Completion, session: _Session) -> Completion:
         session.replies += 1
+        session.told_to_wait = 0
         session.gate.breaker.answered()
         session.gate.succeeded()
         return self._priced(completion)
@@ -500,13 +504,14 @@ class RemoteJudge:
         self._most_logprobs = fewer if self._most_logprobs is None else min(self._most_logprobs, fewer)
 
     def _delay(self, error: TransientEngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
-        limited = isinstance(error, RateLimitedError)
         stalled = session.replies == trial.replies_before and session.gate.in_flight <= 1
-        trial.retries += stalled or not limited
+        trial.retries += stalled or not isinstance(error, RateLimitedError)
         trial.replies_before = session.replies
         most = self.settings.max_retries
-        if limited:
+        if isinstance(error, RateLimitedError):
             session.gate.slow_down(entered_at)
+            if error.retry_after is not None and error.retry_after > LONGEST_WAIT:
+                raise self._told_to_wait(error, error.retry_after, session) from error
         if trial.retries > most or trial.attempts - trial.unreached > RATE_LIMIT_PATIENCE * most:
             raise self._gave_up(error) from error
         backoff = min(LONGEST_BACKOFF, self.settings.backoff * 2 ** max(0, trial.retries - 1))
@@ -514,11 +519,23 @@ class RemoteJudge:
         if not isinstance(error, RateLimitedError):
             return wait
         if error.retry_after is not None:
-            if error.retry_after > LONGEST_WAIT:
-                raise self._gave_up(error) from error
             wait = error.retry_after
         session.gate.pause(wait)
         return 0.0
+
+    def _told_to_wait(self, error: RateLimitedError, seconds: float, session: _Session) -> EngineError:
+        """Why a request is not sent again that the server wants so much later; nor is any other, after several."""
+        session.told_to_wait += 1
+        if session.told_to_wait < TOLD_TO_WAIT_IN_A_ROW:
+            return self._gave_up(error)
+        used_up = UnreachableError(
+            f"the server wants no request for another {seconds:g} seconds (Retry-After), and said so "
+            f"{session.told_to_wait} times in a row; the last time, {error}",
+            cause=error.cause,
+            attempts=error.attempts,
+        )
+        self._end(session, used_up)
+        return used_up
 
     def _gave_up(self, error: TransientEngineError) -> TransientEngineError:
         times = "once" if error.attempts == 1 else f"{error.attempts} times"
