@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from evenhand.engines.journal_care import recover
 from tests.faults.cells import ENGINES, Run, Scene, planned_votes, run_once
 from tests.faults.modes import MODES
 from tests.support.processes import Running
@@ -139,13 +140,15 @@ def away(scene: Scene) -> Run:
 
 
 def after_damage(scene: Scene) -> Run:
-    """With a journal that holds the first half of the rows and was damaged in the middle since."""
+    """With a journal that holds the first half of the rows and was damaged in the middle since; it is recovered."""
     numbers = list(scene.trouble.numbers)
     scene.run(numbers[: len(numbers) // 2])
     with scene.journal.open("r+b") as file:
         file.seek(scene.journal.stat().st_size // 2)
         file.write(b"\x5a" * 4096)
-    return scene.run()
+    damaged = scene.run()
+    recover(scene.journal)
+    return damaged
 
 
 def in_mock_mode(scene: Scene) -> Run:
