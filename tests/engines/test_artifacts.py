@@ -77,11 +77,11 @@ def test_one_failed_request_loses_no_other_reply(engine_at):
 
 
 def test_a_journal_that_fails_is_raised_as_itself(engine_at, monkeypatch):
-    def full(journal, entries):
-        raise JournalError("the disk is full")
+    def failing(*_):
+        raise JournalError("the file is damaged")
 
-    monkeypatch.setattr(Journal, "put", full)
-    with JudgeServer(reply="Good") as server, pytest.raises(JournalError, match="the disk is full"):
+    monkeypatch.setattr(Journal, "exchange", failing)
+    with JudgeServer(reply="Good") as server, pytest.raises(JournalError, match="the file is damaged"):
         engine_at(server).infer(instances("a", "b"))
 
 

@@ -516,9 +516,9 @@ class TestRows:
             ({"__type__": "shell_metric", "items": ["A?"]}, ArtifactError, "has the type 'shell_metric'"),
             ("secrets.yaml", ArtifactError, "no file is read because a row of data names it"),
             ("../../etc/x.json", ArtifactError, "no file is read"),
-            ([], ArtifactError, "the field 'checks' of instance 0 is \\[\\]"),
-            (None, ArtifactError, "the field 'checks' of instance 0 is None"),
-            (7, ArtifactError, "the field 'checks' of instance 0 is 7"),
+            ([], ArtifactError, r"the field 'checks' of instance 0: \[\] is no checklist"),
+            (None, ArtifactError, "the field 'checks' of instance 0: None is no checklist"),
+            (7, ArtifactError, "the field 'checks' of instance 0: 7 is no checklist"),
             ([{"question": "A?", "wieght": 3}], InvalidCriterionError, "Did you mean 'weight'"),
         ],
     )

@@ -5,6 +5,7 @@ They are forked from one process that has imported nothing else, so that each is
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 import warnings
@@ -19,6 +20,9 @@ _CONTEXT.set_forkserver_preload(LIBRARIES)
 
 
 def _run(code, arguments, folder, environment, output):
+    for name in ("SIGHUP", "SIGTERM"):  # whoever runs the tests may ignore them, as nohup does
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

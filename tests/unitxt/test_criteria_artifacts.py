@@ -170,7 +170,7 @@ def test_what_is_no_criterion_is_refused_in_one_line(reference, message):
         (b"[1, 2]", "is a list; a criterion is an object"),
         (b'{\n"name": }', "is not JSON (line 2"),
         (b"[" * 100_000, "is nested too deeply"),
-        (None, "cannot be read (Is a directory)"),
+        (None, "cannot be read (it is a folder"),
     ],
 )
 def test_a_file_that_holds_no_criterion(content, message, tmp_path):
@@ -189,7 +189,7 @@ def test_a_path_need_not_end_in_json(tmp_path):
     path = tmp_path / "tone.criterion"
     path.write_text(json.dumps(PLAIN), encoding="utf-8")
     assert load(str(path)).name == "tone"
-    with pytest.raises(ArtifactError, match=r"the file '.*' cannot be read \(Is a directory\)"):
+    with pytest.raises(ArtifactError, match=r"the file '.*' cannot be read \(it is a folder"):
         load(str(tmp_path))
 
 

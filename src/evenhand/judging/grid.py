@@ -15,6 +15,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Caller
 from evenhand.judging.flow import Flow
+from evenhand.numbers import format_count
 from evenhand.question import Question
 from evenhand.run_options import GridOptions, Orders
 from evenhand.votes import Vote
@@ -166,8 +167,9 @@ def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
     votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
     if votes > MOST_VOTES:
         raise InvalidInputError(
-            f"samples={grid.samples!r} makes {votes:,} votes of {len(questions):,} questions, and one run holds "
-            f"{MOST_VOTES:,} of a judge at most: lower it, or judge the rows in parts"
+            f"samples={grid.samples!r} makes {format_count(votes, 'vote')} of "
+            f"{format_count(len(questions), 'question')}, and one run holds {format_count(MOST_VOTES)} of a judge at "
+            "most: lower it, or judge the rows in parts"
         )
     return sheets
 
