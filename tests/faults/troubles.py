@@ -175,6 +175,7 @@ TROUBLES: Final = (
         "timeout",
         attempts=2,
         settings={"timeout": 0.5, "max_retries": 1},
+        of={"bridge": None},  # its client waits anew for every byte: a minute
     ),
     passes("cut before the reply", Fault("cut"), Fault("reset")),
     passes("cut in the reply", Fault("cut_body"), Fault("cut_chunks")),
@@ -250,6 +251,7 @@ TROUBLES: Final = (
         "away for a second",
         [Fault("away", seconds=1.0, on=[3], times=1)],
         how=away,
+        modes=("direct", "pairwise"),
         settings={"max_retries": 1, "patience": 30.0},
         expected=Expected(attempts=math.inf, bought_twice=4, lost=4),  # what was in flight when it went
         of={"bridge": BRIDGED},
@@ -258,6 +260,7 @@ TROUBLES: Final = (
         "away for longer than the patience",
         [Fault("away", seconds=2.0, on=[3], times=1)],
         how=away,
+        modes=("direct", "pairwise"),
         settings={"max_retries": 1, "patience": 0.5},
         expected=Expected(scored=(0, 0.9), reasons=["engine_error"], error="ServerAwayError", bought_twice=4, lost=4),
         of={"bridge": None},
