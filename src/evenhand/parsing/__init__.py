@@ -29,8 +29,8 @@ reads each of them as a reply (``sheets``).
 """
 
 from evenhand.parsing.material import hide_material
-from evenhand.parsing.reading import match_closest_option
+from evenhand.parsing.reading import match_closest_option, where_read
 from evenhand.parsing.sheets import SheetAnswer, read_sheet
 from evenhand.parsing.token_probabilities import option_probabilities
 
-__all__ = ["SheetAnswer", "hide_material", "match_closest_option", "option_probabilities", "read_sheet"]
+__all__ = ["SheetAnswer", "hide_material", "match_closest_option", "option_probabilities", "read_sheet", "where_read"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from evenhand.parsing import grammar
 from evenhand.parsing.cleaning import (
@@ -59,6 +60,40 @@ def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_rea
     match = _read(reply, compiled, cut_off=finish_reason == "length")
     reason = REASON_BY_FINISH.get(finish_reason) if match.index is None else None
     return match if reason is None else unread(reason)
+
+
+@lru_cache(maxsize=4096)
+def where_read(reply: str, labels: tuple[str, ...]) -> tuple[int, int] | None:
+    """Where in a reply the words stand that make it read as it is: those without which it says something else.
+
+    Args:
+        reply: The judge's text.
+        labels: The offered labels.
+
+    Returns:
+        The place of the first character and of the one after the last; None where the reply names no option, or no one
+        place decides, as where the verdict is stated twice.
+
+    >>> reply = "It is not Excellent. Overall it is Good."
+    >>> start, end = where_read(reply, ("Excellent", "Good", "Bad"))
+    >>> reply[start:end]
+    'Good'
+    """
+    match = match_closest_option(reply, labels)
+    if match.index is None:
+        return None
+    if match.kind in {"exact", "normalized"}:
+        stripped = reply.strip()
+        start = reply.index(stripped)
+        return start, start + len(stripped)
+    said = re.escape(labels[match.index].strip()).replace(r"\ ", r"[\s_-]+")
+    bare = [word for word in compile_labels(labels).by_bare.items() if word[1] == match.index]
+    spelled = "|".join([said, *(re.escape(word) for word, _ in bare)])
+    for found in reversed(list(re.finditer(rf"(?<!\w)(?:{spelled})(?!\w)", reply, re.IGNORECASE))):
+        without = reply[: found.start()] + " " * (found.end() - found.start()) + reply[found.end() :]
+        if match_closest_option(without, labels).index != match.index:
+            return found.span()
+    return None
 
 
 def _read(reply: str | None, labels: SoughtLabels, *, cut_off: bool) -> Match:

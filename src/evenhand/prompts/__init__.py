@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
@@ -363,3 +364,39 @@ def nonce_for(seed: int, *data: str) -> str:
         if not any(nonce in text for text in data):
             return nonce
         salt += 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTexts:
+    """What a prompt shows between its tags.
+
+    Attributes:
+        context: Name -> text.
+        responses: In the order shown.
+    """
+
+    context: Mapping[str, str]
+    responses: tuple[str, ...]
+
+
+_NONCE_SAID = re.compile(r"\bpair of tags that end in ([0-9a-f]{8})\b")
+
+
+def shown_texts(prompt: str) -> ShownTexts | None:
+    """What was shown in a prompt that was sent, read out of its tags: the data cannot hold their nonce.
+
+    Args:
+        prompt: The first message of a stage that shows what is judged.
+
+    Returns:
+        The texts as they were shown; None where the prompt has no such tags.
+    """
+    said = _NONCE_SAID.search(prompt)
+    if said is None:
+        return None
+    tag = rf"(?:Context, (?P<name>[^\n]*):\n)?<(?P<tag>context|response|(?:response|option)-\w+)-{said[1]}>\n"
+    found = list(re.finditer(rf"{tag}(?P<text>.*?)\n</(?P=tag)-{said[1]}>", prompt, re.DOTALL))
+    return ShownTexts(
+        context={each["name"]: each["text"] for each in found if each["tag"] == "context" and each["name"]},
+        responses=tuple(each["text"] for each in found if each["tag"] != "context"),
+    )

@@ -20,17 +20,21 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.numbers import Missing
 from evenhand.results.compare import RunComparison, compare
+from evenhand.results.findings import Finding, Reported
 from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
+from evenhand.results.measures import Measure
 from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.render import PrintedTables
 from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
+from evenhand.results.verdict_view import Asked, VerdictView, verdict_view, with_prompts
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import EarlyStop, Vote
+from evenhand.votes import MISSING_RESPONSE, EarlyStop, Vote
 
 if TYPE_CHECKING:
     import datasets
@@ -115,6 +119,62 @@ class Results(PrintedTables, Generic[Entry]):
             f"a {type(self).__name__} says how judges behave, and holds no score that people could give too; give the "
             "result of judge, winrates, checklist, aggregate_votes or run_mode"
         )
+
+    def reported(self) -> Iterator[Reported]:
+        """What was measured of each system, pair, or the whole, in the order of the tables."""
+        return iter(())
+
+    def questions_unread(self) -> tuple[int, int]:
+        """How many questions there are, and how many of them have no answer: no reply came, or none could be read."""
+        unread = [asked.unread for asked in self.asked()]
+        return len(unread), sum(unread)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Every number of the result under a name: what gates, summaries and pictures are made of.
+
+        The first is ``unread``, the share of all questions that have no answer: no reply came, or none could be read.
+        """
+        asked, unread = self.questions_unread()
+        share = Measure("unread", unread / asked if asked else Missing("no question was asked"), "share")
+        whole = Reported("", (), share, asked)
+        return tuple(found for each in (whole, *self.reported()) for found in each.findings())
+
+    def asked(self) -> Iterator[Asked]:
+        """What is to be said of each cell, in the order of :meth:`cells`, beside its votes."""
+        rules = VoteRules.from_parameters(self.parameters)
+        for cell in self.cells():
+            criterion = self.criterion_of(cell)
+            verdict = rules.aggregate(cell.votes, criterion) if cell.votes else MISSING_RESPONSE
+            yield Asked(
+                name="/".join(map(str, self.question_name(cell))),
+                criterion=criterion.name,
+                question=criterion.description,
+                options=criterion.labels,
+                judged=(cell.about["system"],) if cell.about.get("system") else (),
+                selected=verdict.selected_label,
+                score=verdict.aggregated_value,
+                verdict=verdict,
+                gold=cell.about.get("gold") or cell.about.get("reference"),
+            )
+
+    def verdict_views(self, data: object = None) -> Iterator[VerdictView]:
+        """Each question with all that is to be seen of it: texts, votes, reasons, prompts and replies.
+
+        Args:
+            data: The rows that were judged, for their texts; by default these are those of the prompts that were sent,
+                where they were kept.
+
+        Raises:
+            InvalidInputError: If the data are not those that were judged.
+        """
+        texts = None
+        if data is not None:
+            texts = import_module("evenhand.labels.judged_texts").JudgedTexts.of(self, data, None, None)
+        sheets: dict[Any, Any] = {}
+        for cell, asked in zip(self.cells(), self.asked(), strict=True):
+            row = cell.about["instance"]
+            named = self.ids[row] if self.ids else cell.about.get("prompt_id") or str(row)
+            yield verdict_view(with_prompts(cell, asked, sheets), asked, named, texts)
 
     def question_name(self, cell: Cell) -> QuestionName:
         """What names a cell among those of all rows."""

@@ -217,6 +217,10 @@ class Interval:
         error = None if self.standard_error is None else width * self.standard_error
         return replace(self, estimate=estimate, low=lower, high=upper, standard_error=error)
 
+    def subtracted_from(self, total: float) -> Self:
+        """That of ``total`` less what this is of: its limits change places."""
+        return replace(self, estimate=total - self.estimate, low=total - self.high, high=total - self.low)
+
 
 def mean_intervals(
     values: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = (0.0, 1.0)

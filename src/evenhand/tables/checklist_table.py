@@ -24,11 +24,13 @@ from evenhand.numbers import (
     format_score,
     format_share,
 )
-from evenhand.results.measures import Column, measures_table, plain
+from evenhand.results.findings import Reported
+from evenhand.results.measures import Column, Measure, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
+from evenhand.results.verdict_view import Asked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
@@ -130,6 +132,40 @@ class ChecklistTable(Results[CheckedResponse]):
                 ]
                 found.append(Outcomes.by(item.as_criterion(), answers, system=system, part_of=name))
         return tuple(found)
+
+    def reported(self) -> Iterator[Reported]:
+        """Of each system: the primary score under the name of the checklist, the others, each item, each category."""
+        name = self.checklists[0].name if len(self.checklists) == 1 else "checklist"
+        for system, report in self.reports.items():
+            n, unread = report.num_instances - report.num_unscored - report.num_na, report.num_unscored
+            yield Reported(name, (system,), Measure("", report.primary_score, "score"), n, unread)
+            yield Reported("", (system,), report, n, unread)
+            for item in report.items:
+                yield Reported(f"item.{item.label}", (system,), item, item.asked - item.unanswered, item.unanswered)
+            for category in report.categories:
+                yield Reported(f"category.{category.category}", (system,), category, category.answered)
+            if (agrees := self.gold_agreement(system)) is not None:
+                yield Reported("", (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
+        for difference in self.differences:
+            yield from difference.reported()
+
+    def asked(self) -> Iterator[Asked]:
+        """The verdicts on items as they are held, each on its own question."""
+        for response, result in zip(self.responses, self.results, strict=True):
+            for item, gold in zip(result.items, response.gold, strict=True):
+                verdict, criterion = item.verdict, item.item.as_criterion()
+                named = {"yes": "Yes", "no": "No", "na": "N/A"}
+                yield Asked(
+                    name=f"{response.instance}/{response.system}/{item.item.name}",
+                    criterion=result.checklist.name,
+                    question=item.item.question,
+                    options=criterion.labels,
+                    judged=(response.system,),
+                    selected=verdict.selected_label,
+                    score=verdict.aggregated_value,
+                    verdict=verdict,
+                    gold=named.get(str(gold)),
+                )
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """The item, as a criterion."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
+from evenhand.results.findings import Reported, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
 from evenhand.statistics.paired_differences import (
@@ -52,6 +53,12 @@ class SystemDifference:
     n_set_aside: int
     if_unscored_low: float | None
     if_unscored_high: float | None
+
+    def reported(self) -> Iterator[Reported]:
+        """The difference, in both directions."""
+        name = f"{self.score.replace(' ', '_')}.difference"
+        no_row = "no row has both scores"
+        yield from reported_difference(name, (self.first, self.second), self.difference, no_row, self.n_compared)
 
 
 def system_differences(

@@ -20,15 +20,17 @@ from evenhand.numbers import (
     format_percent,
     format_range,
 )
+from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.notes import baseline_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, check_same_rows, with_ids
+from evenhand.results.verdict_view import NO_VERDICT, Asked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.votes import Vote
+from evenhand.votes import MISSING_RESPONSE, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,39 @@ class GradeTable(Results[GradedInstance]):
             for (judge, prompt, unrelated), grading in self.gradings.items()
             if unrelated and (judge, prompt, False) in self.gradings
         }
+
+    def reported(self) -> Iterator[Reported]:
+        """Of each judge under each prompt, and what an unrelated option changes."""
+        for (judge, prompt, unrelated), grading in self.gradings.items():
+            of = (judge, prompt, *(["unrelated"] if unrelated else []))
+            yield Reported("", of, grading, grading.num_scored, grading.num_unscored)
+        for run, effect in self.unrelated_effects.items():
+            yield Reported("unrelated", run, effect, effect.num_paired)
+
+    def questions_unread(self) -> tuple[int, int]:
+        """The instances of each judge and run, and those on which it has no score."""
+        graded = self.gradings.values()
+        unread = sum(each.num_unscored for each in graded)
+        return sum(each.num_scored for each in graded) + unread, unread
+
+    def asked(self) -> Iterator[Asked]:
+        """The choices of each run, which come to no verdict."""
+        for each in self.instances:
+            run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
+            unrelated = ("(unrelated)",) if each.unrelated is not None else ()
+            names = (*each.candidates, *unrelated)
+            yield Asked(
+                name="/".join(map(str, run)),
+                criterion=self.criterion.name,
+                question=self.criterion.description,
+                options=names,
+                judged=names,
+                selected=None,
+                score=None,
+                verdict=NO_VERDICT if each.votes else MISSING_RESPONSE,
+                compares=True,
+                offered=tuple(f"Option {place + 1}" for place in range(len(names))),
+            )
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The scores, what the unrelated option changes where there is one, and the places chosen."""

@@ -26,7 +26,8 @@ from evenhand.modes.rubric import (
     summarize_rubric,
 )
 from evenhand.numbers import format_level, format_range, format_share
-from evenhand.results.measures import Column, measures_table, plain, score_cell
+from evenhand.results.findings import Reported
+from evenhand.results.measures import Column, Measure, measures_table, plain, score_cell
 from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
@@ -36,6 +37,7 @@ from evenhand.results.notes import (
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
+from evenhand.results.verdict_view import Asked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
@@ -192,6 +194,36 @@ class JudgementTable(Results[Judgement]):
                 ]
                 found.append(Outcomes.by(criterion, own, system=system, part_of=part_of))
         return tuple(found)
+
+    def reported(self) -> Iterator[Reported]:
+        """Of the rubric and each criterion; how systems differ; how far verdicts agree with gold."""
+        for system, rubric in self.rubric_scores.items():
+            n = len(self._cell(system, self.criteria[0].name)) - rubric.num_unscored - rubric.num_na
+            yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.num_unscored)
+        for (system, criterion), each in self.summaries.items():
+            n = each.num_instances - each.num_unscored - each.num_na
+            yield Reported(criterion, (system,), each, n, each.num_unscored)
+            if (agrees := self.gold_agreement(system, criterion)) is not None:
+                yield Reported(criterion, (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
+        for difference in (*self.rubric_differences, *self.differences):
+            yield from difference.reported()
+
+    def asked(self) -> Iterator[Asked]:
+        """The verdicts as they are held."""
+        asked = {criterion.name: criterion for criterion in self.criteria}
+        for item in self.judgements:
+            criterion, verdict = asked[item.criterion], item.verdict
+            yield Asked(
+                name="/".join(map(str, _question(item))),
+                criterion=item.criterion,
+                question=criterion.description,
+                options=criterion.labels,
+                judged=(item.system,),
+                selected=verdict.selected_label,
+                score=verdict.aggregated_value,
+                verdict=verdict,
+                gold=item.gold,
+            )
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """The criterion that the cell names."""

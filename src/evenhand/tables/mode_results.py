@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self, Unpack, overload
 
-from evenhand.aggregation import rubric_range
+from evenhand.aggregation import VoteRules, rubric_range
 from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
@@ -20,16 +20,18 @@ from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.numbers import format_level
+from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, with_ids
+from evenhand.results.verdict_view import Asked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RunOptions
 from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.loading import load_comparison, load_criterion
-from evenhand.votes import Verdict, Vote
+from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 _MOST_COLUMNS = 10
 """Of a table that can be read on a page."""
@@ -144,13 +146,52 @@ class ModeResults(Results[JudgedSubject]):
         one = self._criteria[0] if len(self._criteria) == 1 else None
         whole = isinstance(self.subjects[0].result, Verdict)
         own = one if isinstance(one, Criterion) and one is not NO_CRITERION and whole else None
-        name = self.mode.kind if one is None or one is NO_CRITERION else one.name
         return tuple(
-            Outcomes(system, name, tuple(rows), self.possible_scores({}))
+            Outcomes(system, self._name, tuple(rows), self.possible_scores({}))
             if own is None
             else Outcomes.by(own, rows, system=system)
             for system, rows in found.items()
         )
+
+    def reported(self) -> Iterator[Reported]:
+        """The measures of each system; the score itself under the name of what was judged by, or of the mode."""
+        for system, own in self.measures.items():
+            n, unread = (getattr(own, name, None) for name in ("num_instances", "num_unscored"))
+            of, read = (system,) if system else (), None if n is None else n - (unread or 0)
+            for each in measures_of(own):
+                yield Reported("", of, replace(each, name=each.name or self._name), read, unread)
+
+    @property
+    def _name(self) -> str:
+        """Of the score."""
+        one = self._criteria[0] if len(self._criteria) == 1 else None
+        return self.mode.kind if one is None or one is NO_CRITERION else one.name
+
+    def asked(self) -> Iterator[Asked]:
+        """The questions with what their votes come to; of choices among several responses the votes alone."""
+        for cell in self.cells():
+            names, subject = tuple(cell.about["names"]), self._subjects[cell.about["system"], cell.about["instance"]]
+            criterion = self.criterion_of(cell) if cell.votes else None
+            compares = len(names) > 1
+            verdict = MISSING_RESPONSE if criterion is None else self._rules.aggregate(cell.votes, criterion)
+            given = subject.names if compares else ()
+            picked = None if verdict.selected_index is None or not compares else verdict.selected_index
+            yield Asked(
+                name="/".join(map(str, self.question_name(cell))),
+                criterion=self._name if criterion is None else criterion.name,
+                question="" if criterion is None else criterion.description,
+                options=given or (() if criterion is None else criterion.labels),
+                judged=given or ((cell.about["system"],) if cell.about["system"] else names),
+                selected=verdict.selected_label if picked is None or picked >= len(given) else given[picked],
+                score=None if compares else verdict.aggregated_value,
+                verdict=verdict,
+                compares=compares,
+                offered=() if criterion is None or not compares else criterion.labels,
+            )
+
+    @property
+    def _rules(self) -> VoteRules:
+        return VoteRules.from_parameters(self.parameters)
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """That of the question, as the mode asks it."""

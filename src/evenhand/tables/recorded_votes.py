@@ -42,11 +42,13 @@ from evenhand.judge_reliability.raters import (
 )
 from evenhand.judge_reliability.report import labels_table, pairs_of_raters_table, vote_summary_table
 from evenhand.numbers import Missing, format_count
-from evenhand.results.measures import measures_of, plain, score_entries
+from evenhand.results.findings import Reported
+from evenhand.results.measures import Measure, measures_of, plain, score_entries
 from evenhand.results.notes import unread_note, unscored_votes_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before, with_ids
+from evenhand.results.verdict_view import NO_VERDICT, Asked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
@@ -119,6 +121,28 @@ class VoteTable(Results[RecordedInstance]):
         """Of the verdicts."""
         rows = [Outcome.of_verdict((each.instance,), each.verdict, each.cluster) for each in self.instances]
         return (Outcomes.by(self.criterion, rows),)
+
+    def reported(self) -> Iterator[Reported]:
+        """The aggregated score, and what the votes say of the judges."""
+        scores = self.summary.scores
+        n = scores.num_instances - scores.num_unscored - scores.num_na
+        yield Reported(self.criterion.name, (), scores, n, scores.num_unscored)
+        yield Reported("", (), self.summary, n, scores.num_unscored)
+
+    def asked(self) -> Iterator[Asked]:
+        """The verdicts as they are held."""
+        for each in self.instances:
+            yield Asked(
+                name=str(each.instance),
+                criterion=self.criterion.name,
+                question=self.criterion.description,
+                options=self.criterion.labels,
+                judged=(),
+                selected=each.verdict.selected_label,
+                score=each.verdict.aggregated_value,
+                verdict=each.verdict,
+                gold=each.reference,
+            )
 
     def criterion_of(self, cell: Cell) -> Criterion:  # noqa: ARG002 - there is one
         """The criterion."""
@@ -377,6 +401,32 @@ class AgreementTable(Results[RaterPair]):
     def _silence(self, name: str, missing: int) -> str:
         not_asked = self.not_asked.get(name, 0)
         return f"{name} {missing}" + (f" ({not_asked} of them not asked)" if not_asked else "")
+
+    def reported(self) -> Iterator[Reported]:
+        """Of every two raters, and of each panel."""
+        for pair in self.pairs:
+            yield Reported("", (pair.first, pair.second), pair, pair.num_compared)
+        for panel in self.panels:
+            alpha = Measure("krippendorff_alpha", panel.krippendorff_alpha, "number")
+            yield Reported("", (panel.name,), alpha)
+
+    def questions_unread(self) -> tuple[int, int]:
+        """The instances of each rater, and those without its vote."""
+        return self.parameters["n"] * len(self.missing), sum(self.missing.values())
+
+    def asked(self) -> Iterator[Asked]:
+        """The votes of all raters on each instance, which come to no verdict."""
+        for cell in self.instances:
+            yield Asked(
+                name=str(cell.about["instance"]),
+                criterion=self.criterion.name,
+                question=self.criterion.description,
+                options=self.criterion.labels,
+                judged=(),
+                selected=None,
+                score=None,
+                verdict=NO_VERDICT,
+            )
 
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:  # noqa: ARG002 - a pair casts none
         """A row for each pair; a measure is its estimate, with its limits beside it."""

@@ -28,9 +28,12 @@ from evenhand.modes.deciding import Decision, decisions
 from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion, swapped_index
+from evenhand.results.findings import Reported, reported_difference
+from evenhand.results.measures import Measure
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
+from evenhand.results.verdict_view import Asked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -175,6 +178,49 @@ class WinrateTable(Results[ContestEntry]):
                 own = [each for each in self.contests if {each.first, each.second} == {first, second}]
                 found.append(replace(_side(first, f"against {second}", own), part_of=self.criterion.name))
         return tuple(each for each in found if each.rows)
+
+    def reported(self) -> Iterator[Reported]:
+        """Of each system, best first; of each two against each other; of all contests."""
+        for system in self.ranked:
+            read = system.contests - system.unscored
+            yield Reported("", (system.system,), system, read, system.unscored)
+            yield Reported("", (system.system,), Measure("strength", system.strength, "number"), read, system.unscored)
+        for pair in self.ranking.pairs:
+            of, met = (pair.first, pair.second), pair.win_rate
+            never = Missing("the two never met")
+            here = Measure("winrate", never if met is None else met, "score")
+            there = Measure("winrate", never if met is None else met.subtracted_from(1.0), "score")
+            yield Reported("", of, here, pair.contests)
+            yield Reported("", of[::-1], there, pair.contests)
+            name = "winrate.difference" if self.ranking.balanced else "strength.difference"
+            reason = "the data say nothing about it"
+            yield from reported_difference(name, of, pair.difference, reason, pair.contests)
+        whole = self.summary
+        yield Reported("", (), whole, whole.contests - whole.unscored, whole.unscored)
+        if (agrees := self.gold_agreement()) is not None:
+            yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
+
+    def asked(self) -> Iterator[Asked]:
+        """The contests as they are held; the score is that of the first system."""
+        graded = is_graded(self.criterion)
+        named = {1.0: "first", 0.0: "second"}
+        for entry in self.contests:
+            contest, sides = entry.contest, {"first": entry.first, "second": entry.second}
+            sided = [TIE if option.value == 0.5 else named.get(option.value, "") for option in self.criterion.options]  # type: ignore[arg-type]
+            options = [sides.get(side, side or label) for side, label in zip(sided, self.criterion.labels, strict=True)]
+            yield Asked(
+                name=f"{entry.instance}/{entry.first}/{entry.second}",
+                criterion=self.criterion.name,
+                question=self.criterion.description,
+                options=self.criterion.labels if graded else tuple(options),
+                judged=(entry.first, entry.second),
+                selected=None if contest.score is None else contest.winner or TIE,
+                score=contest.score,
+                verdict=contest.verdict.model_copy(update={"unscored_reason": contest.unscored_reason}),
+                gold=entry.gold,
+                compares=True,
+                offered=self.criterion.labels,
+            )
 
     def criterion_of(self, cell: Cell) -> Criterion:
         """Which of the two is better, or neither."""

@@ -1,0 +1,100 @@
+"""Findings: every number of a result under a name, for gates, summaries, headlines and pictures.
+
+A result says what it has measured of whom (:class:`Reported`); the numbers are those that it declares as measures
+(:mod:`evenhand.results.measures`), and none is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evenhand.numbers import HasLimits, Missing
+from evenhand.results.measures import Kind, Measure, format_value, measures_of
+from evenhand.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number of a result.
+
+    Attributes:
+        name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unread``.
+        of: Whose it is: a system, two systems of which the second is subtracted or beaten, or nothing for the whole.
+        value: A number, an estimate with its interval, or why there is none.
+        kind: What kind of number, by which it is written.
+        n: On how many rows, contests or items it rests, the unread left out; None where that is not counted.
+        unread: How many of these besides have no score, because nothing could be read.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    value: HasLimits | float | Missing
+    kind: Kind
+    n: int | None = None
+    unread: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label} {format_value(self.value, self.kind)}"
+
+    @property
+    def label(self) -> str:
+        """As gates name it: ``relevance.difference[new, old]``."""
+        return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a result has measured of one system, pair, or the whole.
+
+    Attributes:
+        name: Of the score that the measures are about; what is the score itself stands under this name alone. Empty
+            where each measure has a name of its own.
+        of: As :attr:`Finding.of`.
+        measured: A result with declared measures, or one number.
+        n: As :attr:`Finding.n`.
+        unread: As :attr:`Finding.unread`.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    measured: object
+    n: int | None = None
+    unread: int | None = None
+
+    def findings(self) -> Iterator[Finding]:
+        """One a number."""
+        if isinstance(self.measured, Measure):
+            yield self._finding(self.measured)
+            return
+        for each in sorted(
+            measures_of(self.measured), key=lambda measure: measure.name != ""
+        ):  # the score itself first
+            yield self._finding(each)
+        if self.n is not None and self.unread is not None and (self.name or self.of):
+            asked = self.n + self.unread
+            yield self._finding(
+                Measure("unread", self.unread / asked if asked else Missing("nothing was asked"), "share")
+            )
+
+    def _finding(self, measured: Measure) -> Finding:
+        name = ".".join(part for part in (self.name, measured.name) if part)
+        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unread)
+
+
+def reported_difference(
+    name: str, of: tuple[str, str], difference: Interval | None, reason: str, n: int
+) -> Iterator[Reported]:
+    """How far the first of two stands above the second, and the second above the first.
+
+    Args:
+        name: Of what they differ in, such as ``relevance.difference``.
+        of: The two.
+        difference: That of the second from the first; None where there is none.
+        reason: Why there is none.
+        n: Rows that both have a score on.
+    """
+    there = Missing(reason) if difference is None else difference
+    back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
+    yield Reported("", of, Measure(name, there, "difference"), n)
+    yield Reported("", of[::-1], Measure(name, back, "difference"), n)
