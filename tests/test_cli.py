@@ -570,12 +570,6 @@ def test_help_waits_for_no_heavy_import(arguments):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_without_a_verb_the_help_is_shown_and_the_exit_code_is_2(capsys):
-    assert main([]) == 2
-    printed = capsys.readouterr().out
-    assert all(verb.name in printed for verb in VERBS)
-
-
 def test_the_help_lists_every_verb_with_the_first_sentence_of_its_own():
     commands = {"demo": demo_command(), **{verb.name: verb.command() for verb in VERBS}}
     sentences = {name: inspect.getdoc(command).partition("\n\n")[0] for name, command in commands.items()}

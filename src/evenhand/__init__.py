@@ -4,6 +4,7 @@ The public names are those of the lines ``from … import …`` in ``__init__.py
 ``import evenhand`` loads neither unitxt nor litellm.
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -11,6 +12,7 @@ __version__ = "0.1.0"
 
 _STUB = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
 _HOMES = {line.split()[3]: line.split()[1] for line in _STUB.splitlines() if line.startswith("from ")}
+_SLOW = ("evenhand.evaluate", "evenhand.tables", "evenhand.unitxt.loading")  # modules that take seconds to import
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 - a type checker reads the stub
 
 
@@ -18,6 +20,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    if home.startswith(_SLOW) and name.islower() and home not in sys.modules:
+        return import_module("evenhand.known_ids").Deferred(home, name)
     return getattr(import_module(home), name)
 
 

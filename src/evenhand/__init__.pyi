@@ -18,6 +18,7 @@ from evenhand.evaluate import evaluation_module as evaluation_module
 from evenhand.judge_reliability.columns import aggregate as aggregate
 from evenhand.judge_reliability.gold import GoldComparison as GoldComparison
 from evenhand.judge_reliability.monitor import Monitor as Monitor
+from evenhand.known_ids import catalog_path as catalog_path
 from evenhand.labels.blind_sheet import BlindSheet as BlindSheet
 from evenhand.labels.correct import correct as correct
 from evenhand.labels.corrected import CorrectedScores as CorrectedScores
@@ -63,7 +64,6 @@ from evenhand.tables import read_replies as read_replies
 from evenhand.tables import reliability as reliability
 from evenhand.tables import run_mode as run_mode
 from evenhand.tables import winrates as winrates
-from evenhand.unitxt.catalogs import catalog_path as catalog_path
 from evenhand.unitxt.catalogs import register as register
 from evenhand.unitxt.loading import load as load
 from evenhand.votes import Completion as Completion

@@ -213,7 +213,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
         ("engines.evenhand.litellm[api_key=plain-pass-phrase", r"litellm\[…\]' is not of the form"),
         (
             "engines.evenhand.nothing[api_key=plain-pass-phrase]",
-            r"^no catalog holds the engine 'engines\.evenhand\.noth",
+            r"^no local catalog holds the engine 'engines\.evenhand\.noth",
         ),
         ("engines.evenhand.litellm[model=openai/m,temperature=-3]", r"^temperature is -3; it must be a number from 0$"),
         ("engines.evenhand.replay[path=/nowhere]", r"^the recording '/nowhere' cannot be read"),

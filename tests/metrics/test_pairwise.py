@@ -18,8 +18,9 @@ from unitxt.task import Task
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.artifacts import BaselineEngine, SimulatedEngine
 from evenhand.errors import ArtifactError, InvalidInputError, UnknownRuleError
+from evenhand.known_ids import entry_ids
 from evenhand.metrics.pairwise_judge import PairwiseJudge, check_names
-from evenhand.unitxt.catalogs import entry_ids, register
+from evenhand.unitxt.catalogs import register
 from evenhand.unitxt.loading import load_criteria_artifact
 from tests.support.scripted import SENT, ScriptedInferenceEngine, script
 

@@ -287,7 +287,7 @@ def test_a_dry_run_asks_nothing():
         ({"gold_fields": {"polite": "question"}}, InvalidInputError, "'q0', which is no option of 'polite'"),
         ({"criteria": []}, InvalidInputError, r"the criteria are named \[\]"),
         ({"criteria": [LEVELS, LEVELS]}, InvalidInputError, "each once"),
-        ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "no local catalog holds the entry"),
+        ({"criteria": ["criteria.evenhand.direct.nonesuch"]}, ArtifactError, "no local catalog holds the criterion"),
         ({"rows": []}, InvalidInputError, "is empty"),
         ({"samples": 0}, InvalidInputError, "samples is 0"),
         ({"smaples": 2}, InvalidInputError, r"no option 'smaples'. Did you mean 'samples'\?"),

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from evenhand.errors import ArtifactError
-from evenhand.unitxt.catalogs import catalog_path, resolve
+from evenhand.known_ids import catalog_path
+from evenhand.unitxt.catalogs import resolve
 from evenhand.unitxt.loading import load_rubric
 
 DATA = {"name": "mine", "criteria": ["Is polite."]}

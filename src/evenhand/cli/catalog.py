@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError, Terminated, did_you_mean
 from evenhand.files import expanded
+from evenhand.known_ids import catalog_entries, catalog_path
 from evenhand.visible import visible
 
 EXIT_UNSOUND = 1
@@ -41,8 +42,6 @@ def catalog(
     for name, given in (("--as", format_name), ("--out", out)):
         if given is not None:
             raise InvalidInputError(f"catalog {action} takes no {name}; catalog export does")
-    from evenhand.unitxt.catalogs import catalog_entries, catalog_path  # noqa: PLC0415 - seconds of import
-
     entries = catalog_entries()
     if action == "path":
         say(str(catalog_path() if entry is None else _entry(entries, entry)))

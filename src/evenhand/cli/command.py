@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from cyclopts import App, CycloptsError
 
@@ -32,7 +33,33 @@ LISTED = {
 }
 """What the help lists. A verb with its options, for which all options of a run are read, is made when it is run."""
 
+Shell = Literal["bash", "zsh", "fish", "powershell"]
 PLAN = "How many rows, labels and dollars a question takes, or what so many rows can show."
+
+WELCOME = f"""\
+evenhand {__version__}: LLM judges that say truthfully how far their judgement can be trusted.
+
+See what it does, offline and without a key:
+    evenhand demo
+
+Judge every response of a data set:
+    evenhand judge answers.jsonl --response answer --context question \\
+        --criteria criteria.evenhand.direct.relevance --engine openai/gpt-4.1-mini --out run.parquet
+
+Say which of two systems is better, and how sure that is:
+    evenhand compare answers.jsonl --systems old,new --context question \\
+        --criteria criteria.evenhand.pairwise.overall_quality --engine openai/gpt-4.1-mini
+
+Find out how good the judge is: order, repetition, length, refusals:
+    evenhand judge-report answers.jsonl --systems old,new --context question --samples 3 \\
+        --criteria criteria.evenhand.pairwise.overall_quality --engine openai/gpt-4.1-mini
+
+Correct a judge's score by a few labels of people:
+    evenhand correct run.parquet --gold labels.csv --design random
+
+A server of yours is --engine http://localhost:8000/v1 --model NAME; --dry-run prints calls and cost first.
+evenhand --help lists all verbs, evenhand VERB --help its options, evenhand catalog list what to judge by."""
+"""What is shown where no verb is given: the five commonest jobs."""
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -55,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output.prepare()
     try:
         with heeding_termination():
-            done = _app()(given or ["--help"])
-            output.say()  # what cyclopts printed
+            done = command_line()(given) if given else None
+            output.say(*() if given else (WELCOME,))  # what cyclopts printed is sent on its way too
         code = done or 0 if given else EXIT_BAD_INPUT
     except CycloptsError as error:
         output.complain(error)
@@ -93,7 +120,8 @@ def _unwritten(error: OSError, saved: Path | None = None) -> int:
 
 
 @cache
-def _app() -> App:
+def command_line() -> App:
+    """The verbs."""
     app = App(
         name="evenhand",
         help="LLM judges for unitxt that say truthfully how far their judgement can be trusted.",
@@ -121,4 +149,12 @@ def _app() -> App:
     unitxt = App(name="unitxt", help_flags=[], version_flags=[], end_of_options_delimiter="")
     unitxt.default(run_unitxt)
     app.command(unitxt)
+    app.command(completion)
+    app.register_install_completion_command(help="Install completion for your shell, and say where.")
     return app
+
+
+def completion(shell: Shell, /) -> int:
+    """Print the script that completes verbs, options and files in a shell: source it, or see --install-completion."""
+    print(command_line().generate_completion(shell=shell))
+    return 0

@@ -19,6 +19,7 @@ from evenhand.cli.options import Declared, Words, declared, flag_of, model_optio
 from evenhand.cli.output import OutputError, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
+from evenhand.known_ids import check_ids
 from evenhand.numbers import format_cost, format_count
 from evenhand.run_options import RunOptions
 
@@ -104,6 +105,7 @@ class Verb:
             raise ValueError(f"Give {' or '.join(map(flag_of, self.one_of))}, one of them.")
 
     def _run(self, function: Declared, data: str, given: dict[str, Any]) -> int:
+        check_ids(given.values())
         from evenhand import tables  # noqa: PLC0415 - seconds of import
         from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - as above
 
@@ -367,6 +369,7 @@ def demo_command() -> Callable[..., int]:
 
 
 def _run_demo(engine: str, how: dict[str, Any]) -> int:
+    check_ids([engine])
     from evenhand import demo  # noqa: PLC0415 - seconds of import
     from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
     from evenhand.tables import checklist, judge, winrates  # noqa: PLC0415 - as above

@@ -50,6 +50,7 @@ from evenhand.errors import (
     UnreachableError,
     did_you_mean,
 )
+from evenhand.known_ids import unknown_id
 from evenhand.unitxt.bases import (
     Artifact,
     InferenceEngine,
@@ -180,6 +181,8 @@ def _fetch_engine(identifier: str) -> object:
     except EvenhandError:
         raise
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
+        if name.startswith("engines.evenhand."):
+            raise unknown_id(name) from None
         raise ArtifactError(f"no catalog holds the engine {name!r}. {_HOW_TO_GIVE_ONE}") from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None

@@ -19,8 +19,9 @@ from evenhand.data.cells import plain_cell
 from evenhand.data.documents import derived_name
 from evenhand.data.formats import translated
 from evenhand.data.plain_data import briefly, parse_json, plain, read_document
-from evenhand.errors import ArtifactError, did_you_mean
+from evenhand.errors import ArtifactError
 from evenhand.files import expanded
+from evenhand.known_ids import catalog_path, unknown_id
 from evenhand.unitxt.bases import (
     Artifact,
     Catalogs,
@@ -30,20 +31,6 @@ from evenhand.unitxt.bases import (
     separate_overrides,
     with_numbers,
 )
-
-
-def catalog_path() -> Path:
-    """The folder of the catalog, in an installed wheel and in an editable install alike.
-
-    Raises:
-        ArtifactError: If the installation has none.
-    """
-    package = Path(__file__).resolve().parents[1]
-    for candidate in (package / "catalog", package.parents[1] / "catalog"):
-        if (candidate / "criteria" / "evenhand").is_dir():
-            return candidate
-    raise ArtifactError(f"this installation of evenhand has no catalog in {str(package)!r}: install it again")
-
 
 ARTIFACT_MODULES = (
     "evenhand.engines.artifacts",
@@ -74,17 +61,6 @@ def register_catalog() -> Path:
     path = catalog_path()
     register_local_catalog(str(path))
     return path
-
-
-def catalog_entries() -> dict[str, Path]:
-    """The ids of everything in evenhand's own catalog, sorted, and their files."""
-    root = catalog_path()
-    return {".".join(path.relative_to(root).with_suffix("").parts): path for path in sorted(root.rglob("*.json"))}
-
-
-def entry_ids(prefix: str) -> list[str]:
-    """The ids of evenhand's own entries below a prefix such as ``rubrics``, sorted."""
-    return sorted(identifier for identifier in catalog_entries() if identifier.startswith(f"{prefix}.evenhand."))
 
 
 def local_entry(identifier: str) -> tuple[Path, dict[str, Any]]:
@@ -139,7 +115,6 @@ def check_entry(path: Path) -> str | None:
 
 
 Kind = Literal["criterion", "rubric", "checklist"]
-FOLDERS: Mapping[Kind, str] = {"criterion": "criteria", "rubric": "rubrics", "checklist": "checklists"}
 EXAMPLES: Mapping[Kind, str] = {
     "criterion": "criteria.evenhand.direct.relevance",
     "rubric": "rubrics.evenhand.summarization",
@@ -324,11 +299,7 @@ def _catalog_object(identifier: str, kind: Kind | None) -> dict[str, Any]:
     try:
         path, overrides = local_entry(identifier)
     except LookupError as error:
-        folders = [FOLDERS[kind]] if kind else list(FOLDERS.values())
-        known = [entry for folder in folders for entry in entry_ids(folder)]
-        raise ArtifactError(
-            f"no local catalog holds the {kind or 'entry'} {identifier!r}. {did_you_mean(identifier, known)}"
-        ) from error
+        raise unknown_id(identifier, kind) from error
     entry = read_object(path, f"the catalog entry {str(path)!r}")
     if entry.get("__type__") == "artifact_link":
         entry = _catalog_object(str(entry.get("to")), kind)
