@@ -4,6 +4,7 @@ import pytest
 
 import evenhand
 from evenhand import SimulatedEngine
+from evenhand.numbers import format_score
 from evenhand.parsing import where_read
 from evenhand.prompts import shown_texts
 
@@ -47,6 +48,16 @@ def test_a_difference_is_found_in_both_directions(judged):
     there, back = (value(judged, "clarity.difference", *of) for of in (SYSTEMS, SYSTEMS[::-1]))
     assert there.value == next(each for each in judged.differences if each.score == "clarity").difference
     assert (back.value.estimate, back.value.low) == (-there.value.estimate, -there.value.high)
+
+
+def test_where_so_much_is_unread_that_bounds_lead_they_are_found_with_the_score_that_they_stand_for(judged, compared):
+    unread = judged.summaries["new", "relevance"].unread
+    found = value(judged, "relevance", "new")
+    assert found.bounds == unread is not None
+    assert found.written == format_score(None, unread)
+    assert value(judged, "relevance.parse_rate", "new").bounds is None
+    assert value(judged, "relevance", "old").bounds is None
+    assert value(compared, "winrate", "old").bounds == compared.system("old").unread is not None
 
 
 def test_winrates_are_found_of_systems_and_of_pairs(compared):

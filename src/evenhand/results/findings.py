@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evenhand.numbers import HasLimits, Missing
+from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_score
 from evenhand.results.measures import Kind, Measure, format_value, measures_of
 from evenhand.statistics import Interval
 
@@ -25,6 +25,7 @@ class Finding:
         kind: What kind of number, by which it is written.
         n: On how many rows, contests or items it rests, the unread left out; None where that is not counted.
         unread: How many of these besides have no score, because nothing could be read.
+        bounds: Where so much is unread that not the value but these are what is known.
     """
 
     name: str
@@ -33,9 +34,15 @@ class Finding:
     kind: Kind
     n: int | None = None
     unread: int | None = None
+    bounds: LeadingBounds | None = None
 
     def __str__(self) -> str:
-        return f"{self.label} {format_value(self.value, self.kind)}"
+        return f"{self.label} {self.written}"
+
+    @property
+    def written(self) -> str:
+        """The number as it is shown: with its interval, or its bounds where these lead."""
+        return format_value(self.value, self.kind) if self.bounds is None else format_score(None, self.bounds)
 
     @property
     def label(self) -> str:
@@ -79,7 +86,7 @@ class Reported:
 
     def _finding(self, measured: Measure) -> Finding:
         name = ".".join(part for part in (self.name, measured.name) if part)
-        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unread)
+        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unread, measured.bounds)
 
 
 def reported_difference(

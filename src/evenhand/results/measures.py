@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from evenhand.numbers import (
     HasLimits,
+    LeadingBounds,
     Missing,
     format_cost,
     format_count,
@@ -49,12 +50,14 @@ class Measure:
         value: A number, an estimate with its interval, or why there is none.
         kind: What it is.
         always: Whether unitxt is given NaN where it is missing; else the score is left out.
+        bounds: Where so much is unread that not the value but these are what is known.
     """
 
     name: str
     value: HasLimits | float | Missing
     kind: Kind = "number"
     always: bool = False
+    bounds: LeadingBounds | None = None
 
     @property
     def estimate(self) -> float | None:
@@ -115,11 +118,23 @@ def measures_of(result: object, only: Collection[str] | None = None) -> Iterator
         result: With declared measures.
         only: The fields that are meant; all by default.
     """
+    led = _led_by_bounds(result)
     for field in dataclasses.fields(result):  # type: ignore[arg-type] # a dataclass
         declared: _Declared | None = field.metadata.get(_DECLARED)
         value = getattr(result, field.name)
         if declared is not None and value is not None and (only is None or field.name in only):
-            yield from _entries(field.name if declared.name is None else declared.name, value, declared)
+            same = led is not None and (field.name == led[0] or (bool(value) and value == getattr(result, led[0])))
+            for each in _entries(field.name if declared.name is None else declared.name, value, declared):
+                yield dataclasses.replace(each, bounds=led[1]) if led is not None and same else each
+
+
+def _led_by_bounds(result: Any) -> tuple[str, LeadingBounds] | None:  # noqa: ANN401 - whatever has measures
+    """The field of a result's score, its first that is always reported, and the bounds that lead in its place."""
+    bounds: LeadingBounds | None = getattr(result, "unread", None)
+    if bounds is None or not hasattr(bounds, "interval_low"):
+        return None
+    declared = ((field.name, field.metadata.get(_DECLARED)) for field in dataclasses.fields(result))
+    return next((name, bounds) for name, each in declared if each and each.kind == "score" and each.always)
 
 
 def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  # noqa: ANN401 - as declared
@@ -132,7 +147,7 @@ def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  
             yield Measure(part, amount, "money" if part == "cost" else "count")
     elif is_dataclass(value) and not isinstance(value, Missing) and not hasattr(value, "estimate"):
         for inner in measures_of(value, declared.only):
-            yield Measure(_joined(name, inner.name), inner.value, inner.kind, inner.always)
+            yield dataclasses.replace(inner, name=_joined(name, inner.name))
     else:
         yield Measure(name, value, declared.kind, declared.always)
 

@@ -138,7 +138,8 @@ class ChecklistTable(Results[CheckedResponse]):
         name = self.checklists[0].name if len(self.checklists) == 1 else "checklist"
         for system, report in self.reports.items():
             n, unread = report.num_instances - report.num_unscored - report.num_na, report.num_unscored
-            yield Reported(name, (system,), Measure("", report.primary_score, "score"), n, unread)
+            main = Measure("", report.primary_score, "score", bounds=report.unread)
+            yield Reported(name, (system,), main, n, unread)
             yield Reported("", (system,), report, n, unread)
             for item in report.items:
                 yield Reported(f"item.{item.label}", (system,), item, item.asked - item.unanswered, item.unanswered)
