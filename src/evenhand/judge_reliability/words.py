@@ -50,7 +50,7 @@ WIDE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Remark:
     """A sentence on one measure.
 
     Attributes:
@@ -64,7 +64,7 @@ class Finding:
     measured: bool = True
 
 
-def findings(report: CriterionReliability) -> tuple[Finding, ...]:
+def findings(report: CriterionReliability) -> tuple[Remark, ...]:
     """Every measure of a judge on a criterion in words, those without a number with the reason."""
     mode = report.mode
     said = {
@@ -84,16 +84,16 @@ def findings(report: CriterionReliability) -> tuple[Finding, ...]:
     return tuple(_finding(measure, text) for measure, text in said.items())
 
 
-def findings_on_judges(agreement: JudgesAgreement) -> tuple[Finding, ...]:
+def findings_on_judges(agreement: JudgesAgreement) -> tuple[Remark, ...]:
     """How far the judges agree, a sentence per pair and one on all."""
     alpha = agreement.all_judges.krippendorff_alpha
     return (
         *(_finding(f"{pair.first} and {pair.second}", pair_in_words(pair)) for pair in agreement.pairs),
-        Finding("all judges", f"Krippendorff's alpha is {_coefficient(alpha)}"),
+        Remark("all judges", f"Krippendorff's alpha is {_coefficient(alpha)}"),
     )
 
 
-def finding_on_choices(found: ChoiceReliability) -> Finding:
+def finding_on_choices(found: ChoiceReliability) -> Remark:
     """One way of asking for the best of several candidates, in words."""
     unrelated = ", with an unrelated candidate" if found.with_unrelated else ""
     return _finding(f"Grade Score, prompt {found.prompt!r}{unrelated}", choices_in_words(found))
@@ -367,10 +367,10 @@ def pair_in_words(pair: RaterPair) -> str | Missing:
 _TESTS = {"exact": "exact test", "bound": "sign-flip test, an upper bound", "normal": "sign-flip test"}
 
 
-def _finding(measure: str, said: str | Missing) -> Finding:
+def _finding(measure: str, said: str | Missing) -> Remark:
     if isinstance(said, Missing):
-        return Finding(measure, f"{NO_NUMBER}{said.reason}", measured=False)
-    return Finding(measure, said)
+        return Remark(measure, f"{NO_NUMBER}{said.reason}", measured=False)
+    return Remark(measure, said)
 
 
 def _said(

@@ -30,7 +30,7 @@ from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.render import PrintedTables
 from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
-from evenhand.results.verdict_view import Asked, VerdictView, verdict_view, with_prompts
+from evenhand.results.verdict_view import QuestionAsked, VerdictView, verdict_view, with_prompts
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
@@ -139,13 +139,13 @@ class Results(PrintedTables, Generic[Entry]):
         whole = Reported("", (), share, asked)
         return tuple(found for each in (whole, *self.reported()) for found in each.findings())
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """What is to be said of each cell, in the order of :meth:`cells`, beside its votes."""
         rules = VoteRules.from_parameters(self.parameters)
         for cell in self.cells():
             criterion = self.criterion_of(cell)
             verdict = rules.aggregate(cell.votes, criterion) if cell.votes else MISSING_RESPONSE
-            yield Asked(
+            yield QuestionAsked(
                 name="/".join(map(str, self.question_name(cell))),
                 criterion=criterion.name,
                 question=criterion.description,

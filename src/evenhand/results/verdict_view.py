@@ -130,7 +130,7 @@ class VerdictView:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionAsked:
     """What a kind of result says of one of its cells, beside the votes.
 
     Attributes:
@@ -169,7 +169,7 @@ def _is_unread(selected: str | None, reason: str | None) -> bool:
     return selected is None and reason is not None and reason not in _READ
 
 
-def with_prompts(cell: Cell, asked: Asked, sheets: dict[Any, Any]) -> Cell:
+def with_prompts(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> Cell:
     """The cell with what was sent, where its votes are answers on a sheet that another cell of the row holds whole.
 
     Args:
@@ -188,7 +188,7 @@ def with_prompts(cell: Cell, asked: Asked, sheets: dict[Any, Any]) -> Cell:
     return cell._replace(votes=tuple(votes))
 
 
-def verdict_view(cell: Cell, asked: Asked, row: str, texts: Any = None) -> VerdictView:  # noqa: ANN401 - of a layer above
+def verdict_view(cell: Cell, asked: QuestionAsked, row: str, texts: Any = None) -> VerdictView:  # noqa: ANN401 - of a layer above
     """A cell as it is shown.
 
     Args:
@@ -223,7 +223,7 @@ def verdict_view(cell: Cell, asked: Asked, row: str, texts: Any = None) -> Verdi
     )
 
 
-def _vote_view(vote: Vote, asked: Asked) -> VoteView:
+def _vote_view(vote: Vote, asked: QuestionAsked) -> VoteView:
     reply = vote.completion
     selected = _selected(vote, asked)
     told = None if vote.match is None else vote.match.kind
@@ -248,7 +248,7 @@ def _vote_view(vote: Vote, asked: Asked) -> VoteView:
     )
 
 
-def _selected(vote: Vote, asked: Asked) -> str | None:
+def _selected(vote: Vote, asked: QuestionAsked) -> str | None:
     if vote.selected_index is None or vote.selected_index >= len(asked.options):
         return vote.selected_label
     return asked.options[vote.selected_index]
@@ -267,7 +267,7 @@ def _sent(vote: Vote) -> Sequence[tuple[str, Sequence[Mapping[str, Any]]]]:
     return () if vote.prompts is None else list(vote.prompts.plain().items())
 
 
-def _read_at(vote: Vote, asked: Asked) -> tuple[int, int] | None:
+def _read_at(vote: Vote, asked: QuestionAsked) -> tuple[int, int] | None:
     """Where the label stands that made the verdict; unknown in a sheet of many answers."""
     if vote.match is None or vote.match.index is None or vote.completion is None or not vote.completion.text:
         return None
@@ -277,7 +277,7 @@ def _read_at(vote: Vote, asked: Asked) -> tuple[int, int] | None:
     return found if asked.compares or comparison_key(said) == comparison_key(vote.selected_label or "") else None
 
 
-def _texts(cell: Cell, asked: Asked, texts: Any) -> tuple[Mapping[str, str], Mapping[str, str | None]]:  # noqa: ANN401 - as above
+def _texts(cell: Cell, asked: QuestionAsked, texts: Any) -> tuple[Mapping[str, str], Mapping[str, str | None]]:  # noqa: ANN401 - as above
     """What was shown: from the data where they were given, else from what was sent."""
     if texts is not None:
         shown = texts.shown(cell)
@@ -292,7 +292,7 @@ def _texts(cell: Cell, asked: Asked, texts: Any) -> tuple[Mapping[str, str], Map
     return NOTHING, NOTHING
 
 
-def _missing(cell: Cell, asked: Asked) -> Mapping[str, str | None]:
+def _missing(cell: Cell, asked: QuestionAsked) -> Mapping[str, str | None]:
     """The responses that are known to be missing, where nobody was asked."""
     if asked.verdict.unscored_reason != "missing_response":
         return NOTHING
@@ -302,7 +302,7 @@ def _missing(cell: Cell, asked: Asked) -> Mapping[str, str | None]:
     return {name: None for name, length in zip(asked.judged, lengths, strict=False) if length is None}
 
 
-def _responses(found: ShownTexts, vote: Vote, asked: Asked) -> dict[str, str | None]:
+def _responses(found: ShownTexts, vote: Vote, asked: QuestionAsked) -> dict[str, str | None]:
     names = asked.judged or ("response",)
     if len(found.responses) == 1:
         return {names[0]: found.responses[0]}

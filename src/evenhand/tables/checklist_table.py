@@ -30,7 +30,7 @@ from evenhand.results.notes import baseline_note, early_stop_note, unread_note, 
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
-from evenhand.results.verdict_view import Asked
+from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
@@ -150,13 +150,13 @@ class ChecklistTable(Results[CheckedResponse]):
         for difference in self.differences:
             yield from difference.reported()
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The verdicts on items as they are held, each on its own question."""
         for response, result in zip(self.responses, self.results, strict=True):
             for item, gold in zip(result.items, response.gold, strict=True):
                 verdict, criterion = item.verdict, item.item.as_criterion()
                 named = {"yes": "Yes", "no": "No", "na": "N/A"}
-                yield Asked(
+                yield QuestionAsked(
                     name=f"{response.instance}/{response.system}/{item.item.name}",
                     criterion=result.checklist.name,
                     question=item.item.question,

@@ -25,7 +25,7 @@ from evenhand.results.measures import Column, measures_table
 from evenhand.results.notes import baseline_note, unscored_votes_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, check_same_rows, with_ids
-from evenhand.results.verdict_view import NO_VERDICT, Asked
+from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.scoring import readings_note, unread_choices_note
 from evenhand.statistics import Uniformity
@@ -129,13 +129,13 @@ class GradeTable(Results[GradedInstance]):
         unread = sum(each.num_unscored for each in graded)
         return sum(each.num_scored for each in graded) + unread, unread
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The choices of each run, which come to no verdict."""
         for each in self.instances:
             run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
             unrelated = ("(unrelated)",) if each.unrelated is not None else ()
             names = (*each.candidates, *unrelated)
-            yield Asked(
+            yield QuestionAsked(
                 name="/".join(map(str, run)),
                 criterion=self.criterion.name,
                 question=self.criterion.description,

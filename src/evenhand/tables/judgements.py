@@ -37,7 +37,7 @@ from evenhand.results.notes import (
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
-from evenhand.results.verdict_view import Asked
+from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.scoring import ScoreSummary, readings_note, score_limits
 from evenhand.statistics import Interval, mean_intervals
@@ -208,12 +208,12 @@ class JudgementTable(Results[Judgement]):
         for difference in (*self.rubric_differences, *self.differences):
             yield from difference.reported()
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The verdicts as they are held."""
         asked = {criterion.name: criterion for criterion in self.criteria}
         for item in self.judgements:
             criterion, verdict = asked[item.criterion], item.verdict
-            yield Asked(
+            yield QuestionAsked(
                 name="/".join(map(str, _question(item))),
                 criterion=item.criterion,
                 question=criterion.description,

@@ -26,7 +26,7 @@ from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, with_ids
-from evenhand.results.verdict_view import Asked
+from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RunOptions
 from evenhand.tables.responses import ResponseRows
@@ -167,7 +167,7 @@ class ModeResults(Results[JudgedSubject]):
         one = self._criteria[0] if len(self._criteria) == 1 else None
         return self.mode.kind if one is None or one is NO_CRITERION else one.name
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The questions with what their votes come to; of choices among several responses the votes alone."""
         for cell in self.cells():
             names, subject = tuple(cell.about["names"]), self._subjects[cell.about["system"], cell.about["instance"]]
@@ -176,7 +176,7 @@ class ModeResults(Results[JudgedSubject]):
             verdict = MISSING_RESPONSE if criterion is None else self._rules.aggregate(cell.votes, criterion)
             given = subject.names if compares else ()
             picked = None if verdict.selected_index is None or not compares else verdict.selected_index
-            yield Asked(
+            yield QuestionAsked(
                 name="/".join(map(str, self.question_name(cell))),
                 criterion=self._name if criterion is None else criterion.name,
                 question="" if criterion is None else criterion.description,

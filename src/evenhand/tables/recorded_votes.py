@@ -48,7 +48,7 @@ from evenhand.results.notes import unread_note, unscored_votes_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before, with_ids
-from evenhand.results.verdict_view import NO_VERDICT, Asked
+from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
 from evenhand.scoring import count_readings, readings_note
@@ -129,10 +129,10 @@ class VoteTable(Results[RecordedInstance]):
         yield Reported(self.criterion.name, (), scores, n, scores.num_unscored)
         yield Reported("", (), self.summary, n, scores.num_unscored)
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The verdicts as they are held."""
         for each in self.instances:
-            yield Asked(
+            yield QuestionAsked(
                 name=str(each.instance),
                 criterion=self.criterion.name,
                 question=self.criterion.description,
@@ -414,10 +414,10 @@ class AgreementTable(Results[RaterPair]):
         """The instances of each rater, and those without its vote."""
         return self.parameters["n"] * len(self.missing), sum(self.missing.values())
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The votes of all raters on each instance, which come to no verdict."""
         for cell in self.instances:
-            yield Asked(
+            yield QuestionAsked(
                 name=str(cell.about["instance"]),
                 criterion=self.criterion.name,
                 question=self.criterion.description,

@@ -33,7 +33,7 @@ from evenhand.results.measures import Measure
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
-from evenhand.results.verdict_view import Asked
+from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -200,7 +200,7 @@ class WinrateTable(Results[ContestEntry]):
         if (agrees := self.gold_agreement()) is not None:
             yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
 
-    def asked(self) -> Iterator[Asked]:
+    def asked(self) -> Iterator[QuestionAsked]:
         """The contests as they are held; the score is that of the first system."""
         graded = is_graded(self.criterion)
         named = {1.0: "first", 0.0: "second"}
@@ -208,7 +208,7 @@ class WinrateTable(Results[ContestEntry]):
             contest, sides = entry.contest, {"first": entry.first, "second": entry.second}
             sided = [TIE if option.value == 0.5 else named.get(option.value, "") for option in self.criterion.options]  # type: ignore[arg-type]
             options = [sides.get(side, side or label) for side, label in zip(sided, self.criterion.labels, strict=True)]
-            yield Asked(
+            yield QuestionAsked(
                 name=f"{entry.instance}/{entry.first}/{entry.second}",
                 criterion=self.criterion.name,
                 question=self.criterion.description,
