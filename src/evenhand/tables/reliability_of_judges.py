@@ -30,7 +30,7 @@ from evenhand.judge_reliability.one_judge import (
     reliability_of_judges,
 )
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
-from evenhand.judge_reliability.words import Finding, finding_on_choices, findings, findings_on_judges
+from evenhand.judge_reliability.words import Remark, finding_on_choices, findings, findings_on_judges
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
@@ -105,7 +105,7 @@ class ReliabilityReport(PrintedTables):
             )
         return found[0]
 
-    def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Finding, ...]:
+    def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Remark, ...]:
         """What the numbers say in words, a sentence per measure."""
         return findings(self.of(criterion, judge))
 
