@@ -261,6 +261,8 @@ def measures_table(
     results: Mapping[Names, object] | Sequence[tuple[Names, object]],
     columns: Sequence[Column],
     notes: Sequence[str] = (),
+    *,
+    kind: str = "",
 ) -> TextTable:
     """A table with a row for each result.
 
@@ -270,13 +272,15 @@ def measures_table(
         results: By their names, or with them where names do not tell results apart.
         columns: What is shown of each.
         notes: Sentences beneath the table.
+        kind: The short name by which it is asked for, such as ``scores``.
     """
     named_results = list(results.items() if isinstance(results, Mapping) else results)
     cells = {column: [column.cell(result) for _, result in named_results] for column in columns}
     nothing = {"", format_number(None)}
     shown = [column for column in columns if not column.optional or not nothing.issuperset(cells[column])]
     rows = [(*named, *(cells[column][place] for column in shown)) for place, (named, _) in enumerate(named_results)]
-    return TextTable(title, (*labels, *(column.header for column in shown)), tuple(rows), tuple(notes))
+    headers = (*labels, *(column.header for column in shown))
+    return TextTable(title, headers, tuple(rows), tuple(notes), kind, naming=len(labels))
 
 
 def plain(value: Any, *, reasons: bool = False) -> Any:  # noqa: ANN401 - whatever a result holds

@@ -18,9 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from evenhand.results.layout import Part, fit, terminal_width, wrapped
 from evenhand.visible import visible, visible_line
-
-UNBOUND_WIDTH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +33,16 @@ class TextTable:
         headers: One a column.
         rows: As wide as the headers.
         notes: Sentences beneath the table.
+        kind: The short name by which it is asked for, such as ``scores``.
+        naming: How many columns, the first ones, name what a row is about.
     """
 
     title: str
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    kind: str = ""
+    naming: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", visible_line(self.title))
@@ -59,7 +62,7 @@ class TextTable:
             corner: The header of the first column.
         """
         turned = zip(self.headers[1:], *(row[1:] for row in self.rows), strict=True)
-        return replace(self, headers=(corner, *(row[0] for row in self.rows)), rows=tuple(turned))
+        return replace(self, headers=(corner, *(row[0] for row in self.rows)), rows=tuple(turned), naming=1)
 
     def to_markdown(self) -> str:
         """A pipe table with its title and notes."""
@@ -97,21 +100,46 @@ class TextTable:
         return "".join(",".join(map(_csv_cell, row)) + "\n" for row in (self.headers, *self.rows))
 
     def to_terminal(self, *, width: int | None = None) -> str:
-        """The table with box-drawing lines, no wider than the terminal."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for place, header in enumerate(self.headers):
-            table.add_column(Text(header), justify="left" if place == 0 else "right", no_wrap=place == 0)
-        for row in self.rows:
-            table.add_row(*map(Text, row))
-        shown = Console()
-        width = width or (shown.width if shown.is_terminal else UNBOUND_WIDTH)
+        """The table with box-drawing lines, in a layout that fits: no number is cut or wrapped.
+
+        Args:
+            width: In cells; by default what :func:`~evenhand.results.layout.terminal_width` finds.
+        """
+        width = width or terminal_width()
+        laid = fit(self.headers, self.rows, self.naming, width)
+        legend = tuple(f"{short} = {name}" for name, short in laid.legend.items())
         text = io.StringIO()  # and not the terminal, which may be gone
-        console = Console(file=text, width=width, highlight=False, force_terminal=shown.is_terminal)
-        console.print(Text(self.title, style="bold"))
-        console.print(table)
-        for note in self.notes:
-            console.print(Text(note))
+        widest = max((part.width for part in laid.parts), default=0)
+        console = Console(file=text, width=max(width, widest), highlight=False, force_terminal=Console().is_terminal)
+        _print_lines(console, self.title, width, style="bold")
+        for number, part in enumerate(laid.parts, start=1):
+            if number > 1:
+                _print_lines(
+                    console, f"The same rows, further columns ({number} of {len(laid.parts)})", width, style="bold"
+                )
+            console.print(_boxed(part))
+        for lines in laid.lists:
+            console.print(Text("\n".join(["", *lines])), soft_wrap=True)
+        for note in (*([""] if laid.lists else []), *legend, *self.notes):
+            _print_lines(console, note, width)
         return text.getvalue()
+
+
+def _print_lines(console: Console, text: str, width: int, *, style: str = "") -> None:
+    console.print(Text("\n".join(wrapped(text, width)), style=style), soft_wrap=True)
+
+
+def _boxed(part: Part) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, (header, width) in enumerate(zip(part.headers, part.widths, strict=True)):
+        table.add_column(Text(header), justify="left" if place == 0 else "right", width=width, no_wrap=True)
+    for row in part.rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+_COMMAND: Final = "    "
+"""Before a closing note that is a command: it is copied whole, and no line of it ends."""
 
 
 class PrintedTables(ABC):
@@ -143,7 +171,9 @@ class PrintedTables(ABC):
         return "\n".join(table.to_csv() for table in self.text_tables())
 
     def __str__(self) -> str:
-        return "\n".join([*(table.to_terminal() for table in self.text_tables()), *self._closing()])
+        width = terminal_width()
+        closing = (note if note.startswith(_COMMAND) else "\n".join(wrapped(note, width)) for note in self._closing())
+        return "\n".join([*(table.to_terminal(width=width) for table in self.text_tables()), *closing])
 
     def _closing(self) -> tuple[str, ...]:
         return tuple(map(visible_line, self.closing_notes()))
