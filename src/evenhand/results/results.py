@@ -283,6 +283,25 @@ class Results(PrintedTables, Generic[Entry]):
         grouped = import_module("evenhand.labels.by_group").by_group
         return grouped(self, by, data=data, gold=gold, design=design, **how)
 
+    def plot(self, kind: str | None = None, path: str | Path | None = None) -> Any:  # noqa: ANN401 - of an optional library
+        """A picture for a paper, by matplotlib (``pip install 'evenhand[plot]'``).
+
+        Args:
+            kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement`` or
+                ``calibration``, as far as this result has it; by default the first that it has.
+            path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
+
+        Returns:
+            A ``matplotlib.figure.Figure``, which notebooks show; its axes can be changed. The caption is that of
+            :func:`~evenhand.report.pictures.pictures_of`.
+
+        Raises:
+            MissingDependencyError: If matplotlib is not installed.
+            InvalidInputError: A kind that this result does not have, or another ending.
+            UnwritableFileError: If the file cannot be written.
+        """
+        return import_module("evenhand.report.plots").plot(self, kind, path)
+
     def named_cells(self) -> Iterator[Cell]:
         """The cells, with the id of the row where rows have ids of their own."""
         for cell in self.cells():

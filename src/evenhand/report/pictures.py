@@ -1,0 +1,428 @@
+"""Which pictures a result can give, and what is drawn in each: numbers that the result holds already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judge_reliability.agreement_with_people import confidences_of
+from evenhand.judge_reliability.asked import NEITHER, Asked, Categories
+from evenhand.modes.pairwise import unread_pairs
+from evenhand.numbers import (
+    HasLimits,
+    Missing,
+    format_bounds,
+    format_count,
+    format_estimate,
+    format_level,
+    format_percent,
+)
+from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Picture, Point, Shares, Whole
+from evenhand.results.findings import Finding
+from evenhand.results.outcomes import Outcomes
+from evenhand.statistics.intervals import Interval
+
+if TYPE_CHECKING:
+    from evenhand.results.results import Results
+
+MOST_ITEMS: Final = 50
+MOST_MARKS: Final = 240
+MOST_IN_A_MATRIX: Final = 16
+HALF: Final = 0.5
+UNIT: Final = (0.0, 1.0)
+
+Drawn = tuple[str, list[Panel], list[str]]
+"""The title of a picture, what is in it, and what its caption says beside n, level and the unread."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A result, and its numbers by their names."""
+
+    results: Results[Any]
+
+    @property
+    def table(self) -> Any:  # noqa: ANN401 - a table of the layer above
+        """The result with what its own kind has."""
+        return self.results
+
+    @cached_property
+    def findings(self) -> Mapping[tuple[str, tuple[str, ...]], Finding]:
+        return {(each.name, each.of): each for each in self.results.findings()}
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcomes, ...]:
+        try:
+            return self.results.outcomes()
+        except InvalidInputError:  # a result without scores
+            return ()
+
+    def named(self, name: str, width: int = 1) -> list[Finding]:
+        """The numbers of this name, of so many systems or of the whole."""
+        return [each for (own, of), each in self.findings.items() if own == name and len(of) in {0, width}]
+
+    def asked(self) -> Iterator[tuple[Any, Any]]:
+        """Each cell, and what the result says of it."""
+        return zip(self.results.cells(), self.results.asked(), strict=True)
+
+
+def _mark(name: str, found: Finding, heading: str = "") -> Mark:
+    """A number on an axis; its bounds where these lead."""
+    return Mark.of(name, found.value, found.kind, leading=found.bounds, heading=heading)
+
+
+def pictures_of(results: Results[Any], kinds: Sequence[str] | None = None) -> tuple[Picture, ...]:
+    """The pictures that a result can give.
+
+    Args:
+        results: Of any kind.
+        kinds: The short names of those that are wanted; all by default.
+
+    Raises:
+        InvalidInputError: A kind that this result cannot give.
+    """
+    held = _Held(results)
+    for kind in kinds or ():
+        if kind not in PICTURES:
+            raise InvalidInputError(f"there is no picture {kind!r}. {did_you_mean(kind, list(PICTURES))}")
+    found = {kind: _picture(kind, held) for kind in (kinds or PICTURES)}
+    lacking = [kind for kind in kinds or () if found[kind] is None]
+    if lacking:
+        able = [kind for kind in PICTURES if _picture(kind, held) is not None]
+        raise InvalidInputError(
+            f"a {type(results).__name__} of this kind has nothing to show as {lacking[0]!r}; it has the pictures "
+            f"{', '.join(map(repr, able)) or 'none'}"
+        )
+    return tuple(picture for picture in found.values() if picture is not None)
+
+
+def _picture(kind: str, held: _Held) -> Picture | None:
+    drawn = PICTURES[kind](held)
+    if drawn is None:
+        return None
+    title, panels, notes = drawn
+    return Picture(kind, title, " ".join([f"{title}.", *notes, *_about(held)]), tuple(panels))
+
+
+def _about(held: _Held) -> list[str]:
+    """By whom, over how much, and what is unread: the end of each caption."""
+    said = held.results.parameters
+    judges = ", ".join(said.get("judges") or said.get("votes") or ())
+    asked, unread = held.results.questions_unread()
+    rows = format_count(said["n"], "row")
+    read = f"{format_count(unread)} of {format_count(asked, 'question')} unread" if unread else "nothing unread"
+    clusters = len(set(held.results.clusters().values()))
+    of = f" of {format_count(clusters, 'cluster')}" if clusters else ""
+    return [f"Judged by {judges}; n = {rows}{of}; {read}{f' ({format_percent(unread / asked)})' if unread else ''}."]
+
+
+def _intervals_note(held: _Held, found: Iterable[Finding]) -> list[str]:
+    """The level and the method of intervals, on how much they rest where that is not all rows."""
+    found = list(found)
+    made = [each.value for each in found if isinstance(each.value, Interval)]
+    if not made:
+        return []
+    methods = ", ".join(dict.fromkeys(each.method.replace("_", " ") for each in made))
+    counts = sorted({each.n for each in found if each.n is not None})
+    rest = f", on {format_count(counts[0])} to {format_count(counts[-1])} each" if len(counts) > 1 else ""
+    alone = f", on {format_count(counts[0])} each" if len(counts) == 1 else ""
+    level = format_level(held.results.parameters["level"])
+    return [f"Points are estimates, lines {level} intervals ({methods}){rest}{alone}."]
+
+
+def _bounds_note(marks: Iterable[Mark]) -> list[str]:
+    said = (
+        "Hatched: what is possible where too much is unread for a mean to be the score, with the interval around both "
+        "bounds."
+    )
+    return [said] if any(mark.bounds is not None for mark in marks) else []
+
+
+def _marks(axis: Axis, marks: Sequence[Mark], title: str = "") -> Marks:
+    """Marks on an axis that goes as far beyond its ends as they do."""
+    numbers = [number for mark in marks for number in mark.numbers]
+    return Marks(title, axis.over(numbers), tuple(marks))
+
+
+def _most(marks: Sequence[Mark], most: int = MOST_MARKS) -> tuple[Sequence[Mark], list[str]]:
+    """As many as can be looked at, and a word on the others."""
+    if len(marks) <= most:
+        return marks, []
+    return marks[:most], [f"Shown are the first {format_count(most)} of {format_count(len(marks))}; tables have all."]
+
+
+def _scores(held: _Held) -> Drawn | None:
+    """The score of each system, in a panel for each range of scores."""
+    ranges: dict[tuple[float, float], dict[str, list[Finding]]] = {}
+    for each in held.outcomes:
+        found = held.findings.get((each.criterion, (each.system,))) or held.findings.get((each.criterion, ()))
+        if found is not None:
+            ranges.setdefault(each.bounds, {}).setdefault(each.criterion, []).append(found)
+    if not ranges and (graded := [each for (name, _), each in held.findings.items() if name == "grade_score"]):
+        ranges = {UNIT: {"Grade Score": graded}}
+    if not ranges:
+        return None
+    panels: list[Panel] = []
+    notes: list[str] = []
+    every = [each for names in ranges.values() for own in names.values() for each in own]
+    for span, names in ranges.items():
+        alone = len(names) == 1
+        marks, more = _most([mark for name, own in names.items() for mark in _of_score(name, own, alone=alone)])
+        label = f"score ({next(iter(names))})" if alone else "score"
+        panels.append(_marks(Axis(label, *span), marks))
+        notes += [*_bounds_note(marks), *more]
+    listed = ", ".join(dict.fromkeys(name for names in ranges.values() for name in names))
+    return f"Scores on {listed}", panels, [*_intervals_note(held, every), *dict.fromkeys(notes)]
+
+
+def _of_score(name: str, found: Sequence[Finding], *, alone: bool = False) -> Iterator[Mark]:
+    """A row for each system, beneath the name of the score where there are several; of one system it names the row."""
+    headed = len(found) > 1 and not alone
+    for each in found:
+        system = ", ".join(each.of) if headed or alone else ""
+        yield _mark(system or name, each, name if headed else "")
+
+
+def _winrates(held: _Held) -> Drawn | None:
+    """Each system, best first, with its rank."""
+    found = [each for each in held.named("winrate") if each.of]
+    if not found:
+        return None
+    marks, notes = _most([_mark(each.of[0], each) for each in found])
+    panels: list[Panel] = [_marks(Axis("winrate", *UNIT, reference=HALF), marks)]
+    notes = [*_intervals_note(held, found), *_bounds_note(marks), *notes]
+    against_all = [each for each in held.named("field_winrate") if each.value]
+    if against_all:
+        own = [_mark(each.of[0], each) for each in against_all]
+        panels.append(_marks(Axis("winrate", *UNIT, reference=HALF), own, "Expected against all the others"))
+        notes.append("Not all met equally often: winrates above are over unequal opponents.")
+    return "Winrates", panels, ["Dashed: as many won as lost.", *notes]
+
+
+def _ranks(held: _Held) -> Drawn | None:
+    """Each system, best first, with the ranks that the tests leave open."""
+    found = held.named("rank")
+    if not found:
+        return None
+    marks, notes = _most([_rank(held, each) for each in found])
+    axis = Axis("rank (1 is best)", HALF, len(found) + HALF, "count")
+    level = format_level(held.results.parameters["level"])
+    said = f"Lines: the ranks that the tests leave open at the {level} level, p corrected for all pairs."
+    return "Ranks", [Marks("", axis, tuple(marks))], [said, *notes]
+
+
+def _rank(held: _Held, found: Finding) -> Mark:
+    low, high = (held.findings[f"rank_ci_{side}", found.of].value for side in ("low", "high"))
+    if not isinstance(found.value, int) or not isinstance(low, int) or not isinstance(high, int):
+        return _mark(found.of[0], found)
+    text = f"{format_count(found.value)} [{format_count(low)}, {format_count(high)}]"
+    return Mark(found.of[0], text, float(found.value), (float(low), float(high)))
+
+
+def _matrix(held: _Held) -> Drawn | None:
+    """How often each system beats each other one, best first."""
+    systems = [each.of[0] for each in held.named("winrate") if each.of]
+    if len(systems) < 2 or not hasattr(held.results, "ranking"):
+        return None
+    shown = systems[:MOST_IN_A_MATRIX]
+    ranking, contests = held.table.ranking, [entry.contest for entry in held.table.contests]
+    unread = unread_pairs(contests, ranking.pairs, level=ranking.level)
+    values: dict[tuple[str, str], float | None] = {}
+    texts: dict[tuple[str, str], str] = {}
+    for pair in ((first, second) for first in shown for second in shown if first != second):
+        found = held.findings["winrate", pair].value
+        values[pair] = found.estimate if isinstance(found, Interval) else None
+        texts[pair] = format_estimate(found if isinstance(found, (Interval, Missing)) else None)
+    for (first, second), bounds in unread.items():
+        for pair, ends in (
+            ((first, second), (bounds.low, bounds.high)),
+            ((second, first), (1 - bounds.high, 1 - bounds.low)),
+        ):
+            if pair in values:
+                values[pair], texts[pair] = None, format_bounds(*ends)
+    grid = [[(row, column) for column in shown] for row in shown]
+    panel = Matrix(
+        title="",
+        names=tuple(shown),
+        columns=tuple(shown),
+        values=tuple(tuple(values.get(pair) for pair in row) for row in grid),
+        texts=tuple(tuple(texts.get(pair, "") for pair in row) for row in grid),
+        across="against the column's",
+        down="the row's system",
+        middle=HALF,
+    )
+    notes = ["How often the system of the row beats that of the column, best first; a tie counts half."]
+    if unread:
+        notes.append("Where too much is unread, the bounds stand in the place of the winrate, without a shade.")
+    if len(shown) < len(systems):
+        notes.append(f"Shown are the best {format_count(len(shown))} of {format_count(len(systems), 'system')}.")
+    return "Who beats whom", [panel], notes
+
+
+_FLIPS: Final = {"positional_bias": "answers otherwise in another order"}
+_STUCK: Final = {"first_shown_preference": "chooses what is shown first"}
+_SHARES_OF_AGREEMENT: Final = {
+    "agreement": "votes that equal the verdict",
+    "percent_agreement": "judges that agree",
+    "accuracy": "raters that agree",
+    "gold_agreement": "verdicts that equal gold",
+}
+_COEFFICIENTS: Final = {"krippendorff_alpha": "Krippendorff's alpha", "cohen_kappa": "Cohen's kappa"}
+
+
+def _flips(held: _Held) -> Drawn | None:
+    """How often the order in which things are shown changes what a judge says."""
+    asked = Axis("share of the questions", *UNIT, "share")
+    stuck = Axis("share of those in which it keeps to one place", *UNIT, "share", HALF)
+    return _named_marks(held, "Position flips", [(asked, _FLIPS), (stuck, _STUCK)])
+
+
+def _agreement(held: _Held) -> Drawn | None:
+    """How far votes, judges, raters and gold agree."""
+    shares = Axis("share", *UNIT, "share")
+    coefficients = Axis("coefficient (0 is chance)", *UNIT, "number", 0.0)
+    return _named_marks(held, "Agreement", [(shares, _SHARES_OF_AGREEMENT), (coefficients, _COEFFICIENTS)])
+
+
+def _named_marks(held: _Held, title: str, wanted: Sequence[tuple[Axis, Mapping[str, str]]]) -> Drawn | None:
+    """Panels of all numbers whose names end in certain words."""
+    panels: list[Panel] = []
+    every: list[Finding] = []
+    notes: list[str] = []
+    for axis, words in wanted:
+        found = [(each, named) for each in held.findings.values() if (named := _ends_in(each, words)) is not None]
+        known = [pair for pair in found if not isinstance(pair[0].value, Missing)]
+        if known:
+            found.sort(key=lambda pair: pair[1][0])
+            marks, more = _most([_mark(row, each, heading) for each, (heading, row) in found])
+            panels.append(_marks(axis, marks))
+            every += [each for each, _ in known]
+            notes += more
+    return (title, panels, [*_intervals_note(held, every), *notes]) if panels else None
+
+
+def _ends_in(found: Finding, words: Mapping[str, str]) -> tuple[str, str] | None:
+    """What a number stands beneath, and the name of its row; None for another one."""
+    score, _, name = found.name.rpartition(".")
+    for word, said in words.items():
+        if name == word or (name.startswith(f"{word}_") and not name.endswith("p_value")):
+            pair = name[len(word) :].strip("_").replace("_vs_", " – ")
+            whose = " – ".join(found.of)
+            heading = f"{said}{f', {score}' if score else ''}"
+            return (heading, ", ".join(filter(None, (whose, pair)))) if whose or pair else ("", heading)
+    return None
+
+
+def _levels(held: _Held) -> Drawn | None:
+    """What was selected: how often each level, how often none."""
+    by_labels: dict[tuple[str, ...], list[Outcomes]] = {}
+    for each in held.outcomes:
+        if each.labels and not each.criterion.startswith("against "):
+            by_labels.setdefault(each.labels, []).append(each)
+    panels: list[Panel] = []
+    notes: list[str] = []
+    for labels, own in by_labels.items():
+        criteria, systems = {each.criterion for each in own}, {each.system for each in own}
+        wholes = [_whole(each, criterion=len(criteria) > 1, system=len(systems) > 1) for each in own[:MOST_MARKS]]
+        na = any(row.na for each in own for row in each.rows)
+        parts = (*labels, *(["not applicable"] if na else []), "no verdict")
+        if not na:
+            wholes = [replace(each, counts=(*each.counts[:-2], each.counts[-1])) for each in wholes]
+        title = ", ".join(sorted(criteria)) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
+        panels.append(Shares(title, parts, 2 if na else 1, tuple(wholes)))
+        notes += [f"Shown are {format_count(MOST_MARKS)} of {format_count(len(own))}."] if len(own) > MOST_MARKS else []
+    said = "The share of each level among all rows; hatched are those without a verdict."
+    return ("Distribution of levels", panels, [said, *notes]) if panels else None
+
+
+def _whole(found: Outcomes, *, criterion: bool, system: bool) -> Whole:
+    counts = Counter(row.selected for row in found.rows if not row.na)
+    na = sum(row.na for row in found.rows)
+    unread = sum(row.selected is None and not row.na for row in found.rows)
+    named = [found.system or found.criterion] if system or not criterion else []
+    name = ", ".join([*([found.criterion] if criterion else []), *named])
+    return Whole(name, (*(counts[label] for label in found.labels), na, unread))
+
+
+def _calibration(held: _Held) -> Drawn | None:
+    """The probabilities that judges gave to what they selected, against how often people say the same."""
+    panels: list[Panel] = []
+    notes: list[str] = []
+    made_by = held.results.parameters
+    for criterion, asked in _labelled(held).items():
+        found = confidences_of(asked, Categories(criterion), level=made_by["level"], seed=made_by.get("seed", 0))
+        if isinstance(found, Missing):
+            continue
+        across, up = Axis("probability stated", 0.0, 1.0), Axis("share that gold confirms", 0.0, 1.0)
+        points = [
+            Point(one.mean_confidence, Mark.of("", one.accuracy, "score"), one.n) for one in found.calibration.bins
+        ]
+        panels.append(Curve(criterion.name, across, up, tuple(points)))
+        error = found.calibration.debiased_error
+        text = Mark.of("", error, "number").text
+        notes.append(f"{criterion.name}: {format_count(found.num_votes, 'vote')}, calibration error less noise {text}.")
+    if not panels:
+        return None
+    level = format_level(made_by["level"])
+    said = f"On the dashed line, what is said with 80 % comes true in 80 %; lines are {level} intervals over clusters."
+    return "Calibration against gold", panels, [said, *notes]
+
+
+def _labelled(held: _Held) -> dict[Any, list[Asked]]:
+    """The questions with a label of a person, by criterion."""
+    found: dict[Any, list[Asked]] = {}
+    clusters: dict[object, int] = {}
+    for cell, asked in held.asked():
+        if asked.gold is None or not any(vote.probabilities for vote in cell.votes):
+            continue
+        if asked.compares:
+            criterion = held.table.criterion
+            label = asked.judged.index(asked.gold) if asked.gold in asked.judged else NEITHER
+        else:
+            criterion = held.results.criterion_of(cell)
+            label = criterion.index_of(asked.gold)
+        row, together = cell.about["instance"], cell.about.get("cluster")
+        number = None if together is None else clusters.setdefault(together, len(clusters))
+        found.setdefault(criterion, []).append(Asked(row, asked.verdict, label, cluster=number))
+    return found
+
+
+def _items(held: _Held) -> Drawn | None:
+    """The pass rate of each item of a checklist."""
+    rates: dict[str, list[Finding]] = {}
+    for each in held.findings.values():
+        if each.name.startswith("item.") and each.name.endswith(".pass_rate"):
+            rates.setdefault(each.name.removeprefix("item.").removesuffix(".pass_rate"), []).append(each)
+    if not rates:
+        return None
+    names, notes = list(rates), []
+    if len(names) > MOST_ITEMS:
+        names = sorted(names, key=lambda name: min(map(_estimate, rates[name])))[:MOST_ITEMS]
+        notes = [f"Shown are the {format_count(MOST_ITEMS)} of {format_count(len(rates), 'item')} that pass the least."]
+    marks, more = _most([mark for name in names for mark in _of_score(name, rates[name])])
+    shown = [each for name in names for each in rates[name]]
+    panel = _marks(Axis("pass rate", *UNIT), marks)
+    return "Pass rate of each item", [panel], [*_intervals_note(held, shown), *notes, *more]
+
+
+def _estimate(found: Finding) -> float:
+    value: HasLimits | float | Missing = found.value
+    return 2.0 if isinstance(value, Missing) else value.estimate if isinstance(value, Interval) else float(value)  # type: ignore[arg-type]
+
+
+PICTURES: Final[Mapping[str, Callable[[_Held], Drawn | None]]] = {
+    "scores": _scores,
+    "winrates": _winrates,
+    "ranks": _ranks,
+    "matrix": _matrix,
+    "items": _items,
+    "levels": _levels,
+    "flips": _flips,
+    "agreement": _agreement,
+    "calibration": _calibration,
+}
+"""Short name -> what draws it; in the order in which they are looked at."""
