@@ -23,6 +23,7 @@ EvenhandError
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 │   └── ServerAwayError                 the run ended because a judge's server stayed away
+├── GateFailedError                     what a gate says must not be is so, or cannot be told
 ├── UnwritableFileError (OSError)        a result cannot be saved there; what was there is as it was
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
 
@@ -239,6 +240,10 @@ class ServerAwayError(TooManyFailuresError):
     Attributes:
         votes: The votes that came, with those that failed; what was not asked any more has none.
     """
+
+
+class GateFailedError(EvenhandError):
+    """What a gate says must not be is so, or cannot be told: one line a gate that failed."""
 
 
 class UnwritableFileError(EvenhandError, OSError):

@@ -137,6 +137,32 @@ def format_share(interval: HasLimits | Missing | None) -> str:
     return f"{format_percent(interval.estimate)} [{_percentage(interval.low)}, {_percentage(interval.high)}]"
 
 
+def format_apart(value: float, other: float) -> str:
+    """A number with as many digits as tell it from another one that it is compared with.
+
+    >>> format_apart(0.699, 0.7), format_apart(0.712, 0.7)
+    ('0.699', '0.71')
+    """
+    return next(
+        (
+            text
+            for digits in range(2, 9)
+            if (text := format_number(value, digits=digits)) != format_number(other, digits=digits)
+        ),
+        format_number(value),
+    )
+
+
+def format_percent_apart(share: float, other: float) -> str:
+    """Likewise a share as a percentage.
+
+    >>> format_percent_apart(0.0214, 0.02), format_percent_apart(0.03, 0.02)
+    ('2.14 %', '3 %')
+    """
+    text = format_percent(share)
+    return text if text != format_percent(other) else f"{format_apart(100 * share, 100 * other)} %"
+
+
 class LeadingBounds(Protocol):
     """What leads where a score is not known by its mean, such as `evenhand.statistics.intervals.UnreadBounds`."""
 
@@ -249,6 +275,16 @@ def format_count(count: float | Missing | None, noun: str = "") -> str:
     if not noun or number == "1":
         return f"{number} {noun}".rstrip()
     return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def format_about(count: float) -> str:
+    """A whole number of which two digits are known.
+
+    >>> format_about(8.2), format_about(412.3), format_about(20_417)
+    ('9', '420', '21,000')
+    """
+    step = 10 ** max(math.floor(math.log10(max(count, 1))) - 1, 0)
+    return format_count(math.ceil(count / step) * step)
 
 
 def format_bytes(size: float) -> str:

@@ -262,6 +262,31 @@ class Results(PrintedTables, Generic[Entry]):
         """
         return import_module("evenhand").correct(self, gold, design=design, **how)
 
+    def check(self, *fail_if: str, gold: object = None, design: str | None = None, data: object = None) -> Any:  # noqa: ANN401 - a report of a layer above
+        """Check what would make this result fail, such as ``results.check("relevance.low < 0.7", "unread > 2 %")``.
+
+        A measure is named as :meth:`findings` name it, then ``.low``, ``.high``, ``.n`` or ``.unread`` of it: in
+        brackets whose (``winrate[new].low <= 0.5``, ``relevance.difference[new, old].high < 0``), and of which rows
+        (``relevance[language=de].low < 0.6``, ``[language=*]`` for each group). Without brackets it stands for every
+        system, as ``.corrected`` for what people would say. Comparisons are joined by ``and``, ``or``, ``not`` and
+        parentheses; names with spaces or other signs stand in quotes.
+
+        Args:
+            *fail_if: What must not be. A gate whose measure has no number fails, and so does one of which too much is
+                unread to tell.
+            gold: Labels of people for ``.corrected``, as :meth:`correct` takes them; by default those held.
+            design: How the labelled rows were chosen.
+            data: The rows that were judged, where the result keeps no column of groups.
+
+        Returns:
+            A :class:`~evenhand.report.gates.GateReport`: it prints as a table, has those that ``failed``, and
+            ``raise_if_failed``.
+
+        Raises:
+            InvalidInputError: What is no gate, or names what this result does not have.
+        """
+        return import_module("evenhand.report.gates").check(self, fail_if, gold=gold, design=design, data=data)
+
     def by(self, by: object, *, data: object = None, gold: object = None, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as in by_group
         """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
 

@@ -1,0 +1,285 @@
+"""The numbers that gates name: findings of a result, of a group of its rows, and those that labels correct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Final, Literal, get_args
+
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.labels.corrected import CorrectedScores
+from evenhand.labels.people import holds_labels
+from evenhand.numbers import Missing
+from evenhand.report.gate_expressions import Comparison, Expression, Limit, Named, comparisons_in, spelled
+from evenhand.results.findings import Finding
+from evenhand.results.measures import Kind
+from evenhand.results.results import Results
+
+Aspect = Literal["estimate", "low", "high", "n", "unread"]
+CORRECTED: Final = "corrected"
+EVERY: Final = "*"
+SYSTEM: Final = ("", "system")
+
+Open = tuple[str, str]
+"""What a gate leaves open: ``SYSTEM``, the other one of a pair, or the group of a column."""
+
+Bound = Mapping[Open, Any]
+"""What stands for it."""
+
+Findings = Mapping[str, Mapping[tuple[str, ...], Finding]]
+"""Name -> whose -> the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number that a gate names, once all is chosen that it leaves open.
+
+    Attributes:
+        finding: What it is of.
+        aspect: What of that.
+        group: Column -> group of the rows that it is of.
+        corrected: By labels of people, whose number is its n.
+    """
+
+    finding: Finding
+    aspect: Aspect
+    group: Mapping[str, str]
+    corrected: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of number it is."""
+        return {"n": "count", "unread": "share"}.get(self.aspect, self.finding.kind)  # type: ignore[return-value]
+
+    @property
+    def number(self) -> float | Missing:
+        """The number, or why there is none."""
+        value = self.finding.value
+        if self.aspect in {"n", "unread"}:
+            return _counted(self.finding, self.aspect)
+        if isinstance(value, (Missing, int, float)):
+            return value
+        return float(getattr(value, self.aspect))
+
+
+def _counted(finding: Finding, aspect: str) -> float | Missing:
+    if finding.n is None:
+        return Missing("on how many rows it rests is not counted")
+    if aspect == "n":
+        return finding.n
+    unread, rows = finding.unread or 0, finding.n + (finding.unread or 0)
+    return unread / rows if rows else Missing("there are no rows")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What gates are checked against; each part is made when a gate asks for it.
+
+    Attributes:
+        results: What was judged.
+        gold: Labels of people, as :func:`evenhand.correct` takes them; those that the result holds, if None.
+        design: How the labelled rows were chosen.
+        data: The rows that were judged, where the result keeps no column of groups.
+        corrected: The corrected scores, where they are known already.
+    """
+
+    results: Results[Any]
+    gold: object = None
+    design: str | None = None
+    data: object = None
+    corrected: CorrectedScores | None = None
+    _made: dict[Any, Any] = field(default_factory=dict)
+
+    def bindings(self, expression: Expression) -> Iterator[Bound]:
+        """All that a gate stands for: a choice of system, of pair and of group for each that it leaves open.
+
+        Raises:
+            InvalidInputError: A name that the result does not have, or a number in other units.
+        """
+        choices: dict[Open, dict[Any, None]] = {}
+        for comparison in comparisons_in(expression):
+            for named in comparison.measures:
+                for column, group in named.where:
+                    choices |= {(EVERY, column): dict.fromkeys(self._groups(column, group))}
+                key, values = self._left_open(named)
+                if key is not None:
+                    choices.setdefault(key, {}).update(dict.fromkeys(values))
+        for chosen in product(*choices.values()):
+            bound = dict(zip(choices, chosen, strict=True))
+            for comparison in comparisons_in(expression):
+                self._check(comparison, bound)
+            yield bound
+
+    def reading(self, named: Named, bound: Bound) -> Reading:
+        """The number that a measure names.
+
+        Args:
+            named: As it was written.
+            bound: What stands for what it leaves open.
+        """
+        name, aspect, corrected = self._resolved(named)
+        group = {column: bound[EVERY, column] for column, _ in named.where}
+        key, _ = self._left_open(named)
+        of = named.of if key is None else (bound[key],) if key == SYSTEM else bound[key]
+        found = self._corrected(group) if corrected else self._findings(group)
+        finding = Finding(name, of, found, "score") if isinstance(found, Missing) else found.get(name, {}).get(of)
+        if finding is None:
+            nothing = Missing(f"there is no {name} of {' and '.join(of)}" if of else f"there is no {name}")
+            finding = Finding(name, of, nothing, "score")
+        shown = replace(finding, name=f"corrected {name}") if corrected else finding
+        return Reading(shown, aspect, group, corrected)
+
+    # What a name means
+
+    def _resolved(self, named: Named) -> tuple[str, Aspect, bool]:
+        """The name of the finding, what of it, and whether it is corrected."""
+        names = self._findings({})
+        path = named.path
+        corrected = CORRECTED in path[1:]
+        if corrected:
+            place = path.index(CORRECTED, 1)
+            path = (*path[:place], *path[place + 1 :])
+        for parts, aspect in ((path, "estimate"), (path[:-1], path[-1])):
+            name = ".".join(parts)
+            if aspect in get_args(Aspect) and name in names:
+                return name, aspect, corrected  # type: ignore[return-value] # it is one
+        given, known = ".".join(path), list(names)
+        hint = did_you_mean(given, [*known, *(f"{name}.{each}" for name in known for each in ("low", "high"))])
+        raise InvalidInputError(
+            f"the gate names {named.text!r}, which this result does not have. {hint.partition('Accepted')[0]}It has "
+            f"{_listed(known)}; and of each .low, .high, .n and .unread, as far as there are these"
+        )
+
+    def _left_open(self, named: Named) -> tuple[Open | None, Sequence[Any]]:
+        """What of whose it is a measure leaves open, and all that may stand there; None for nothing."""
+        name, _, _ = self._resolved(named)
+        whose = list(self._findings({})[name])
+        if named.of in whose:
+            return None, ()
+        singles = [of[0] for of in whose if len(of) == 1]
+        if not named.of and singles:
+            return SYSTEM, singles
+        began = [of for of in whose if named.of and of[: len(named.of)] == named.of]
+        if began:
+            return ("pair", named.text), began
+        if not named.of:
+            one, other = whose[0]
+            raise InvalidInputError(
+                f"the gate names {named.text!r}, which is of two systems: name them, as {name}[{one}, {other}]"
+            )
+        accepted = [", ".join(of) for of in whose if len(of) == len(named.of)] or [", ".join(of) for of in whose]
+        raise InvalidInputError(
+            f"the gate names {named.text!r}, and there is no {name} of {', '.join(named.of)!r}. "
+            f"{did_you_mean(', '.join(named.of), accepted)}"
+        )
+
+    def _groups(self, column: str, group: str) -> list[str]:
+        """The groups of a column that a gate names: one, or with * each."""
+        known = list(dict.fromkeys(filter(None, self._group_of(column))))
+        if group == EVERY:
+            return known
+        if group not in known:
+            raise InvalidInputError(
+                f"the gate names {column}={group}, and no row has {group!r} there. {did_you_mean(group, known)}"
+            )
+        return [group]
+
+    def _check(self, comparison: Comparison, bound: Bound) -> None:
+        """Check that a measure has what of it is compared, and that a share is compared with one."""
+        readings = [self.reading(named, bound) for named in comparison.measures]
+        for named, reading in zip(comparison.measures, readings, strict=True):
+            value = reading.finding.value
+            if reading.aspect in {"low", "high"} and isinstance(value, (int, float)):
+                raise InvalidInputError(
+                    f"the gate names {named.text!r}, and {reading.finding.name} is a number without an interval: leave "
+                    f".{reading.aspect} out"
+                )
+        limits = [each for each in (comparison.left, comparison.right) if isinstance(each, Limit)]
+        for limit, reading in zip(limits, readings, strict=False):
+            if reading.kind in {"share", "p_value"} and not 0 <= limit.value <= 1:
+                raise InvalidInputError(
+                    f"the gate compares {comparison.measures[0].text!r}, a share from 0 to 1, with {limit.text}: write "
+                    "2 % or 0.02 for two in a hundred"
+                )
+
+    # Where numbers come from
+
+    def _findings(self, group: Mapping[str, str]) -> Findings:
+        key = ("findings", *group.items())
+        if key not in self._made:
+            part = self._part(group)
+            self._made[key] = {} if part is None else _by_name(part.findings())
+        found: Findings = self._made[key]
+        return found
+
+    def _part(self, group: Mapping[str, str]) -> Results[Any] | None:
+        """The result of the rows of a group; None where there are none."""
+        if not group:
+            return self.results
+        columns = [(self._group_of(column), value) for column, value in group.items()]
+        rows = [row for row in range(len(columns[0][0])) if all(names[row] == value for names, value in columns)]
+        present = {cell.about["instance"] for cell in self.results.cells()}
+        kept = [row for row in rows if row in present]
+        return self.results.filter(instance=kept) if kept else None
+
+    def _group_of(self, column: str) -> Sequence[str | None]:
+        if column not in self._made:
+            self._made[column] = self.results.group_of(column, self.data)
+        names: Sequence[str | None] = self._made[column]
+        return names
+
+    def _corrected(self, group: Mapping[str, str]) -> Findings | Missing:
+        """The scores that people would give, under the names of those of the judge."""
+        key = (CORRECTED, *group.items())
+        if key not in self._made:
+            part = self._part(group)
+            if not group and self.corrected is not None:
+                self._made[key] = corrected_findings(self.corrected)
+            elif part is None:
+                self._made[key] = Missing("no row is of the group")
+            elif self.gold is None and not holds_labels(part):
+                self._made[key] = Missing("there are no labels of people: give gold=…, in the shell --gold")
+            else:
+                self._made[key] = corrected_findings(part.correct(self.gold, design=self.design))
+        found: Findings | Missing = self._made[key]
+        return found
+
+
+def corrected_findings(scores: CorrectedScores) -> Findings:
+    """Corrected scores as findings, under the names of those of the judge."""
+    found = [
+        Finding(_named(each.criterion, each.option), (each.system,), each.corrected, "score", each.num_labelled)
+        for each in scores.scores
+    ]
+    for each in scores.differences:
+        name = f"{_named(each.criterion, each.option)}.difference"
+        back = each.corrected if isinstance(each.corrected, Missing) else each.corrected.subtracted_from(0.0)
+        found.append(Finding(name, (each.first, each.second), each.corrected, "difference", each.num_labelled))
+        found.append(Finding(name, (each.second, each.first), back, "difference", each.num_labelled))
+    return _by_name(found)
+
+
+def _named(criterion: str, option: str | None) -> str:
+    return criterion if option is None else f"{criterion}.{option}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of findings, those together that go on in the same ways.
+
+    >>> _listed(["unread", "clarity", "clarity.calls", "tone", "tone.calls"])
+    'unread; clarity, tone, and of these .calls'
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for begin in (name for name in names if not any(name.startswith(f"{one}.") for one in names)):
+        ends = tuple(name.removeprefix(begin) for name in names if name.startswith(f"{begin}."))
+        alike.setdefault(ends, []).append(spelled(begin))
+    told = {ends: f", and of {'these' if len(begun) > 1 else 'it'} {', '.join(ends)}" for ends, begun in alike.items()}
+    return "; ".join(", ".join(begun) + (told[ends] if ends else "") for ends, begun in alike.items())
+
+
+def _by_name(findings: Sequence[Finding]) -> Findings:
+    found: dict[str, dict[tuple[str, ...], Finding]] = {}
+    for each in findings:
+        found.setdefault(each.name, {})[each.of] = each
+    return found

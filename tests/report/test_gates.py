@@ -1,0 +1,343 @@
+"""Gates say what makes a run fail; what cannot be told never passes in silence."""
+
+import math
+from contextlib import suppress
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand
+from evenhand.errors import GateFailedError, InvalidInputError
+from evenhand.numbers import Missing
+from evenhand.report.gate_expressions import Both, Comparison, Limit, Named, Negation, comparisons_in, parse
+from evenhand.report.gates import check
+from evenhand.results.findings import Finding
+from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.intervals import UnreadBounds
+from tests.support.judges import ScriptedJudge
+
+
+def interval(estimate, low, high):
+    return Interval(estimate, low, high, 0.95, "beta", 200)
+
+
+SCORES = (
+    Finding("unread", (), 0.021, "share", 240),
+    Finding("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, 0),
+    Finding("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, 0),
+    Finding("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, 0),
+    Finding("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, 0),
+    Finding("relevance.difference", ("new", "old"), interval(-0.09, -0.15, -0.03), "difference", 200),
+    Finding("relevance.difference", ("old", "new"), interval(0.09, 0.03, 0.15), "difference", 200),
+    Finding("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, 0),
+    Finding("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, 50),
+    Finding("tone", ("new",), Missing("too much is unread"), "score", 60, 40, UnreadBounds(0.4, 0.8, 0.3, 0.9, 0.4)),
+    Finding("calls", (), 400, "count"),
+)
+"""``tone`` has no mean at all: 40 of 100 rows are unread."""
+
+
+def results_of(*findings):
+    return SimpleNamespace(findings=lambda: findings, kind="judgements")
+
+
+def gate(expression, **how):
+    (found,) = check(results_of(*SCORES), [expression], **how).gates
+    return found
+
+
+def fails(expression):
+    return gate(expression).failed
+
+
+def test_the_line_of_a_gate_that_failed_says_what_was_found_where():
+    assert str(gate("relevance[new].low < 0.7")) == (
+        "FAILED relevance[new].low < 0.7: relevance of new is 0.71 [0.66, 0.76] (n 200, 0 unread): its lower limit 0.66"
+        " is below 0.7 (0.7 lies within its interval: about 5,000 in place of 200 would tell, if it stays where it is)"
+    )  # (0.71 - 0.66)² / (0.71 - 0.7)² = 25 times 200
+
+
+@pytest.mark.parametrize(
+    ("expression", "failed"),
+    [
+        ("relevance[new] < 0.72", True),
+        ("relevance[new] < 0.71", False),
+        ("relevance[new] <= 0.71", True),
+        ("relevance[new] >= 0.71", True),
+        ("relevance[new] > 0.71", False),
+        ("relevance[new] == 0.71", True),
+        ("relevance[new] != 0.71", False),
+        ("0.72 > relevance[new]", True),
+        ("relevance[new].high > 76 %", False),
+        ("relevance[new].high >= 76%", True),
+        ("relevance[new].n < 201", True),
+        ("unread > 2 %", True),
+        ("unread > 0.03", False),
+        ("calls >= 400", True),
+        ("relevance.difference[new, old].high < 0", True),
+        ("relevance.difference[old, new].high < 0", False),
+        ("relevance.difference[old].low < -1e-3", False),
+        ("relevance[new].high < relevance[old].low", False),
+        ("relevance[new].high <= relevance[old].low", True),
+        ('"answer quality".unread > 20 %', True),  # 50 of 200
+        ("'answer quality'.unread > 25 %", False),
+        ("relevance[new].low < 0.7 and unread > 0.03", False),
+        ("relevance[new].low < 0.7 or unread > 0.03", True),
+        ("not (relevance[new].low >= 0.7)", True),
+        ("unread > 0.03 or unread < 0.01 and calls > 1", False),  # and binds more tightly
+        ("(unread > 0.03 or unread < 0.03) and calls > 1", True),
+    ],
+)
+def test_what_fails(expression, failed):
+    assert gate(expression).failed is failed
+
+
+def test_a_mean_that_is_a_last_digit_off_is_what_it_is():
+    found = results_of(Finding("relevance", (), 0.1 + 0.2, "score"))  # 0.30000000000000004
+    assert [each.failed for each in check(found, ["relevance > 0.3", "relevance != 0.3"]).gates] == [False, False]
+
+
+def test_without_brackets_a_measure_is_that_of_every_system_and_the_line_names_which():
+    one = gate("relevance.low < 0.7")
+    assert one.failed
+    assert [each.split(" is ")[0] for each in one.found] == ["relevance of new"]
+    assert len(gate("relevance.low < 0.8").found) == 2
+    assert not gate("relevance.low < 0.6").failed
+    # of one system both: new has a low score, and none that is also read perfectly
+    assert not fails("relevance.low < 0.7 and relevance.parse_rate < 1")
+    assert fails("relevance.low < 0.77 and relevance.parse_rate < 1")
+
+
+def test_an_assertion_holds_of_all_and_what_cannot_be_told_does_not_hold():
+    assert gate("relevance.low >= 0.66", holding=True).failed is False
+    assert gate("relevance.low >= 0.7", holding=True).failed is True
+    assert gate("relevance.spread[new] < 1", holding=True).undecided is True
+
+
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">=", "==", "!="])
+def test_what_has_no_number_fails_every_gate_with_the_reason(sign):
+    for expression in (f"relevance.spread {sign} 0.3", f"not relevance.spread {sign} 0.3"):
+        found = gate(expression)
+        assert (found.failed, found.undecided) == (True, True)
+        assert found.found == ("relevance.spread of new has no number: nothing was drawn twice",)
+
+
+def test_what_is_unknown_does_not_matter_where_the_rest_decides():
+    assert not fails("relevance.spread > 1 and unread > 0.5")
+    decided = gate("relevance.spread > 1 or unread > 0.01")
+    assert (decided.failed, decided.undecided) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("expression", "failed", "undecided"),
+    [  # the mean lies between 0.4 and 0.8, the limits of its interval from 0.3 and to 0.9
+        ("tone < 0.3", False, False),
+        ("tone < 0.5", True, True),
+        ("tone < 0.85", True, False),
+        ("tone.low < 0.25", False, False),
+        ("tone.low < 0.7", True, True),
+        ("tone.high > 0.95", False, False),
+        ("tone.high > 0.85", True, True),
+    ],
+)
+def test_where_so_much_is_unread_that_either_may_be_a_gate_fails_and_says_so(expression, failed, undecided):
+    found = gate(expression)
+    assert (found.failed, found.undecided) == (failed, undecided)
+    assert ("too much is unread to tell" in str(found)) is undecided
+    assert "0.40–0.80 [0.30, 0.90], 40 % unread" in str(found)
+
+
+def test_a_limit_within_the_interval_is_noise_and_beyond_it_is_none():
+    assert gate("relevance[new] < 0.7").in_noise
+    assert not gate("relevance[new] < 0.65").in_noise
+    assert "too near" in str(gate("relevance[new] < 0.71"))
+
+
+@pytest.mark.parametrize(("estimate", "limit"), [(0.71, 0.7), (0.6, 0.55), (1.0, 0.98)])
+def test_as_many_rows_as_it_names_tell(estimate, limit):
+    """The interval of a share of so many rows leaves the limit out, and that of a fifth fewer does not."""
+
+    def share_of(n):
+        hits = round(estimate * n)
+        return mean_intervals([1.0] * hits + [0.0] * (n - hits))[0]
+
+    held = results_of(Finding("share", (), share_of(100), "share", 100))
+    (found,) = check(held, [f"share < {limit}"]).gates
+    rows = int(str(found).split("about ")[1].split(" in place")[0].replace(",", ""))
+    assert share_of(rows).low > limit - 0.001
+    assert share_of(round(0.8 * rows)).low < limit
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("relevence.low < 0.7", "Did you mean 'relevance.low'?"),
+        ("relevance.lwo < 0.7", "Did you mean 'relevance.low'?"),
+        ("relevance[neu].low < 0.7", "there is no relevance of 'neu'. Did you mean 'new'? Accepted: 'new', 'old'."),
+        ("relevance.difference.high < 0", "name them, as relevance.difference[new, old]"),
+        ("unread.low > 0.1", "unread is a number without an interval: leave .low out"),
+        ("unread > 2", "a share from 0 to 1, with 2: write 2 % or 0.02"),
+        ("1 < relevance.low < 2", "a comparison has two sides"),
+        ("relevance", "at its end: a comparison needs"),
+        ("relevance = 0.7", "at '= 0.7': equality is written =="),
+        ("relevance <> 0.7", "write !="),
+        ("relevance < 0,7", "',' belongs to no gate"),
+        ("(relevance < 0.7", "a parenthesis is not closed"),
+        ("relevance < 0.7 unread > 1", "join comparisons by and / or"),
+        ("answer quality < 1", "a comparison needs"),
+        ("1 < 2", "compares two numbers"),
+        ("unread < 1e999", "too great"),
+        ("", "a gate is ''"),
+        ("__import__('os').system('true') < 1", "a comparison needs"),
+        ("(" * 60 + "unread < 1" + ")" * 60, "more than 50 parentheses"),
+        ("relevance[] < 1", "a name in the brackets is empty"),
+        ("relevance[new < 1", "a bracket is not closed"),
+    ],
+)
+def test_what_is_no_gate_or_names_nothing_is_one_error_that_says_where(expression, said):
+    with pytest.raises(InvalidInputError) as refused:
+        gate(expression)
+    assert said in str(refused.value)
+
+
+def test_an_unknown_name_is_answered_with_all_that_there_are():
+    with pytest.raises(InvalidInputError) as refused:
+        gate("clarity < 1")
+    listed = 'It has unread, "answer quality", tone, calls; relevance, and of it .parse_rate, .difference, .spread; and'
+    assert listed in str(refused.value)
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@given(NAMES, NAMES, st.floats(-1e6, 1e6))
+def test_any_name_can_be_written_in_quotes(criterion, system, number):
+    def quoted(name):
+        return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    parsed = parse(f"{quoted(criterion)}[{quoted(system)}].low <= {number!r}")
+    assert isinstance(parsed, Comparison)
+    assert parsed.left == Named((criterion, "low"), (system,), (), parsed.left.text)
+    assert parsed.right.value == number
+
+
+@given(st.text("ab.<=>!()[]\"'0 1%-andortn,\\", max_size=30))
+def test_every_text_is_a_gate_or_one_error(text):
+    with suppress(InvalidInputError):
+        assert list(comparisons_in(parse(text)))
+
+
+TRUTHS = {"unread > 0": True, "unread > 1 %": True, "unread > 0.9": False, "relevance.spread > 1": None}
+
+
+def kleene(expression):
+    """Three-valued truth by the tables of Kleene, with 1 for true, 0 for false and a half for what cannot be told."""
+    match expression:
+        case Negation(part):
+            return 1 - kleene(part)
+        case Both(kind, parts):
+            return (min if kind == "and" else max)(map(kleene, parts))
+        case Comparison(Named(path=("relevance", "spread")), _, _):
+            return 0.5
+        case Comparison(_, _, Limit(value=limit)):
+            return float(limit < 0.021)
+
+
+GATES = st.recursive(
+    st.sampled_from(list(TRUTHS)),
+    lambda part: st.one_of(
+        part.map("not ({})".format),
+        st.tuples(part, st.sampled_from(["and", "or"]), part).map("({0[0]}) {0[1]} ({0[2]})".format),
+    ),
+    max_leaves=6,
+)
+
+
+@given(GATES)
+def test_a_gate_passes_only_where_it_is_false_whatever_is_unknown(expression):
+    assert gate(expression).failed is (kleene(parse(expression)) > 0)
+
+
+ROWS = [
+    {
+        "id": f"r{number}",
+        "language": "de" if number % 2 else "en",
+        "answer": "Yes" if number % 4 else "No",
+        "gold": "Yes",
+    }
+    for number in range(20)
+]
+
+
+OPTIONS = (evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0))
+YES = evenhand.Criterion(name="is yes", description="Is it a yes?", options=OPTIONS, scale="binary")
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Of the rows in German all are yes, of those in English a half."""
+
+    def reply(request):
+        return "No" if "\nNo\n" in request.messages[-1]["content"] else "Yes"
+
+    return evenhand.judge(
+        ROWS,
+        YES,
+        ScriptedJudge(reply),
+        response_field="answer",
+        group_fields="language",
+        id_field="id",
+        gold_fields={"is yes": "gold"},
+        flow="one_step",
+        check_positional_bias=False,
+        journal=None,
+        progress=False,
+    )
+
+
+def test_a_group_is_checked_alone_and_agrees_with_results_by(judged):
+    by = {name[0]: each.score for name, each in judged.by("language").scores.items()}
+    name = '"is yes"'
+    for group, score in by.items():
+        if group != "all rows":
+            (found,) = judged.check(f"{name}[language={group}] == {score.estimate}").gates
+            assert found.failed, str(found)
+            assert f"where language is {group}," in str(found)
+    report = judged.check(f"{name}[language=*].low < 0.5")
+    assert [each.split(", is ")[0] for each in report.failed[0].found] == [
+        f"{name[1:-1]} of answer, where language is en"
+    ]
+    with pytest.raises(InvalidInputError, match=r"no row has 'dee' there\. Did you mean 'de'"):
+        judged.check(f"{name}[language=dee] < 1")
+
+
+def test_corrected_scores_are_those_of_correct(judged):
+    corrected = judged.correct(design="random").scores[0].corrected
+    name = '"is yes"'
+    (found,) = judged.check(f"{name}.corrected.low == {corrected.low!r}", design="random").gates
+    assert found.failed
+    assert "(labels 20)" in str(found)
+    with pytest.raises(InvalidInputError, match="design is not given"):
+        judged.check(f"{name}.corrected.low < 1")
+
+
+def test_without_labels_a_corrected_gate_fails_and_says_why(judged):
+    rows = [{key: row[key] for key in ("id", "answer")} for row in ROWS[:2]]
+    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False}
+    found = evenhand.judge(rows, YES, ScriptedJudge(["Yes"] * 8), **how).check('"is yes".corrected < 1')
+    assert "there are no labels of people" in str(found.failed[0])
+
+
+def test_a_report_prints_raises_and_is_read(judged):
+    name = '"is yes"'
+    report = judged.check(f"{name}.low < 0.99", "unread > 2 %")
+    assert [each.expression for each in report.failed] == [f"{name}.low < 0.99"]
+    assert "Gates: 1 of 2 passed" in str(report)
+    with pytest.raises(GateFailedError) as failed:
+        report.raise_if_failed()
+    assert str(failed.value) == str(report.failed[0])
+    passing = judged.check("unread > 2 %")
+    assert passing.raise_if_failed() is passing
+    assert math.isclose(judged.findings()[0].value, 0.0)
