@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -22,7 +23,7 @@ from evenhand.numbers import (
 )
 from evenhand.results.measures import Column, as_json, measure, measures_table, plain
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.saved import whole_page, write_as_it_ends
+from evenhand.results.saved import write_as_it_ends
 from evenhand.statistics import Interval
 from evenhand.statistics.correction import Correction
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 Estimate = Interval | Missing
 
 SAVED_AS: Final = (".json", ".csv", ".md", ".html")
-
-PAGE: Final = "What people would say"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +237,8 @@ class CorrectedScores(PrintedTables):
             InvalidInputError: If the name ends otherwise.
             UnwritableFileError: If the file cannot be written.
         """
-        made = (self.to_json, self.to_csv, self.to_markdown, lambda: whole_page("Corrected scores", self.to_html()))
+        page = import_module("evenhand.report.explorer").report_page
+        made = (self.to_json, self.to_csv, self.to_markdown, lambda: page(self, title="Corrected scores"))
         write_as_it_ends(path, dict(zip(SAVED_AS, made, strict=True)))
 
     def __repr__(self) -> str:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, get_args
 from xml.sax.saxutils import quoteattr
 
-from jinja2 import Environment, StrictUndefined
-
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.labels.blind_sheet import CANNOT_TELL, SIDES, AskedOfPeople, BlindSheet, Card, Form, offers_cannot_tell
+from evenhand.results.offline_page import offline_page, within_page
 
 SUFFIXES: Final = (".html", ".csv", ".json", ".jsonl")
 TABLE: Final = ("question", "draw", "item", "label", "annotator")
@@ -166,16 +161,7 @@ def argilla_settings(sheet: BlindSheet) -> str:
 
 def page(sheet: BlindSheet) -> str:
     """One page that needs nothing else: it loads nothing, sends nothing, and runs no script but ours."""
-    style, script = _part("page.css"), _part("page.js")
-    text: str = _template().render(
-        title=sheet.title,
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        sheet=_within_page(_page_data(sheet)),
-    )
-    return text
+    return offline_page("evenhand.labels", "page", title=sheet.title, sheet=within_page(json.dumps(_page_data(sheet))))
 
 
 def _page_data(sheet: BlindSheet) -> dict[str, Any]:
@@ -197,23 +183,3 @@ def _page_data(sheet: BlindSheet) -> dict[str, Any]:
         for card in sheet.cards
     ]
     return {"draw": sheet.draw.id, "cannot_tell": CANNOT_TELL, "criteria": criteria, "cards": cards}
-
-
-def _within_page(data: object) -> str:
-    """JSON in which nothing ends the element that holds it: ASCII, without the signs that HTML obeys."""
-    text = json.dumps(data)
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _part(name: str) -> str:
-    return (resources.files("evenhand.labels") / "page" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
-
-
-@cache
-def _template() -> Any:  # noqa: ANN401 - a template
-    environment = Environment(autoescape=True, undefined=StrictUndefined)  # the data are JSON, and escaped as such
-    return environment.from_string(_part("page.html.j2"))

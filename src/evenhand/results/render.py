@@ -11,7 +11,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Self, overload
 
 from rich import box
 from rich.console import Console
@@ -157,8 +159,33 @@ class PrintedTables(ABC):
         """The tables in Markdown."""
         return "\n".join([*(table.to_markdown() for table in self.text_tables()), *map(_paragraph, self._closing())])
 
-    def to_html(self) -> str:
-        """The tables as HTML."""
+    @overload
+    def to_html(self) -> str: ...
+    @overload
+    def to_html(self, path: str | Path, **how: Any) -> None: ...  # noqa: ANN401 - as below
+
+    def to_html(self, path: str | Path | None = None, **how: Any) -> str | None:
+        """The tables as HTML; with a path, write a page of its own there instead.
+
+        The page is one file that needs nothing else: it opens offline, loads nothing and sends nothing. Of results it
+        shows how they were made, cautions, scores, pictures and every verdict with its texts and votes.
+
+        Args:
+            path: A file that ends in ``.html``.
+            **how: With a path, for results: ``data`` (the rows that were judged, for their texts), ``gold`` and
+                ``design`` (labels of people, by which scores are corrected), ``other`` (a second run), ``leave_out``
+                (``prompts``, ``reasoning``), ``title``, ``names`` of the two runs.
+
+        Raises:
+            InvalidInputError: If the path ends otherwise, or what is given does not fit.
+            UnwritableFileError: If the file cannot be written; what was there is as it was.
+        """
+        if path is not None or how:
+            import_module("evenhand.report.explorer").write_report(path, self, **how)
+            return None
+        return self._tables_as_html()
+
+    def _tables_as_html(self) -> str:
         notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()]
         return "".join([*(table.to_html() for table in self.text_tables()), *notes])
 
@@ -179,7 +206,7 @@ class PrintedTables(ABC):
         return tuple(map(visible_line, self.closing_notes()))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return self._tables_as_html()
 
 
 _MARKDOWN: Final = re.compile(

@@ -154,11 +154,6 @@ def write_as_it_ends(path: str | Path, written: Mapping[str, Callable[[], str]])
         beside.write_text(text() + "\n", encoding="utf-8")
 
 
-def whole_page(title: str, body: str) -> str:
-    """The HTML of tables as a page of its own."""
-    return f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{body}'
-
-
 def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
     """Write JSON lines."""
     with path.open("w", encoding="utf-8") as file:

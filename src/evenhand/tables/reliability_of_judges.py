@@ -34,11 +34,12 @@ from evenhand.judge_reliability.words import Remark, finding_on_choices, finding
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
+from evenhand.report.explorer import report_page
 from evenhand.results.measures import as_json, plain
 from evenhand.results.notes import baseline_note
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import read_only
-from evenhand.results.saved import whole_page, write_as_it_ends
+from evenhand.results.saved import write_as_it_ends
 from evenhand.results.spending import Spending
 from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
@@ -150,7 +151,7 @@ class ReliabilityReport(PrintedTables):
             InvalidInputError: If the name ends otherwise.
             UnwritableFileError: If the file cannot be written.
         """
-        made = (self.to_json, self.to_markdown, lambda: whole_page("How reliable is the judge?", self.to_html()))
+        made = (self.to_json, self.to_markdown, lambda: report_page(self, title="How reliable is the judge?"))
         write_as_it_ends(path, dict(zip(REPORT_SUFFIXES, made, strict=True)))
 
     @classmethod

@@ -1,0 +1,194 @@
+"""A result in plain words, for the head of its page: what was judged, by whom, how, its cost, and what to beware."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from evenhand.numbers import HasLimits, Missing, format_count, format_level, format_percent, format_score
+from evenhand.report.packed import PackedVerdicts
+from evenhand.results import Results
+from evenhand.results.findings import Reported
+from evenhand.results.measures import format_value, measures_of
+from evenhand.results.notes import baseline_note, early_stop_note
+from evenhand.statistics import Interval
+from evenhand.visible import visible_line
+
+FLOWS: Final = {
+    "two_step": "reasons first and the verdict in a second call",
+    "one_step": "reasons and verdict in one reply",
+    "verdict": "a verdict without reasons",
+}
+MOST_NAMED: Final = 8
+"""Names in a sentence, beyond which their number stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """One score.
+
+    Attributes:
+        of: Whose.
+        estimate: The number, or the bounds that lead.
+        limits: Its interval, or why there is no number.
+        rests_on: On how many it rests, and how many are unread.
+    """
+
+    of: str
+    estimate: str
+    limits: str
+    rests_on: str
+
+
+def headlines(results: Results[Any]) -> dict[str, list[Headline]]:
+    """The scores by what they measure: those that have a name of their own, or else the first that a result reports."""
+    reported = list(results.reported())
+    found: dict[str, list[Headline]] = {}
+    named = [each for each in reported if each.name and len(each.of) < 2]
+    leading = _leading(reported) if not named else None
+    for each in named or reported:
+        for finding in each.findings():
+            if finding.name == (each.name or leading) and (named or len(each.of) == _width(reported, leading)):
+                found.setdefault(visible_line(finding.name), []).append(_headline(each, finding))
+    return found
+
+
+def _leading(reported: Iterable[Reported]) -> str | None:
+    """The name of the first number with an interval."""
+    for each in reported:
+        for measured in measures_of(each.measured) if each.of else ():
+            if measured.kind in {"score", "share", "number"} and hasattr(measured.value, "low"):
+                return measured.name
+    return None
+
+
+def _width(reported: Iterable[Reported], leading: str | None) -> int:
+    return next((len(each.of) for each in reported for found in each.findings() if found.name == leading), 0)
+
+
+def _headline(reported: Reported, finding: Any) -> Headline:  # noqa: ANN401 - a Finding
+    bounds = getattr(reported.measured, "unread", None)
+    value: HasLimits | float | Missing = finding.value
+    if hasattr(bounds, "interval_low"):
+        text = format_score(None, bounds)
+    else:
+        text = value.reason if isinstance(value, Missing) else format_value(value, finding.kind)
+    estimate, bracket, limits = (
+        ("–", "", text) if isinstance(value, Missing) and bounds is None else text.partition(" [")
+    )
+    counts = [f"n = {format_count(finding.n)}"] if finding.n is not None else []
+    counts += [f"{format_count(finding.unread)} unread"] if finding.unread is not None else []
+    of = visible_line(", ".join(finding.of)) or "all"
+    return Headline(of, estimate, bracket.strip() + limits, ", ".join(counts))
+
+
+def facts(results: Results[Any], packed: PackedVerdicts) -> Iterator[tuple[str, str]]:
+    """What was judged, by whom, how, what could not be read, and what it cost."""
+    said, lists = results.parameters, packed.index["lists"]
+    rows = format_count(said.get("n", len(lists["rows"])), "row")
+    yield (
+        "Judged",
+        "; ".join(filter(None, (rows, _listed(lists["systems"], "system"), _listed(lists["criteria"], "criterion")))),
+    )
+    judges = [visible_line(str(name)) for name in said.get("judges") or said.get("votes") or lists["judges"]]
+    models = [visible_line(name) for name in results.fingerprint.models if name not in judges]
+    answered = f" (answered by {', '.join(models)})" if models else ""
+    yield "Judges", f"{', '.join(judges)}{answered}"
+    asked = _asked(said)
+    if asked:
+        yield "Asked", asked
+    votes = sum(len(each) for part in packed.parts for verdict in part["verdicts"].values() for each in verdict[4][:1])
+    reasons = ", ".join(
+        f"{format_count(count)} {name.replace('_', ' ')}" for name, count in sorted(packed.unread.items())
+    )
+    unread = sum(packed.unread.values())
+    told = f": {reasons}" if reasons else ""
+    yield (
+        "Read",
+        f"{format_count(packed.asked, 'question')}, {format_count(votes, 'vote')}; {format_count(unread)} unread{told}",
+    )
+    if results.spending is not None:
+        yield "Spent", str(results.spending)
+    yield "Intervals", f"{format_level(said['level'])}, over {'clusters' if results.clusters() else 'rows'}"
+
+
+def _listed(names: Sequence[str], noun: str) -> str:
+    if not names:
+        return ""
+    if len(names) > MOST_NAMED:
+        plural = {"criterion": "criteria"}.get(noun)
+        return f"{format_count(len(names))} {plural}" if plural else format_count(len(names), noun)
+    return ", ".join(names)
+
+
+def _asked(said: Mapping[str, Any]) -> str:
+    """How judges were asked, as far as a result of theirs says."""
+    grid, flow = said.get("grid", {}), said.get("flow", {})
+    if not isinstance(flow, Mapping) or not grid:
+        return ""
+    words = []
+    if "flow" in flow:
+        words.append(FLOWS.get(flow["flow"], str(flow["flow"]).replace("_", " ")))
+    if "check_positional_bias" in grid:
+        orders = grid.get("orders", "given") if grid.get("orders") != "given" else "in the order given and reversed"
+        words.append(str(orders) if grid["check_positional_bias"] else "in one order")
+    draws = grid.get("samples", 1)
+    early = ", fewer once they settled it" if grid.get("stop_early") else ""
+    words.append("once each" if draws == 1 else f"{format_count(draws, 'draw')} each{early}")
+    return "; ".join(words)
+
+
+def cautions(results: Results[Any], packed: PackedVerdicts, *, corrected: bool) -> Iterator[str]:
+    """What a reader must know before the scores."""
+    said = results.parameters
+    yield from baseline_note(said.get("judges", ()))
+    unread = sum(packed.unread.values())
+    if unread:
+        share = format_percent(unread / packed.asked)
+        yield (
+            f"{format_count(unread, 'question')} of {format_count(packed.asked)} ({share}) got no answer that can be "
+            "read. They are in no mean, and they are no random part."
+        )
+    for finding in results.findings():
+        value = finding.value
+        if finding.name.rpartition(".")[2] == "parse_rate" and isinstance(value, Interval) and value.estimate < 1:
+            of = visible_line(f" of {', '.join(finding.of)}" if finding.of else "")
+            what = visible_line(finding.name.rpartition(".")[0])
+            yield f"Parse rate{f' on {what}' if what else ''}{of}: {format_value(value, finding.kind)}."
+    flips, known = packed.flips
+    if flips:
+        yield (
+            f"{format_count(flips)} of {format_count(known)} verdicts ({format_percent(flips / known)}) changed when "
+            "the order of what was shown did: there the judge has no opinion of its own."
+        )
+    yield from early_stop_note(said)
+    if said.get("grid", {}).get("samples") == 1:
+        yield "Each prompt was drawn once: how far judges contradict themselves when asked again is not known."
+    models = results.fingerprint.models
+    if len(models) > len(said.get("judges", ())):
+        yield f"More models answered than there are judges: {visible_line(', '.join(models))}."
+    if corrected:
+        return
+    if any(each >= 0 for each in packed.index["runs"][0][6]):
+        yield (
+            "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows "
+            "were chosen (design=…, in the shell --design)."
+        )
+
+
+def options_of(results: Results[Any]) -> Iterator[tuple[str, str]]:
+    """All parameters of a result, those within others by both names."""
+    yield from _flat(results.parameters, "")
+
+
+def _flat(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if name in {"ids", "groups", "gold"} or (name == "shown" and before):
+            continue  # as long as the data
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{before}{name}.")
+        elif value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            yield visible_line(f"{before}{name}"), visible_line(text)
