@@ -19,6 +19,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.report.in_words import cautions, facts, headlines, options_of
 from evenhand.report.packed import FLAGS, PackedVerdicts, pack
+from evenhand.report.pictures import pictures_of
 from evenhand.results import Results
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
@@ -147,6 +148,7 @@ def _of_results(
         else "",
         "headlines": [{"name": name, "scores": scores} for name, scores in headlines(found).items()],
         "corrected": corrected,
+        "pictures": pictures_of(found),
         "options": list(options_of(found)),
         "verdicts": bool(packed.count),
         "index": data_element("index", index),

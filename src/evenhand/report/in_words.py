@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evenhand.numbers import HasLimits, Missing, format_count, format_level, format_percent, format_score
+from evenhand.numbers import MISSING, Missing, format_count, format_level, format_percent
 from evenhand.report.packed import PackedVerdicts
 from evenhand.results import Results
-from evenhand.results.findings import Reported
+from evenhand.results.findings import Finding, Reported
 from evenhand.results.measures import format_value, measures_of
 from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.statistics import Interval
@@ -51,7 +51,7 @@ def headlines(results: Results[Any]) -> dict[str, list[Headline]]:
     for each in named or reported:
         for finding in each.findings():
             if finding.name == (each.name or leading) and (named or len(each.of) == _width(reported, leading)):
-                found.setdefault(visible_line(finding.name), []).append(_headline(each, finding))
+                found.setdefault(visible_line(finding.name), []).append(_headline(finding))
     return found
 
 
@@ -68,20 +68,15 @@ def _width(reported: Iterable[Reported], leading: str | None) -> int:
     return next((len(each.of) for each in reported for found in each.findings() if found.name == leading), 0)
 
 
-def _headline(reported: Reported, finding: Any) -> Headline:  # noqa: ANN401 - a Finding
-    bounds = getattr(reported.measured, "unread", None)
-    value: HasLimits | float | Missing = finding.value
-    if hasattr(bounds, "interval_low"):
-        text = format_score(None, bounds)
+def _headline(found: Finding) -> Headline:
+    if isinstance(found.value, Missing) and found.bounds is None:
+        estimate, limits = MISSING, found.value.reason
     else:
-        text = value.reason if isinstance(value, Missing) else format_value(value, finding.kind)
-    estimate, bracket, limits = (
-        ("–", "", text) if isinstance(value, Missing) and bounds is None else text.partition(" [")
-    )
-    counts = [f"n = {format_count(finding.n)}"] if finding.n is not None else []
-    counts += [f"{format_count(finding.unread)} unread"] if finding.unread is not None else []
-    of = visible_line(", ".join(finding.of)) or "all"
-    return Headline(of, estimate, bracket.strip() + limits, ", ".join(counts))
+        estimate, bracket, rest = found.written.partition(" [")
+        limits = bracket.strip() + rest
+    counts = [f"n = {format_count(found.n)}"] if found.n is not None else []
+    counts += [f"{format_count(found.unread)} unread"] if found.unread is not None else []
+    return Headline(visible_line(", ".join(found.of)) or "all", estimate, limits, ", ".join(counts))
 
 
 def facts(results: Results[Any], packed: PackedVerdicts) -> Iterator[tuple[str, str]]:

@@ -83,7 +83,7 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
 
 
 @dataclass
-class _Held:
+class _PackedVerdict:
     """A verdict of any number of runs."""
 
     about: list[Any]
@@ -117,7 +117,7 @@ class _Packer:
         self._lists["numbers"] = Numbered(list)
         self._texts: Numbered[str] = Numbered(_shown)
         self._messages: Numbered[tuple[int, tuple[int, ...]]] = Numbered(list)
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _PackedVerdict] = {}
         self._unread: dict[str, int] = {}
         self._flips = [0, 0]
 
@@ -146,7 +146,7 @@ class _Packer:
                 self._flips[0] += view.flipped
                 self._flips[1] += 1
 
-    def _about(self, view: VerdictView) -> _Held:
+    def _about(self, view: VerdictView) -> _PackedVerdict:
         texts: set[int] = set()
         pair = tuple(self._of("systems", system) for system in view.systems)
         context = [[self._of("contexts", name), self._text(text, texts)] for name, text in view.context.items()]
@@ -156,7 +156,7 @@ class _Packer:
         about = [self._of("items", _item(view)), self._of("pairs", pair), length]
         row = self._of("rows", view.row)
         details = [self._text(view.question, texts), context, responses, self._text(view.cluster, texts)]
-        return _Held([about, details], row, {}, {}, texts, set())
+        return _PackedVerdict([about, details], row, {}, {}, texts, set())
 
     def _columns(self, view: VerdictView) -> list[Any]:
         flags = {"na": view.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
@@ -251,7 +251,7 @@ class _Packer:
         asked = sum(0 in each.columns for each in held)
         return PackedVerdicts(index, parts, len(held), asked, self._unread, (flipped, known))
 
-    def _parts(self, held: Sequence[_Held], runs: int) -> tuple[list[dict[str, Any]], list[int]]:
+    def _parts(self, held: Sequence[_PackedVerdict], runs: int) -> tuple[list[dict[str, Any]], list[int]]:
         """The verdicts with their texts in parts, and which part holds each; no row is divided."""
         parts: list[dict[str, Any]] = []
         part_of: list[int] = []

@@ -1,0 +1,102 @@
+"""The page of a result: what it says, what it holds, and what it refuses; test_explorer_in_browser opens it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import evenhand
+from evenhand.cli import main
+from evenhand.data.fields import LeftOutContextWarning
+from evenhand.errors import InvalidInputError
+from evenhand.report.packed import _pieces, pack
+from tests.golden import runs
+
+
+@pytest.fixture(scope="module")
+def direct():
+    with pytest.warns(LeftOutContextWarning):
+        return runs.direct()
+
+
+def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    direct.save("run.parquet")
+    direct.rescore(on_position_bias="first").save("other.jsonl")
+    assert main(["report", "run.parquet", "other.jsonl", "--out", "report.html"]) == 0
+    assert "report written to report.html" in capsys.readouterr().out
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "What changed between the runs" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.jsonl", "report.html", "run.parquet"]
+    for out, told in (("report.pdf", "Accepted: '.html'"), ("run.parquet", "same file"), ("no/report.html", "folder")):
+        assert main(["report", "run.parquet", "--out", out]) == 2
+        assert told in capsys.readouterr().err
+    runs.aggregated_votes().save("votes.jsonl")
+    assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
+    assert "cannot be compared with a VoteTable" in capsys.readouterr().err
+    assert main(["report", "run.parquet", "--gold", "other.jsonl", "--out", "report.html"]) == 2
+    assert "how the labelled rows were chosen" in capsys.readouterr().err
+    assert Path("report.html").read_text(encoding="utf-8") == text
+
+
+def test_without_a_path_the_tables_stay_as_they_were(direct):
+    assert direct.to_html().startswith("<table>")
+    with pytest.raises(InvalidInputError, match="None is no path"):
+        direct.to_html(title="x")
+    with pytest.raises(InvalidInputError, match="leave_out names 'prompt'"):
+        direct.to_html("page.html", leave_out=["prompt"])
+
+
+def test_labels_correct_the_scores_where_it_is_said_how_they_were_chosen(direct, tmp_path):
+    direct.filter(criterion="relevance").to_html(tmp_path / "corrected.html", design="random")
+    text = (tmp_path / "corrected.html").read_text(encoding="utf-8")
+    assert "What people would say, by their labels and simulated" in text
+    assert "are not corrected by them" not in text
+    direct.to_html(tmp_path / "plain.html")
+    assert "are not corrected by them" in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+def test_prompts_are_held_in_pieces_that_make_the_whole_again(direct):
+    views = list(direct.verdict_views())
+    packed = pack([views])
+    for number, name in enumerate(packed.index["names"]):
+        view = next(each for each in views if each.name == name)
+        part = packed.parts[packed.index["part"][number]]
+        for vote, own in zip(view.votes, part["verdicts"][number][-1][0], strict=True):
+            sent = {
+                packed.index["lists"]["stages"][stage]: [
+                    "".join(part["texts"][piece] for piece in part["messages"][message][1]) for message in messages
+                ]
+                for stage, *messages in own[16]
+            }
+            assert sent == {stage: [content for _, content in told] for stage, told in vote.prompts.items()}
+    assert "".join(_pieces("<a-12345678>\nx</a-12345678>\n")) == "<a-12345678>\nx</a-12345678>\n"
+    left = pack([views], leave_out=["prompts"])
+    assert not any(own[16] for part in left.parts for each in part["verdicts"].values() for own in each[-1][0])
+
+
+def test_the_page_allows_nothing_but_its_own_style_and_script(direct, tmp_path):
+    direct.to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe" not in policy[1]
+    data = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert [type(json.loads(each)) for each in data] == [dict] * len(data)
+    page = text
+    for each in data:
+        page = page.replace(each, "")
+    assert not re.search(r"(src|href)=\"(?!#)|@import|url\((?!#)|style=", page)
+    script = page[page.rindex("<script>") :]
+    assert len(script) <= 30_000
+
+
+def test_equal_results_give_equal_pages(direct, tmp_path):
+    direct.save(tmp_path / "run.parquet")
+    for name, result in (("one", direct), ("two", evenhand.open(tmp_path / "run.parquet"))):
+        result.to_html(tmp_path / f"{name}.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
