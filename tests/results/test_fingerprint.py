@@ -112,16 +112,19 @@ def test_each_row_has_digits_for_what_was_shown_of_it():
 
 def test_a_comparison_says_what_was_not_the_same():
     def notes(one, other):
-        (table,) = one.compare(other).text_tables()
-        return table.notes[1:]
+        return one.compare(other).text_tables()[0].notes[1:]
 
     one, second = judged(), SimulatedJudge(name="second")
     renewed = [{**row, "small": "New."} for row in ROWS]
-    assert notes(one, judged()) == ()
+    assert notes(one, judged()) == (
+        "Made in the same way, of the same responses: what differs is what judges say when asked again.",
+    )
+    assert one.compare(judged(second)).changed == ("judge (first → second)",)
     assert notes(one, judged(second)) == ("Not made the same way: judge (first → second).",)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert notes(one, judged(rows=renewed)) == ("On 6 of 12 rows the judges were shown something else.",)
+        assert one.compare(judged(rows=renewed)).changed == ("what was shown (on 6 of 12 rows)",)
     with pytest.warns(ConfoundedComparisonWarning, match="Both what was judged and how it was judged differ"):
         assert len(notes(one, judged(second, renewed))) == 3
     assert notes(one, one.rescore(on_position_bias="first")) == (

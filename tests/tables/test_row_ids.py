@@ -96,10 +96,16 @@ def test_ids_that_name_no_row_or_two_are_refused(rows, message):
         evenhand.judge(rows, CLARITY, BASELINE, response_field="small", id_field="id", **HOW)
 
 
-def test_results_whose_rows_have_other_ids_are_not_compared_by_their_place():
+def test_rows_are_joined_by_their_ids_wherever_they_stand():
     turned = evenhand.judge(ROWS[::-1], CLARITY, BASELINE, response_field="small", id_field="meta/id", **HOW)
-    assert judged().compare(judged())
-    with pytest.raises(
-        InvalidInputError, match="row 0 is 'p-1' in one result and 'p-3' in the other, and rows are comp"
-    ):
-        judged().compare(turned)
+    for one, other in ((judged().filter(system="small"), turned), (turned, judged().filter(system="small"))):
+        found = one.compare(other)
+        ((_, group),) = found.groups.items()
+        assert (group.n_compared, group.n_unmatched, group.higher, group.lower) == (3, 0, 0, 0)
+        assert "Rows are joined by their ids: they do not stand in the same places." in found.text_tables()[0].notes
+        assert not found.changed  # the responses are the same, row by row
+        assert not found.changes
+    other = [{**ROWS[0], "meta": {"id": "q"}}]
+    strange = evenhand.judge(other, CLARITY, BASELINE, response_field="small", id_field="meta/id", **HOW)
+    with pytest.raises(InvalidInputError, match="no row in common: the first holds 'p-1', the second 'q', and"):
+        judged().compare(strange)

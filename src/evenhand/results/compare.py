@@ -1,20 +1,27 @@
-"""Two results on the same rows: how far their scores differ, and how often they say the same."""
+"""Two results on the same rows: how far their scores differ, how often they say the same, which verdicts changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 import numpy as np
 
 from evenhand.errors import InvalidInputError
-from evenhand.numbers import Missing, format_count, format_level
+from evenhand.numbers import Missing, format_count, format_level, format_number
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
+from evenhand.results.verdict_view import QuestionAsked
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
+from evenhand.statistics.resampling import FloatArray
+
+MOST_CHANGES: Final = 10
+"""Of the verdicts that changed, as many are printed."""
+
+MCNEMAR: Final = "McNemar's exact test"
 
 Row = Mapping[str, Any]
 Ranges = Callable[[Mapping[str, str]], tuple[float, float] | None]
@@ -27,6 +34,10 @@ class GroupDifference:
     Attributes:
         difference: The mean of (the other's score - this one's) over the rows on which both have a score.
         p_value: Of the test that it is 0, corrected by Holm over all groups.
+        test: Which that is: McNemar's exact one where both results have one of two scores on every row, none of which
+            belong together; else the sign-flip test, over rows or clusters; or bets, which hold at any time.
+        higher: Rows on which the other's score is higher; with ``lower`` McNemar's discordant pairs.
+        lower: Rows on which it is lower.
         same: The share of the rows on which both selected something that is the same in both.
         n_compared: Rows on which both have a score.
         n_set_aside: Rows on which only one of them has.
@@ -35,10 +46,40 @@ class GroupDifference:
 
     difference: Interval | Missing = measure("difference")
     p_value: float | Missing = measure("p_value")
+    test: str
+    higher: int = measure("count")
+    lower: int = measure("count")
     same: Interval | Missing = measure("share")
     n_compared: int = measure("count")
     n_set_aside: int = measure("count")
     n_unmatched: int = measure("count")
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """A question on which two results selected something else.
+
+    Attributes:
+        row: The id of the row, or else its index as a text.
+        about: What tells the questions about a row apart, such as system and criterion.
+        before: The label that the first result selected, or the system that it found better.
+        after: The same of the second.
+        score_before: The score of the first; None where a label has no value.
+        score_after: That of the second.
+        name_before: The name of the verdict in the first (``results[name]`` shows it whole).
+        name_after: That in the second.
+        size: How far the score moved, as a share of its range; None where there is no score.
+    """
+
+    row: str
+    about: Mapping[str, str]
+    before: str
+    after: str
+    score_before: float | None
+    score_after: float | None
+    name_before: str
+    name_after: str
+    size: float | None
 
 
 @dataclass(frozen=True)
@@ -50,28 +91,73 @@ class RunComparison(PrintedTables):
         groups: Its values -> how the two results differ there.
         level: Of the intervals.
         notes: What was not the same when the two were made.
+        items: (System, item) -> how they differ on an item of a checklist, a family of tests of its own.
+        changes: The verdicts that changed, the greatest change of a score first.
+        n_questions: Of how many questions that both results answered.
+        changed: What was not the same, in short: judge, model, prompts, criteria, options, responses.
     """
 
     by: tuple[str, ...]
     groups: Mapping[tuple[str, ...], GroupDifference]
     level: float
     notes: tuple[str, ...] = ()
+    items: Mapping[tuple[str, ...], GroupDifference] = field(default_factory=dict)
+    changes: tuple[VerdictChange, ...] = ()
+    n_questions: int = 0
+    changed: tuple[str, ...] = ()
 
     def text_tables(self) -> tuple[TextTable, ...]:
-        """One row for each group."""
-        columns = (
-            Column(f"difference [{format_level(self.level)}]", "difference"),
-            Column("p", "p_value"),
-            Column("the same", "same"),
-            Column("rows", "n_compared"),
-            Column("set aside", "n_set_aside"),
-            Column("in one only", "n_unmatched"),
+        """One row for each group, one for each item of a checklist, and the verdicts that changed the most."""
+        title = "Two results on the same rows"
+        tables = [replace(groups_table(title, self.by, self.groups, self.level, self.notes), kind="groups")]
+        if self.items:
+            items = groups_table("The items, one by one", ("system", "item"), self.items, self.level)
+            tables.append(replace(items, kind="items"))
+        return (*tables, *([self._changes_table()] if self.changes else []))
+
+    def _changes_table(self) -> TextTable:
+        named = list(self.changes[0].about)
+        shown = self.changes[:MOST_CHANGES]
+        rows = tuple(
+            (
+                each.row,
+                *each.about.values(),
+                f"{each.before} → {each.after}",
+                *(format_number(score) for score in (each.score_before, each.score_after)),
+            )
+            for each in shown
         )
-        tested = [found for found in self.groups.values() if not isinstance(found.p_value, Missing)]
-        tests = format_count(len(tested), "comparison")
-        how = name_of_tests(found.difference for found in self.groups.values())
-        note = f"Differences: the other result less this one, paired ({how}, p corrected by Holm over {tests})."
-        return (measures_table("Two results on the same rows", self.by, self.groups, columns, (note, *self.notes)),)
+        count = format_count(len(self.changes))
+        title = f"Verdicts that changed: {count} of {format_count(self.n_questions, 'question')} that both answered"
+        more = len(self.changes) - len(shown)
+        notes = (f"Shown are the {MOST_CHANGES} greatest; {format_count(more)} more are in changes.",) if more else ()
+        return TextTable(
+            title, ("row", *named, "before → after", "score before", "score after"), rows, notes, "changes"
+        )
+
+
+def groups_table(
+    title: str,
+    by: Sequence[str],
+    groups: Mapping[tuple[str, ...], GroupDifference],
+    level: float,
+    notes: Sequence[str] = (),
+) -> TextTable:
+    """One row for each group of rows, tested as one family."""
+    columns = (
+        Column(f"difference [{format_level(level)}]", "difference"),
+        Column("p", "p_value"),
+        Column("higher", "higher"),
+        Column("lower", "lower"),
+        Column("the same", "same"),
+        Column("rows", "n_compared"),
+        Column("set aside", "n_set_aside"),
+        Column("in one only", "n_unmatched"),
+    )
+    tested = [found for found in groups.values() if not isinstance(found.p_value, Missing)]
+    made = dict.fromkeys(found.test for found in tested) or {name_of_tests([]): None}
+    how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
+    return measures_table(title, by, groups, columns, (f"{how}{format_count(len(tested), 'comparison')}).", *notes))
 
 
 def compare(
@@ -89,7 +175,7 @@ def compare(
 
     Args:
         one: The rows of the first.
-        other: Those of the second.
+        other: Those of the second, with the same index where they are the same row.
         by: The columns that name a row; those beside ``instance`` name its group.
         columns: Of the score and of what was selected.
         clusters: Instance -> what it belongs to; empty where rows do not depend on each other.
@@ -121,24 +207,70 @@ def compare(
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
     levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
     bounds = {named: _bounds(groups, named, ranges, possible) for named in held}
-    pairs = [
-        _paired([(first[key], second[key]) for key in own], columns[0], levels[named], bounds[named])
-        for named, own in held.items()
-    ]
+    values = {named: _scores([(first[key], second[key]) for key in own], columns[0]) for named, own in held.items()}
+    pairs = [_paired(values[named], levels[named], bounds[named]) for named in held]
     found = {}
     for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
         both = [(first[key][columns[1]], second[key][columns[1]]) for key in own]
         said = [float(a == b) if a is not None and b is not None else np.nan for a, b in both]
         (same,) = mean_intervals(said, level=levels[named])
+        moved = values[named][:, 0] - values[named][:, 1]
         found[named] = GroupDifference(
             difference=known(pair.difference, "no row has both scores"),
             p_value=Missing("no row has both scores") if pair.test is None else pair.test.adjusted_p_value,
+            test=_test(pair, values[named], levels[named]),
+            higher=int((moved > 0).sum()),
+            lower=int((moved < 0).sum()),
             same=known(same, "no row has both selections"),
             n_compared=pair.n_paired,
             n_set_aside=pair.n_set_aside,
             n_unmatched=len(keys[named]) - len(own),
         )
     return RunComparison(groups, found, float(level_over(())))
+
+
+def at_places(rows: Iterable[Row], place: Mapping[int, int]) -> list[Row]:
+    """The rows of another result, each with the index that its row has in the first."""
+    return [{**row, "instance": place[row["instance"]]} if "instance" in row else row for row in rows]
+
+
+def verdict_changes(
+    pairs: Iterable[tuple[str, Mapping[str, str], QuestionAsked, QuestionAsked, float]],
+) -> tuple[tuple[VerdictChange, ...], int]:
+    """Which verdicts changed, and of how many that both results give.
+
+    Args:
+        pairs: Of each question that both hold: the id of its row, what else names it, what was selected in the first
+            result and in the second, and how wide the range of its scores is.
+    """
+    answered = [each for each in pairs if each[2].selected is not None and each[3].selected is not None]
+    found = [
+        VerdictChange(
+            row=row,
+            about=about,
+            before=str(one.selected),
+            after=str(other.selected),
+            score_before=one.score,
+            score_after=other.score,
+            name_before=one.name,
+            name_after=other.name,
+            size=None if one.score is None or other.score is None else abs(other.score - one.score) / width,
+        )
+        for row, about, one, other, width in answered
+        if one.selected != other.selected
+    ]
+    return tuple(sorted(found, key=lambda change: -(change.size or 0.0))), len(answered)
+
+
+def _test(pair: PairedDifference, values: FloatArray, level: IntervalLevel) -> str:
+    """Which test was made of a group."""
+    if pair.test is None:
+        return ""
+    both = values[~np.isnan(values).any(axis=1)]
+    if pair.test.method == "exact" and level.n_clusters is None and len(np.unique(both)) <= 2:
+        return MCNEMAR
+    name = name_of_tests([pair.difference])
+    return name if level.n_clusters is None or pair.test.method == "betting" else f"{name} over clusters"
 
 
 def _bounds(
@@ -157,8 +289,13 @@ def _bounds(
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 
-def _paired(rows: Sequence[tuple[Row, Row]], score: str, level: float, bounds: tuple[float, float]) -> PairedDifference:
+def _scores(rows: Sequence[tuple[Row, Row]], score: str) -> FloatArray:
+    """Shape (n rows, 2): the other's score and this one's, NaN where there is none."""
     values = [[np.nan if row[score] is None else row[score] for row in (other, one)] for one, other in rows]
-    given = [value for pair in values for value in pair if not np.isnan(value)]
+    return np.array(values, dtype=float).reshape(len(values), 2)
+
+
+def _paired(values: FloatArray, level: float, bounds: tuple[float, float]) -> PairedDifference:
+    given = values[~np.isnan(values)].tolist()
     bounds = min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
-    return paired_differences(np.array(values, dtype=float).reshape(len(values), 2), level=level, bounds=bounds)[0]
+    return paired_differences(values, level=level, bounds=bounds)[0]

@@ -176,30 +176,32 @@ def _options(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def notes_on_changes(
-    one: Fingerprint, other: Fingerprint, rows: Iterable[tuple[int, Sequence[str]]]
-) -> tuple[str, ...]:
-    """What a comparison of two results must say of how they were made.
+    one: Fingerprint, other: Fingerprint, rows: Iterable[tuple[int, int, Sequence[str]]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a comparison of two results must say of how they were made, in sentences, and in short.
 
     Args:
         one: Of the first.
         other: Of the second.
-        rows: What is compared: the row of the data, and whose responses.
+        rows: What is compared: the row in the data of the first, that of the second, and whose responses.
     """
     changed = one.changes(other)
-    pairs = [(one.shown_of(row, names), other.shown_of(row, names)) for row, names in rows]
-    new = sum(a != b for a, b in pairs if a is not None and b is not None)
+    pairs = [(one.shown_of(row, names), other.shown_of(place, names)) for row, place, names in rows]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    new = sum(a != b for a, b in known)
     notes = []
     if changed:
         notes.append(f"Not made the same way: {'; '.join(changed)}.")
     if (reason := one.unknown(other)) is not None and reason == SAVED_BEFORE.reason:
         notes.append(f"Of one result it is not known by which judge, prompts and responses it was made: {reason}.")
+    of = f"{format_count(new)} of {format_count(len(pairs), 'row')}"
     if new:
-        notes.append(
-            f"On {format_count(new)} of {format_count(len(pairs), 'row')} the judges were shown something else."
-        )
+        notes.append(f"On {of} the judges were shown something else.")
     if new and changed:
         notes.append(
             f"{CONFOUNDED}, so that a difference of the scores may come from either: judge the same responses with "
             "both (evenhand.drift tells the two apart where that can be done)."
         )
-    return tuple(notes)
+    if not notes and known and one.unknown(other) is None:
+        notes.append("Made in the same way, of the same responses: what differs is what judges say when asked again.")
+    return tuple(notes), (*changed, *([f"what was shown (on {of})"] if new else []))

@@ -21,7 +21,7 @@ from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import Missing
-from evenhand.results.compare import RunComparison, compare
+from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
 from evenhand.results.findings import Finding, Reported
 from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
@@ -172,9 +172,8 @@ class Results(PrintedTables, Generic[Entry]):
             texts = import_module("evenhand.labels.judged_texts").JudgedTexts.of(self, data, None, None)
         sheets: dict[Any, Any] = {}
         for cell, asked in zip(self.cells(), self.asked(), strict=True):
-            row = cell.about["instance"]
-            named = self.ids[row] if self.ids else cell.about.get("prompt_id") or str(row)
-            yield verdict_view(with_prompts(cell, asked, sheets), asked, named, texts)
+            row = self.row_name(cell.about["instance"])
+            yield verdict_view(with_prompts(cell, asked, sheets), asked, row, texts)
 
     def question_name(self, cell: Cell) -> QuestionName:
         """What names a cell among those of all rows."""
@@ -396,51 +395,120 @@ class Results(PrintedTables, Generic[Entry]):
         return type(self).of_cells({**self.judged(), "parameters": parameters}, self.cells())
 
     def compare(self, other: Self) -> RunComparison:
-        """How another result differs on the same rows: other judges, prompts, rules or responses.
+        """How another result differs on the same rows: another judge, model, prompt, rule, or other responses.
 
-        Rows are matched by what names them: the instance's index, the system, the criterion.
+        Rows are joined by their ids where both results have some, else by their index; within a row by what names its
+        parts, such as system and criterion.
 
         Args:
             other: A result of the same kind.
 
         Returns:
             For each group of rows (such as a system and criterion): the mean of (other's score - this one's) with a
-            paired interval and a sign-flip test, p-values corrected by Holm over all groups
-            (:func:`~evenhand.statistics.paired_differences`), and how often both select the same.
+            paired interval, a test (McNemar's exact one of two-valued scores, else by flipping signs), p-values
+            corrected by Holm over all groups (:func:`~evenhand.statistics.paired_differences`), and how often both
+            select the same. Of checklists the same of each item. Which verdicts changed, and what was not the same
+            when the two were made.
 
         Raises:
-            InvalidInputError: A result of another kind, one without a row in common, one whose rows have the same
-                indices and other ids, or one whose scores have other units.
+            InvalidInputError: A result of another kind, one without a row in common, or one whose scores have other
+                units.
         """
         if type(other) is not type(self):
             raise InvalidInputError(
                 f"a {type(self).__name__} cannot be compared with a {type(other).__name__}: give a result of its kind"
             )
-        _check_same_ids(self, other)
+        place = self._places_of(other)
+        clusters = {place[row]: cluster for row, cluster in other.clusters().items()}
+        how: dict[str, Any] = {
+            "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
+            "level_over": self.level_over,
+            "ranges": (self.score_range, other.score_range),
+            "possible": (self.possible_scores, other.possible_scores),
+        }
         found = compare(
             list(self.records()),
-            list(other.records()),
+            at_places(other.records(), place),
             by=self.rows_by or self.names,
             columns=self.compared,
-            clusters={**other.clusters(), **self.clusters()},  # either may know what belongs together
-            level_over=self.level_over,
-            ranges=(self.score_range, other.score_range),
-            possible=(self.possible_scores, other.possible_scores),
+            **how,
         )
-        return replace(found, notes=self._notes_on(other))
+        parts, others = list(self.parts()), at_places(other.parts(), place)
+        if parts and others:
+            by = ("instance", "system", "item")
+            found = replace(found, items=compare(parts, others, by=by, columns=("score", "selected"), **how).groups)
+        asked = self._asked_by_name({row: row for row in place.values()})
+        told = other._asked_by_name(place)
+        changes, answered = verdict_changes(
+            (self.row_name(name[0]), dict(zip(self.labelled_by, name[1:], strict=True)), *pair, width)
+            for name, (question, width) in asked.items()
+            if name in told
+            for pair in [(question, told[name][0])]
+        )
+        notes, changed = self._notes_on(other, place)
+        return replace(found, notes=notes, changed=changed, changes=changes, n_questions=answered)
 
-    def _notes_on(self, other: Self) -> tuple[str, ...]:
-        """What must be said of how both were made, on the rows that both hold.
+    def parts(self) -> Iterator[Mapping[str, Any]]:
+        """What entries are made of and is compared too, as the items of a checklist that all rows share."""
+        return iter(())
+
+    def _places_of(self, other: Results[Any]) -> dict[int, int]:
+        """Row of another result -> the row here that has its id, or else a number that no row here has.
+
+        Where either has no ids, rows are joined by their index.
+
+        Raises:
+            InvalidInputError: If both have ids, and none in common.
+        """
+        own, others = self._row_names, other._row_names
+        if not own or not others:
+            return {cell.about["instance"]: cell.about["instance"] for cell in other.cells()}
+        known = {name: row for row, name in own.items()}
+        if not known.keys() & set(others.values()):
+            raise InvalidInputError(
+                f"the two results have no row in common: the first holds {next(iter(known))!r}, the second "
+                f"{next(iter(others.values()))!r}, and rows are joined by their ids"
+            )
+        return {row: known.get(name, max(own) + 1 + row) for row, name in others.items()}
+
+    @cached_property
+    def _row_names(self) -> Mapping[int, str]:
+        """Row -> its id; empty where rows have none."""
+        if self.ids:
+            return dict(enumerate(self.ids))
+        abouts = [cell.about for cell in self.cells()]
+        return {about["instance"]: about["prompt_id"] for about in abouts if about.get("prompt_id") is not None}
+
+    def row_name(self, row: int) -> str:
+        """The id of a row, or its index as a text where rows have none."""
+        return self._row_names.get(row, str(row))
+
+    def _asked_by_name(self, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
+        """What names a question, its row by a place in another result -> what was asked, the width of its scores."""
+        found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
+        for cell, asked in zip(self.cells(), self.asked(), strict=True):
+            if asked.selected is not None and cell.about["instance"] in place:
+                low, high = (0.0, 1.0) if asked.compares else self.criterion_of(cell).score_range
+                row, *names = self.question_name(cell)
+                found[place[row], *names] = (asked, high - low)
+        return found
+
+    def _notes_on(self, other: Self, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What must be said of how both were made, on the rows that both hold; and what changed, in short.
 
         Where both what was judged and how differ, that is warned of (:class:`ConfoundedComparisonWarning`).
         """
         named = {self.question_name(cell): None for cell in self.cells()}
-        shared = dict.fromkeys(name for name in map(other.question_name, other.cells()) if name in named)
-        rows = [(row, names) for row, *names in shared]
-        notes = notes_on_changes(self.fingerprint, other.fingerprint, rows)
+        shared = {}
+        for row, *names in map(other.question_name, other.cells()):
+            if (place[row], *names) in named:
+                shared[place[row], *names] = (place[row], row, names)
+        notes, changed = notes_on_changes(self.fingerprint, other.fingerprint, shared.values())
         if notes and notes[-1].startswith(CONFOUNDED):
             warnings.warn(notes[-1], ConfoundedComparisonWarning, stacklevel=3)
-        return notes
+        moved = sum(one != two for one, two, _ in shared.values())
+        said = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
+        return (*said, *notes), changed
 
     def to_label(self, n: int, **how: Any) -> Any:  # noqa: ANN401 - as evenhand.to_label has it
         """A blind sheet on which people label a sample of what was judged: see :func:`evenhand.to_label`.
@@ -526,17 +594,6 @@ def with_ids(records: Rows) -> Rows:
 def _without_id(cell: Cell) -> Cell:
     """A cell as tables make it, which know their rows by their indices."""
     return cell._replace(about={name: value for name, value in cell.about.items() if name != "id"})
-
-
-def _check_same_ids(one: Results[Any], other: Results[Any]) -> None:
-    if not one.ids or not other.ids:
-        return
-    for place, (first, second) in enumerate(zip(one.ids, other.ids, strict=False)):
-        if first != second:
-            raise InvalidInputError(
-                f"row {place} is {first!r} in one result and {second!r} in the other, and rows are compared by their "
-                "place: judge the same rows in the same order"
-            )
 
 
 def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind

@@ -168,6 +168,13 @@ class ChecklistTable(Results[CheckedResponse]):
                     gold=named.get(str(gold)),
                 )
 
+    def parts(self) -> Iterator[Mapping[str, Any]]:
+        """The items of the checklist that all rows share, one by one."""
+        for each in self.outcomes():
+            named = {"system": each.system, "item": each.criterion}
+            for row in each.rows if each.part_of is not None else ():
+                yield {"instance": row.instance, **named, "score": row.score, "selected": row.selected}
+
     def criterion_of(self, cell: Cell) -> Criterion:
         """The item, as a criterion."""
         checklist: Checklist = self.checklists[cell.about["checklist"]]

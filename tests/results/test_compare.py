@@ -1,0 +1,154 @@
+"""Two results on the same rows: tests worked by hand and by scipy, which verdicts changed, and how that is printed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+import evenhand
+from evenhand.results.compare import MCNEMAR, MOST_CHANGES, compare
+from evenhand.results.fingerprint import ConfoundedComparisonWarning
+from evenhand.statistics.intervals import IntervalLevel
+from tests.support.judges import ScriptedJudge
+
+QUIET = {"journal": None, "progress": False, "check_positional_bias": False, "max_reasks": 0}
+QUALITY = "criteria.evenhand.pairwise.overall_quality"
+POLITE = evenhand.Criterion(
+    name="polite",
+    description="How polite?",
+    options=[evenhand.Option(label=label, value=value) for label, value in (("very", 5), ("so-so", 3), ("rude", 1))],
+)
+
+
+def assessed(said, **more):
+    """A result in which the judge selects what each response says."""
+    rows = [{"id": name, "answer": text} for name, text in said.items()]
+    judge = ScriptedJudge(lambda request: request.question.responses[0], name=more.pop("name", "reads"))
+    how = {"flow": "verdict_only", "id_field": "id", "max_failure_rate": 1.0, **QUIET, **more}
+    return evenhand.judge(rows, POLITE, judge, response_field="answer", **how)
+
+
+def plain(values):
+    return [{"instance": row, "system": "a", "score": value, "selected": value} for row, value in enumerate(values)]
+
+
+def compared(one, other, clusters=()):
+    ranges = (lambda group: (0.0, 1.0),) * 2
+    return compare(
+        plain(one),
+        plain(other),
+        by=("instance", "system"),
+        columns=("score", "selected"),
+        clusters=dict(enumerate(clusters)),
+        level_over=lambda own: IntervalLevel(0.95, own if clusters else None),
+        ranges=ranges,
+        possible=ranges,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60))
+def test_two_valued_scores_are_compared_by_mcnemars_exact_test(pairs):
+    one, other = zip(*pairs, strict=True)
+    found = compared(one, other).groups["a",]
+    up, down = sum(a < b for a, b in pairs), sum(a > b for a, b in pairs)
+    assert (found.test, found.higher, found.lower) == (MCNEMAR, up, down)
+    assert found.p_value == pytest.approx(binomtest(up, up + down, 0.5).pvalue if up + down else 1.0)
+    assert found.difference.estimate == pytest.approx((up - down) / len(pairs))
+
+
+def test_rows_that_belong_together_and_scores_of_more_values_keep_the_sign_flips():
+    one, other = [1.0, 1.0, 0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    alone, together = compared(one, other), compared(one, other, clusters="aabbcc")
+    assert alone.groups["a",].p_value == pytest.approx(2 / 2**4)  # four rows, all lower
+    assert together.groups["a",].p_value == pytest.approx(2 / 2**2)  # they are two clusters
+    assert together.groups["a",].test == "sign-flip test over clusters"
+    assert compared([0.0, 0.5, 1.0], [1.0, 1.0, 1.0]).groups["a",].test == "sign-flip test"
+    assert MCNEMAR in str(alone)
+    assert "sign-flip test over clusters" in together.to_markdown()
+
+
+def test_the_verdicts_that_changed_are_named_by_their_rows_the_greatest_change_first():
+    one = assessed({"p": "very", "q": "so-so", "r": "very", "s": "rude", "t": "?"}, name="old")
+    other = assessed({"s": "rude", "r": "rude", "q": "very", "new": "very", "t": "very", "p": "very"}, name="new")
+    with pytest.warns(ConfoundedComparisonWarning):
+        found = one.compare(other)
+    assert [(each.row, each.before, each.after) for each in found.changes] == [
+        ("r", "very", "rude"),
+        ("q", "so-so", "very"),
+    ]
+    r, q = found.changes
+    assert (r.score_before, r.score_after, r.size, q.size) == (5, 1, 1.0, 0.5)
+    assert dict(r.about) == {"system": "answer", "criterion": "polite"}
+    assert (r.name_before, r.name_after) == ("2/answer/polite", "1/answer/polite")
+    assert one[r.name_before].verdict.selected_label == "very"
+    assert other[r.name_after].verdict.selected_label == "rude"
+    assert found.n_questions == 4  # p, q, r and s: of t nothing was read in the first, and new is in the second alone
+    assert found.changed == ("judge (old → new)", "what was shown (on 3 of 5 rows)")
+    group = found.groups["answer", "polite"]
+    # p 0, q +2, r -4, s 0; t has one score, and new is in one only
+    assert group.difference.estimate == pytest.approx((2 - 4) / 4)
+    assert (group.n_compared, group.n_set_aside, group.n_unmatched, group.higher, group.lower) == (4, 1, 1, 1, 1)
+    printed = found.to_markdown()
+    assert "Verdicts that changed: 2 of 4 questions that both answered" in printed
+    assert "| r | answer | polite | very → rude | 5.00 | 1.00 |" in printed
+
+
+def test_of_many_changes_the_greatest_are_printed_and_the_others_counted():
+    names = [f"row-{number}" for number in range(MOST_CHANGES + 3)]
+    found = assessed(dict.fromkeys(names, "very")).compare(assessed(dict.fromkeys(names, "rude")))
+    assert len(found.changes) == MOST_CHANGES + 3
+    table = found.text_tables()[-1]
+    assert len(table.rows) == MOST_CHANGES
+    assert table.notes == ("Shown are the 10 greatest; 3 more are in changes.",)
+
+
+def test_the_items_of_a_checklist_are_compared_one_by_one():
+    def checked(answers):
+        rows = [{"id": name, "answer": text} for name, text in answers.items()]
+
+        def reads(request):
+            return request.question.responses[0].split()[int("second" in request.question.criterion.description)]
+
+        items = {
+            "name": "list",
+            "items": [{"name": "one", "question": "the first?"}, {"name": "two", "question": "the second?"}],
+        }
+        how = {"mode": "item", "id_field": "id", **QUIET}
+        return evenhand.checklist(rows, items, ScriptedJudge(reads), response_field="answer", **how)
+
+    before = {str(number): "Yes Yes" for number in range(6)}
+    after = {str(number): "No Yes" if number < 5 else "Yes No" for number in range(6)}
+    found = checked(before).compare(checked(after))
+    one, two = found.items["answer", "one"], found.items["answer", "two"]
+    assert (one.higher, one.lower, two.higher, two.lower) == (0, 5, 0, 1)
+    # five of five one way: 2 / 2^5, the smaller of two: doubled; one of one: 1
+    assert (one.test, one.p_value, two.p_value) == (MCNEMAR, pytest.approx(2 * 2 / 2**5), 1.0)
+    assert found.groups["answer",].difference.estimate == pytest.approx(-0.5)  # each response lost one of two
+    assert [table.kind for table in found.text_tables()] == ["groups", "items", "changes"]
+    assert {(each.row, each.about["item"], each.before, each.after) for each in found.changes} == {
+        *((str(number), "one", "Yes", "No") for number in range(5)),
+        ("5", "two", "Yes", "No"),
+    }
+
+
+def test_what_names_and_labels_hold_is_shown_and_not_obeyed():
+    hostile = {"<b>\x1b[2J|": "very", "q": "so-so"}
+    found = assessed(hostile).compare(assessed(dict.fromkeys(hostile, "rude")))
+    for text in (str(found), found.to_markdown(), found.to_html()):
+        assert "\x1b[2J" not in text
+        assert r"\x1b" in text
+    assert "<b>" not in found.to_html()
+
+
+def test_a_comparison_of_contests_says_who_was_better_before():
+    rows = [{"a": f"a{number}", "b": f"b{number}"} for number in range(4)]
+    first, second = (
+        evenhand.winrates(rows, ["a", "b"], QUALITY, judge, context_fields=[], flow="one_step", **QUIET)
+        for judge in (ScriptedJudge(lambda request: "Response A"), ScriptedJudge(lambda request: "Response B"))
+    )
+    found = first.compare(second)
+    assert {(each.before, each.after, each.size) for each in found.changes} == {("a", "b", 1.0)}
+    assert (found.groups["a", "b"].lower, found.groups["a", "b"].test) == (4, MCNEMAR)
+    assert np.isclose(found.groups["a", "b"].p_value, 2 / 2**4)
