@@ -286,6 +286,18 @@ class Results(PrintedTables, Generic[Entry]):
         """
         return import_module("evenhand.report.gates").check(self, fail_if, gold=gold, design=design, data=data)
 
+    def summarize(self, *fail_if: str, **known: Any) -> Any:  # noqa: ANN401 - of a layer above
+        """What it came to, for programs: ``to_json()``, ``to_junit()`` and ``to_markdown()``, with gates.
+
+        Args:
+            *fail_if: As :meth:`check` takes them.
+            **known: ``gold``, ``design`` and ``data``, likewise.
+
+        Returns:
+            A :class:`~evenhand.report.summaries.Summary`.
+        """
+        return import_module("evenhand.report.summaries").Summary(self, self.check(*fail_if, **known))
+
     def by(self, by: object, *, data: object = None, gold: object = None, design: str | None = None, **how: Any) -> Any:  # noqa: ANN401 - as in by_group
         """The scores of each group of rows, how far systems differ within groups, and what the whole hides.
 

@@ -1,0 +1,139 @@
+"""assert_judged says what does not hold as pytest does, and what was spent is told at the end."""
+
+from importlib.metadata import entry_points
+
+import pytest
+
+import evenhand
+from evenhand.numbers import format_number
+from evenhand.statistics import mean_intervals
+from tests.support.judges import ScriptedJudge
+
+pytest_plugins = ["pytester"]
+
+JUDGED = """
+import evenhand
+from evenhand.votes import Completion
+from tests.support.judges import ScriptedJudge
+
+ANSWERS = ["Yes", "No!\\x1b[31m"]
+ROWS = [{"question": f"Is {number} even?", "answer": ANSWERS[number % 2]} for number in range(12)]
+
+
+def reply(request):
+    if request.stage == "assessment":
+        return Completion(text="It is odd.", cost=0.01, attempts=1)
+    return Completion(text="No" if "No!" in request.messages[0]["content"] else "Yes", cost=0.01, attempts=1)
+
+
+def judged(judge, **how):
+    options = (evenhand.Option(label="Yes", value=1.0), evenhand.Option(label="No", value=0.0))
+    even = evenhand.Criterion(name="even", description="Is it so?", options=options, scale="binary")
+    how = {"response_field": "answer", "context_fields": "question", "check_positional_bias": False, **how}
+    return judge(ROWS, even, ScriptedJudge(reply), **how)
+"""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A result of which a third is unread; and all is imported that the runs within these tests would import again."""
+    rows = [{"answer": text} for text in ("Yes", "No", "Perhaps")]
+    judge = ScriptedJudge(lambda request: "Hm." if "Perhaps" in request.messages[0]["content"] else "Yes")
+    how = {"response_field": "answer", "flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False}
+    results = evenhand.judge(rows, "Is it so?", judge, **how)
+    assert results.check("unread > 10 %").failed
+    path = tmp_path_factory.mktemp("saved") / "run.parquet"
+    results.save(path)
+    return path
+
+
+@pytest.fixture
+def run(pytester, saved):
+    pytester.makepyfile(what=JUDGED)
+
+    def run(test, *arguments):
+        pytester.makepyfile(
+            test_it=f"from evenhand.pytest_plugin import assert_judged\nfrom what import judged\n\n\n{test}"
+        )
+        return pytester.runpytest_inprocess("-p", "evenhand.pytest_plugin", "-p", "no:randomly", *arguments)
+
+    return run
+
+
+FAILING = """
+def test_it(evenhand_judge):
+    assert_judged(judged(evenhand_judge), "even.low >= 0.7", "unread <= 2 %")
+"""
+
+
+def test_a_failure_shows_the_score_and_the_three_worst_verdicts_with_reasons(run):
+    done = run(FAILING)
+    half = mean_intervals([1.0] * 6 + [0.0] * 6)[0]
+    low, high = format_number(half.low), format_number(half.high)
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(
+        [
+            ">       assert_judged(judged(evenhand_judge), *",
+            "E       AssertionError: even.low >= 0.7 does not hold:",
+            f"E         even of answer is 0.50 [[]{low}, {high}[]] (n 12, 0 unread): its lower limit {low} is below *",
+            "E       The 3 worst of the verdicts:",
+            "E         1/answer/even: No, score 0.00",
+            "E           question: Is 1 even?",
+            r"E           answer: No!\x1b[[]31m",
+            "E           scripted: It is odd.",
+        ]
+    )
+    assert "unread <= 2 % does not hold" not in done.stdout.str()
+    assert "pytest_plugin.py" not in done.stdout.str()  # the traceback ends in the test
+    assert "0/answer/even" not in done.stdout.str()  # whose score is 1
+
+
+def test_what_was_bought_is_told_and_a_second_run_buys_nothing(run):
+    first = run("def test_it(evenhand_judge):\n    assert_judged(judged(evenhand_judge), 'even.n == 12')\n")
+    first.assert_outcomes(passed=1)
+    first.stdout.fnmatch_lines(["evenhand: 24 replies bought, 0 from the journal, $0.2400"])  # two a vote, a cent each
+    again = run("def test_it(evenhand_judge):\n    assert_judged(judged(evenhand_judge), 'even.n == 12')\n")
+    again.stdout.fnmatch_lines(["evenhand: 0 replies bought, 24 from the journal*"])
+
+
+def test_a_saved_result_is_asserted_of_by_its_path_and_without_calls_nothing_is_told(run, saved):
+    done = run(f"def test_it():\n    assert_judged({str(saved)!r}, 'unread < 10 %')\n")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(
+        [
+            "E       AssertionError: unread < 10 % does not hold:",
+            "E         unread is 33 % (n 3): 33 % is above 10 %",
+            "E       The worst of the verdicts:",
+            "E         2/answer/*: nothing selected, no score (no_match)",
+        ]
+    )
+    assert "evenhand:" not in done.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("asserted", "said"),
+    [
+        ("", "assert_judged needs something that must hold"),
+        (", 'evne > 1'", "Did you mean 'even'?"),
+    ],
+)
+def test_what_is_nothing_to_assert_is_an_error_and_no_pass(asserted, said, run):
+    done = run(f"def test_it(evenhand_judge):\n    assert_judged(judged(evenhand_judge){asserted})\n")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"E *InvalidInputError: *{said}*"])
+
+
+def test_who_does_not_use_it_loads_nothing_of_it(pytester):
+    pytester.makepyfile(
+        "import sys\n\n\ndef test_it():\n    assert not {'unitxt', 'numpy', 'evenhand.results'} & set(sys.modules)\n"
+    )
+    done = pytester.runpytest_subprocess("-p", "evenhand.pytest_plugin", "-p", "no:xdist", "-p", "no:cov")
+    done.assert_outcomes(passed=1)
+    assert "evenhand:" not in done.stdout.str()
+
+
+def test_pytest_finds_it_where_evenhand_is_installed():
+    found = [each for each in entry_points(group="pytest11") if each.name == "evenhand"]
+    if not found:
+        pytest.skip("evenhand was installed before it had a plugin")
+    assert found[0].value == "evenhand.pytest_plugin"
