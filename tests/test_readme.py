@@ -1,67 +1,49 @@
-"""Every code block of the README, and of the page about publishing, is run as it stands."""
+"""Every code block of the README and of docs/ is run as it stands, and prints what the page says that it prints."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.processes import Running
+from tests.support.pages import PAGES, README, ROOT, SERVER, STANDS_FOR, agrees, blocks, run
 from tests.support.server import JudgeServer
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-PUBLISHING = README.parent / "docs" / "publishing.md"
-BLOCKS = [
-    pytest.param(language, code, id=f"{page.stem}-{language}-{number}")
-    for page in (README, PUBLISHING)
-    for number, (language, code) in enumerate(
-        re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    )
-]
-SERVER = "http://localhost:8000/v1"
-INSTALLS = {"pip install -e . && evenhand demo", "pip install -e '.[dev]' && pytest"}
+WITH_BLOCKS = [page for page in PAGES if blocks(page)]
 
 
-def run(language, code, folder, environment):
-    """The exit code, and what was written."""
-    if language == "python":
-        running = Running(code, output=folder.with_name("told.txt"), folder=folder, environment=environment)
-        return running.wait(), running.told
-    command = ["sh", "-ec", code]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
-
-
-@pytest.mark.parametrize(("language", "code"), BLOCKS)
-def test_block(language, code, tmp_path):
-    if code.strip() in INSTALLS:
-        # this very run is the second; the first's installation is what runs here, and its verb follows
-        code = "evenhand demo\n" if "demo" in code else "python -m pytest --version\n"
-    environment = {
-        **os.environ,
-        "EVENHAND_CACHE_DIR": str(tmp_path / "cache"),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-    }
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_blocks_run_and_print_what_the_page_shows(page, tmp_path):
     with JudgeServer() as server:
-        code = code.replace(SERVER, server.base_url)
-        returned, told = run(language, code, tmp_path, environment)
+        printed = run(page, tmp_path, server)
         asked = len(server.requests)
-    assert returned == 0, f"{code}\n{told}"
-    assert told.strip()
-    assert (asked > 0) == (SERVER in README.read_text(encoding="utf-8") and server.base_url in code)
+    for block, now in zip(blocks(page), printed, strict=True):
+        assert block.shown is None or agrees(block.shown, now), f"{block.code}prints\n{now}"
+    assert (asked > 0) == any(SERVER in block.code and "--dry-run" not in block.code for block in blocks(page))
 
 
-def test_the_page_shows_what_its_example_prints():
-    (code,) = re.findall(r"^```python\n(.*?)^```", PUBLISHING.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    environment = {**os.environ, "COLUMNS": "200"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    page = " ".join(PUBLISHING.read_text(encoding="utf-8").split())
-    assert all(" ".join(line.split()) in page for line in done.stdout.splitlines())
+def test_every_fence_of_code_is_a_block_that_is_run():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        fences = re.findall(r"^ *```(\w*)", text, re.MULTILINE)
+        assert {*fences} <= {"", "python", "sh", "text", "yaml", "json", "html"}, page
+        assert len(blocks(page)) == sum(fence in {"python", "sh"} for fence in fences), page
 
 
-def test_the_blocks_are_found():
-    languages = [block.values[0] for block in BLOCKS]
-    assert languages.count("sh") >= 3
-    assert languages.count("python") >= 4
+def test_the_readme_is_short_and_holds_the_two_commands_and_three_jobs_with_what_they_print():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
+    codes = [block.code.strip() for block in blocks(README)]
+    assert {*STANDS_FOR} <= {*codes}
+    assert sum(block.shown is not None for block in blocks(README)) >= 3
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a\nb\n", "a \nb\n\n", True),
+        ("a\n", "a\nb\n", False),
+        ("a\n…\nc\n", "a\nb\nc\nd\n", True),
+        ("a\n…\nb\nd\n", "a\nb\nc\nd\n", False),
+        ("…\nb\n", "a\nb\n", True),
+    ],
+)
+def test_what_is_shown_is_compared_line_by_line(shown, printed, same):
+    assert agrees(shown, printed) is same
