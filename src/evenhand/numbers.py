@@ -187,16 +187,28 @@ class LeadingBounds(Protocol):
         """The share unread."""
 
 
-def format_score(score: HasLimits | Missing | None, unread: LeadingBounds | None) -> str:
+def format_score(
+    score: HasLimits | Missing | None, unread: LeadingBounds | None, spread: HasLimits | Missing | None = None
+) -> str:
     """A score with its interval; its bounds, the interval around them and the share unread where these lead.
+
+    Args:
+        score: The mean.
+        unread: The bounds, where they lead.
+        spread: Of repeated draws; it follows the score after a ±.
 
     >>> from evenhand.statistics.intervals import UnreadBounds
     >>> format_score(None, UnreadBounds(2 / 3, 0.986, 0.6, 1.0, 1 / 3))
     '0.67–0.99 [0.60, 1.00], 33 % unread'
+    >>> from evenhand.statistics import Interval
+    >>> format_score(Interval(4.75, 4.5, 4.9, 0.95, "exact", 9), None, Interval(0.4, 0.3, 0.5, 0.95, "exact", 9))
+    '4.75 ± 0.40 [4.50, 4.90]'
     """
+    drawn = f" ± {format_number(spread.estimate)}" if spread else ""
     if unread is None:
-        return format_interval(score)
-    bounds = format_bounds(unread.low, unread.high)
+        estimate, limits, rest = format_interval(score).partition(" ")
+        return f"{estimate}{drawn}{limits}{rest}" if rest else estimate
+    bounds = format_bounds(unread.low, unread.high) + drawn
     limits = f"[{format_number(unread.interval_low)}, {format_number(unread.interval_high)}]"
     return f"{bounds} {limits}, {format_percent(unread.share)} unread"
 
@@ -297,6 +309,17 @@ def format_bytes(size: float) -> str:
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
     return f"{size:.0f} bytes"
+
+
+def format_duration(seconds: float) -> str:
+    """A time that something takes, in minutes and seconds, or with hours where it takes one.
+
+    >>> format_duration(9.4), format_duration(70), format_duration(7265)
+    ('0:09', '1:10', '2:01:05')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def format_cost(cost: float | None) -> str:

@@ -14,11 +14,14 @@ from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
 from evenhand.results.spending import Spending
 from evenhand.statistics import Interval, ratio_intervals
+from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, cluster_sums, unread_bounds
 from evenhand.statistics.resampling import IntArray
 from evenhand.votes import WITHHELD, MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
 
 INDEPENDENT: Final = "instances do not depend on each other"
+
+NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
 
 NO_REPLY = WITHHELD | {"engine_error", "not_asked"}
 
@@ -123,11 +126,13 @@ class VoteMeasures(ReplyMeasures):
         positional_bias: The share of the questions read in several orders on which a judge changed its mind.
         agreement: The mean agreement of the votes with the verdict, over the questions with more than one vote.
         spread: The mean standard deviation of repeated draws.
+        draw_deviation: The standard deviation of one draw, by the draws made: the root of their mean sample variance.
     """
 
     positional_bias: Interval | Missing = measure("share")
     agreement: Interval | Missing = measure("share")
     spread: Interval | Missing = measure("score")
+    draw_deviation: Interval | Missing = measure("score")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,15 +265,18 @@ def vote_measures(
         [verdict.agreement if len(verdict.votes) > 1 else None for verdict in verdicts],
         *beside,
         [verdict.spread for verdict in verdicts],
+        [verdict.draw_variance for verdict in verdicts],
     ]
     table = np.array(columns, dtype=float).T  # NaN for None
     sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
-    positional_bias, agreement, *means = ratio_intervals(sums[:, :-1], counts[:, :-1], level=level)
-    (spread,) = ratio_intervals(sums[:, -1:], counts[:, -1:], level=level, bounds=(0.0, width / 2))
+    positional_bias, agreement, *means = ratio_intervals(sums[:, :-2], counts[:, :-2], level=level)
+    (spread,) = ratio_intervals(sums[:, -2:-1], counts[:, -2:-1], level=level, bounds=(0.0, width / 2))
+    deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level)
     measures = {
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
         "agreement": known(agreement, "no instance has two votes"),
-        "spread": known(spread, "nothing was drawn twice, or draws could stop early"),
+        "spread": known(spread, NOT_REDRAWN),
+        "draw_deviation": known(deviation, NOT_REDRAWN),
         **reply_measures([verdict.votes for verdict in verdicts], rows=rows, level=level),
     }
     return measures, tuple(means)

@@ -553,6 +553,7 @@ def test_the_progress_bar_counts(capfd):
     assert "3/3" in shown
     assert "1 unscored, 4 calls" in shown
     assert "tokens" in shown
+    assert "\r" not in shown
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -21,6 +21,7 @@ from evenhand.statistics.consistency import (
     position_bias,
     preference_fairness,
     repetition_stability,
+    within_row_deviation,
 )
 from evenhand.statistics.grade_score import grade_score
 from evenhand.statistics.intervals import exact_interval
@@ -48,6 +49,12 @@ class Case:
 PAIRS = [[1, 1], [2, 2], [1, 2], [3, 3], [3, 2], [1, 1], [2, 2]]
 
 CASES = {
+    "within_row_deviation": Case(  # of values between 0 and the root of 2, whose sample variance is 1 at most
+        lambda rows: within_row_deviation(*np.reshape(rows, (-1, 2)).T, width=math.sqrt(2)),
+        [[0.5, 1], [0, 1], [0.5, 2]],
+        [0, 0],
+        [0, 1],
+    ),
     "mean_intervals": Case(lambda rows: mean_intervals(np.ravel(rows))[0], [[0.2], [1], [0.5]], [NAN], [0.4]),
     "mean_intervals without bounds": Case(
         lambda rows: mean_intervals(np.ravel(rows), bounds=None)[0], [[0.2], [7], [-3]], [NAN], [0.4], bounded=False
@@ -100,6 +107,7 @@ ELSEWHERE = {
     "correlations_within": "needs groups",
     "complete": "sets rows aside, and estimates nothing",
     "greatest_unseen_share": "takes a number of draws",
+    "draws_to_settle": "takes a number of draws",
 }
 OURS = ("against_truth", "agreement", "grade_score", "intervals", "consistency", "resampling")
 

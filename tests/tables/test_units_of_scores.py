@@ -25,7 +25,15 @@ def criterion(values, name="help", **more):
 
 IN_UNITS = {"score", "score_if_unscored_0", "score_if_unscored_1", "unread", "mean", "score_without"}
 DIFFERENCES = {
-    *("spread", "greatest_spread", "change_without", "difference", "if_unscored_low", "if_unscored_high"),
+    *(
+        "spread",
+        "draw_deviation",
+        "greatest_spread",
+        "change_without",
+        "difference",
+        "if_unscored_low",
+        "if_unscored_high",
+    ),
     *("root_mean_square", "mean_absolute", "bias"),
 }
 LIMITS = {"estimate", "low", "high", "interval_low", "interval_high"}

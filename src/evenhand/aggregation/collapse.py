@@ -100,13 +100,20 @@ class OrderResult:
         choice: The choice; None when no vote of the order is scored.
         na: No vote is scored, and at least one says that the criterion does not apply.
         spread: The population standard deviation of the values drawn; None with fewer than two.
+        draws: How many values were drawn.
         undecided: The draws stopped before they settled what they come to.
     """
 
     choice: Choice | None
     na: bool
     spread: float | None
+    draws: int = 0
     undecided: bool = False
+
+    @property
+    def variance(self) -> float:
+        """The sample variance of the values drawn, at least two."""
+        return (self.spread or 0.0) ** 2 * self.draws / (self.draws - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,7 @@ class JudgeResult:
         consistent: Whether all orders that were answered select the same option (pairwise: take the same side, whatever
             the grade); None with fewer than two.
         spreads: Per order with repeated draws the spread of the values.
+        variances: The sample variances of the same.
     """
 
     choice: Choice | None
@@ -127,6 +135,7 @@ class JudgeResult:
     abstains: bool
     consistent: bool | None
     spreads: tuple[float, ...]
+    variances: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +170,12 @@ def collapse_samples(votes: Sequence[Vote], levels: Levels, scoring: Scoring = S
         numbers = [_expected(vote, index, levels, scoring.min_mass) for vote, index in scored]
         mean = average_of(numbers)
         spread = _population_deviation(numbers) if len(numbers) > 1 else None
-        return OrderResult(Choice(levels.snap(mean), mean), na=False, spread=spread)
+        return OrderResult(Choice(levels.snap(mean), mean), na=False, spread=spread, draws=len(numbers))
     indices = [index for _, index in scored]
     spread = None
     if len(indices) > 1 and levels.has_values:
         spread = _population_deviation([levels.number(index) for index in indices])
-    return OrderResult(collapse_indices(indices, levels), na=False, spread=spread)
+    return OrderResult(collapse_indices(indices, levels), na=False, spread=spread, draws=len(indices))
 
 
 def collapse_indices(indices: Sequence[int], levels: Levels) -> Choice:
@@ -194,8 +203,9 @@ def collapse_orders(orders: Mapping[tuple[int, ...], OrderResult], policy: str, 
         choice, na = None if abstains else _reconciled(choices, policy, levels), False
     else:
         choice, na = None, bool(answers)
-    spreads = tuple([result.spread for result in results if result.spread is not None])
-    return JudgeResult(choice, na, abstains, consistent, spreads)
+    drawn = [result for result in results if result.spread is not None]
+    spreads = tuple([result.spread for result in drawn if result.spread is not None])
+    return JudgeResult(choice, na, abstains, consistent, spreads, tuple([result.variance for result in drawn]))
 
 
 def is_na(vote: Vote, levels: Levels) -> bool:

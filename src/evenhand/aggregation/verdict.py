@@ -296,15 +296,18 @@ class _Reliability(TypedDict):
 
     position_consistent: bool | None
     spread: float | None
+    draw_variance: float | None
     votes: tuple[Vote, ...]
 
 
 def _reliability(votes: Sequence[Vote], results: Mapping[str, JudgeResult]) -> _Reliability:
     consistent = [result.consistent for result in results.values() if result.consistent is not None]
     spreads = [spread for result in results.values() for spread in result.spreads]
+    variances = [variance for result in results.values() for variance in result.variances]
     return {
         "position_consistent": all(consistent) if consistent else None,
         "spread": average_of(spreads) if spreads else None,
+        "draw_variance": average_of(variances) if variances else None,
         "votes": tuple(votes),
     }
 

@@ -8,13 +8,10 @@ call is tried again. Several in a row, with no answer between them, open the cir
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
-
-from tqdm.auto import tqdm
 
 from evenhand.errors import ConnectionLostError, UnreachableError
 from evenhand.visible import visible
@@ -147,5 +144,5 @@ class Breaker:
 
 def tell(line: str) -> None:
     """One line to the log, which is on stderr where nothing else is set up; a progress bar there makes room for it."""
-    with suppress(OSError, ValueError), tqdm.external_write_mode(file=sys.stderr):  # a terminal that is gone
+    with suppress(OSError, ValueError):  # a terminal that is gone
         _logger.warning(visible(line))

@@ -1,75 +1,181 @@
-"""What a run says while it runs, to whoever may be there to read it: a terminal that is gone ends no run."""
+"""What a run says while it runs, to whoever may be there to read it: a terminal that is gone ends no run.
+
+In a terminal a bar, redrawn four times a second whatever comes in between; elsewhere (a file, CI, a notebook) a line
+every ten seconds, and one at the end. A vote only counts.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any, Final
 
-from tqdm.auto import tqdm
-from tqdm.utils import ObjectWrapper
+from rich.cells import cell_len
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
-from evenhand.numbers import format_cost
+from evenhand.numbers import format_cost, format_count, format_duration, format_number, format_percent
 from evenhand.visible import visible
 from evenhand.votes import Usage, Vote
 
+SECONDS_BETWEEN_LINES: Final = 10.0
+_REDRAWN: Final = 4  # times a second
+_RECENT: Final = 30.0  # seconds, over which the rate is that of the time left
+_BAR: Final = 24
 
-class _Screen(ObjectWrapper):  # type: ignore[misc] # tqdm has no types
+Clock = Callable[[], float]
+
+
+class _Screen:
     """The standard error stream, whose failures are nobody's loss."""
 
-    def write(self, text: str) -> None:
+    def __init__(self, stream: Any) -> None:  # noqa: ANN401 - whatever stands there
+        self._stream = stream
+
+    def write(self, text: str) -> int:
         with suppress(OSError, ValueError):
-            self._wrapped.write(text)
+            self._stream.write(text)
+        return len(text)
 
     def flush(self) -> None:
         with suppress(OSError, ValueError):
-            self._wrapped.flush()
+            self._stream.flush()
 
-    def __eq__(self, other: object) -> bool:  # tqdm asks whether it writes to a standard stream, and how wide that is
-        return other is self or other is self._wrapped
+    def isatty(self) -> bool:
+        with suppress(OSError, ValueError, AttributeError):
+            return bool(self._stream.isatty())
+        return False
 
-    def __hash__(self) -> int:
-        return hash(self._wrapped)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the stream has it
+        return getattr(self._stream, name)
+
+
+_bars: list[Live] = []
+"""The bar that is on the screen, if one is: what is said beside it goes above it."""
 
 
 def tell(text: str) -> None:
-    """Say something above the progress bars."""
-    if sys.stderr is not None:
-        tqdm.write(visible(text), file=_Screen(sys.stderr))
+    """Say something, above the bar where there is one."""
+    if _bars:
+        _bars[-1].console.print(Text(visible(text)), soft_wrap=True)
+    elif sys.stderr is not None:
+        screen = _Screen(sys.stderr)
+        screen.write(visible(text) + "\n")
+        screen.flush()
 
 
 @dataclass(slots=True)
 class Progress:
-    """The bar: judged, unscored, calls, tokens, cost, and the time left."""
+    """How far a run is: votes, those unread, calls, tokens, cost, and the time left.
 
-    bar: tqdm[None]
+    Attributes:
+        total: Votes to be cast.
+        clock: Seconds, of which only differences count.
+        line: What takes a line every ten seconds; None where a bar is drawn, or nothing.
+        usage: What was consumed.
+        unscored: Votes that select nothing.
+        done: Votes cast, and draws that were not needed.
+    """
+
+    total: int
+    clock: Clock
+    line: Callable[[str], None] | None = None
     usage: Usage = field(default_factory=Usage)
     unscored: int = 0
+    done: int = 0
+    _marks: deque[tuple[float, int]] = field(default_factory=deque)
+    _said: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._said = self.clock()
+        self._marks.append((self._said, 0))
 
     def add(self, votes: Sequence[Vote]) -> None:
         """Count votes as cast."""
         for vote in votes:
             self.usage += vote.usage
             self.unscored += vote.unscored_reason is not None
-        if self.bar.disable:
-            return
-        cost = "" if self.usage.cost is None else f", {format_cost(self.usage.cost)}"
-        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
-        self.bar.set_postfix_str(
-            f"{self.unscored} unscored, {self.usage.calls} calls, {tokens} tokens{cost}", refresh=False
-        )
-        self.bar.update(len(votes))
+        self.skip(len(votes))
 
     def skip(self, votes: int) -> None:
         """Count draws that are not needed as done."""
-        self.bar.update(votes)
+        self.done += votes
+        if self.line is not None and self.clock() - self._said >= SECONDS_BETWEEN_LINES:
+            self._said = self.clock()
+            self.line(f"judging: {self.told()}")
+
+    def told(self) -> str:
+        """It in words: ``120/960 votes (12 %), 11.9 a second, 3 unscored, 240 calls, 48,000 tokens, $0.0213, …``."""
+        rate = self._rate()
+        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
+        parts = [
+            f"{format_count(self.done)}/{format_count(self.total)} votes"
+            + (f" ({format_percent(self.done / self.total)})" if self.total else ""),
+            f"{format_number(rate, digits=1)} a second" if rate else "",
+            f"{format_count(self.unscored)} unscored",
+            format_count(self.usage.calls, "call"),
+            format_count(tokens, "token"),
+            "" if self.usage.cost is None else format_cost(self.usage.cost),
+            f"{format_duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+    def _rate(self) -> float:
+        """Votes a second lately; 0 while there is nothing to tell it by."""
+        now = self.clock()
+        self._marks.append((now, self.done))
+        while len(self._marks) > 2 and now - self._marks[1][0] > _RECENT:
+            self._marks.popleft()
+        since, before = self._marks[0]
+        return (self.done - before) / (now - since) if now > since else 0.0
+
+    def drawn(self, width: int) -> Text | Table:
+        """A bar with what there is to say beside it; the words alone where the terminal is too narrow for both."""
+        head, told = Text("judging"), Text(self.told())
+        row = Table.grid(padding=(0, 1, 0, 0))
+        row.add_row(head, ProgressBar(total=max(self.total, 1), completed=self.done, width=_BAR), told)
+        fits = cell_len(head.plain) + _BAR + cell_len(told.plain) + 3 <= width
+        return row if fits else Text(f"{head}: {told}")
 
 
 @contextmanager
-def progress_bar(total: int, *, shown: bool) -> Iterator[Progress]:
-    """A bar of so many votes."""
-    disable = not shown or sys.stderr is None
-    file = None if disable else _Screen(sys.stderr)
-    with tqdm(total=total, unit="vote", disable=disable, desc="judging", file=file) as bar:
-        yield Progress(bar)
+def progress_bar(total: int, *, shown: bool, clock: Clock = time.monotonic) -> Iterator[Progress]:
+    """Progress over so many votes.
+
+    Args:
+        total: Votes.
+        shown: Whether it is to be seen: the option ``progress`` of a run, which ``--quiet`` switches off.
+        clock: Seconds.
+    """
+    if not shown or sys.stderr is None:
+        yield Progress(total, clock)
+        return
+    screen = _Screen(sys.stderr)
+    console = Console(file=screen)  # type: ignore[arg-type] # as much of a file as is written to
+    if not console.is_terminal or console.is_jupyter or console.is_dumb_terminal or _bars:
+        progress = Progress(total, clock, line=tell)
+        try:
+            yield progress
+        finally:
+            tell(f"judging: {progress.told()}")
+        return
+    progress = Progress(total, clock)
+    live = Live(
+        console=console,
+        get_renderable=lambda: progress.drawn(console.width),
+        refresh_per_second=_REDRAWN,
+        redirect_stdout=False,  # it may go elsewhere
+    )
+    with live:
+        _bars.append(live)
+        try:
+            yield progress
+        finally:
+            _bars.remove(live)

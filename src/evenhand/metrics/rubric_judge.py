@@ -292,6 +292,7 @@ OF_CRITERION = (
     "na",
     "agreement",
     "spread",
+    "draw_deviation",
     "covered_mass",
     "positional_bias",
     "assessment",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
@@ -14,7 +15,15 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.aggregation import LengthPenalty, RubricRange, RubricScore, mean_covered_mass, rubric_range, rubric_score
+from evenhand.aggregation import (
+    LengthPenalty,
+    RubricRange,
+    RubricScore,
+    VoteRules,
+    mean_covered_mass,
+    rubric_range,
+    rubric_score,
+)
 from evenhand.aggregation.rules import Levels
 from evenhand.criteria import Criterion, NaStrategy, Rubric, with_na_option
 from evenhand.errors import InvalidInputError, UnknownRuleError, did_you_mean
@@ -22,14 +31,15 @@ from evenhand.judging.examples import ExamplePool
 from evenhand.judging.sheet import asked_together
 from evenhand.modes.direct_assessment import assessment_question
 from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_of
-from evenhand.numbers import Missing, format_level, format_range
+from evenhand.numbers import Missing, format_range
 from evenhand.question import Question
-from evenhand.results.measures import Column, known, measure, measures_table, score_cell
-from evenhand.results.notes import unread_note
+from evenhand.results.measures import Column, known, measure, measures_table, score_column
+from evenhand.results.notes import spread_note, unread_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
-from evenhand.scoring import ReplyMeasures, ScoreSummary, reply_measures, summarize
+from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import UnreadBounds, unread_bounds
 from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
@@ -48,6 +58,8 @@ class RubricResult:
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None where the rubric does not apply.
+        spread: The population standard deviation of the scores that single draws come to; see :func:`with_spread`.
+        draw_variance: The sample variance of the same.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -56,6 +68,8 @@ class RubricResult:
     score: float | None
     raw_score: float | None
     bounds: tuple[float, float] | None
+    spread: float | None = None
+    draw_variance: float | None = None
 
     @property
     def unscored_reason(self) -> UnscoredReason | None:
@@ -91,12 +105,17 @@ class RubricSummary(ReplyMeasures):
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
         length_penalty: The mean penalty.
+        overall_spread: How far the score moves from draw to draw: the mean over responses of the standard deviation of
+            the scores that their single draws come to.
+        overall_draw_deviation: The standard deviation of the score of one draw, by these.
         criteria: Criterion name -> the summary of its verdicts; empty where responses have rubrics of their own.
     """
 
     score: Interval | Missing = measure("score", name="", always=True)
     raw_score: Interval | Missing = measure("score")
     length_penalty: Interval | Missing = measure("score")
+    overall_spread: Interval | Missing = measure("score")
+    overall_draw_deviation: Interval | Missing = measure("score")
     num_instances: int
     num_unscored: int = measure("count")
     num_incomplete: int = measure("count")
@@ -138,15 +157,9 @@ class RubricMode(Mode[RubricResult]):
         rubric, rules = about.judged, self.settings.rules
         asked = about.parts or ([criterion.name for criterion in rubric.criteria] if votes else ())
         cast = dict(zip(asked, votes, strict=True))
-        return rubric_result(
-            [
-                rules.aggregate(cast[criterion.name], criterion) if cast.get(criterion.name) else MISSING_RESPONSE
-                for criterion in rubric.criteria
-            ],
-            rubric,
-            expected=rules.scoring == "expected",
-            length_penalty=about.facts.get("length_penalty"),
-        )
+        verdicts = _verdicts([cast.get(criterion.name, ()) for criterion in rubric.criteria], rubric, rules)
+        expected, penalty = rules.scoring == "expected", about.facts.get("length_penalty")
+        return with_spread(rubric_result(verdicts, rubric, expected=expected, length_penalty=penalty), rubric, rules)
 
     def record(self, about: Subject, result: RubricResult) -> dict[str, Any]:
         """The score, and what was selected for each criterion."""
@@ -277,6 +290,49 @@ def rubric_result(
     )
 
 
+def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> RubricResult:
+    """The result with how far it moves from draw to draw; as it is where nothing was drawn twice.
+
+    Each draw of a judge, in all its orders, is aggregated and scored as if there were no other: what the spread of a
+    rubric is can be told from no spread of its criteria, which one draw may move together or against each other. A draw
+    in which a verdict could not be read comes to no score here. Mean over judges.
+
+    Args:
+        result: With all votes.
+        rubric: Its own.
+        rules: How votes become verdicts.
+    """
+    votes = [vote for verdict in result.verdicts for vote in verdict.votes]
+    if not any(vote.sample for vote in votes) or any(vote.early_stop for vote in votes):
+        return result
+    spreads, variances = [], []
+    for judge in dict.fromkeys(vote.judge_id for vote in votes):
+        scores = []
+        for sample in sorted({vote.sample for vote in votes if vote.judge_id == judge}):
+            drawn = [
+                [vote for vote in verdict.votes if vote.judge_id == judge and vote.sample == sample]
+                for verdict in result.verdicts
+            ]
+            verdicts = _verdicts(drawn, rubric, rules)
+            one = rubric_result(verdicts, rubric, expected=rules.scoring == "expected")
+            if one.score is not None and not one.incomplete:
+                scores.append(one.score)
+        if len(scores) > 1:
+            spreads.append(statistics.pstdev(scores))
+            variances.append(statistics.variance(scores))
+    if not spreads:
+        return result
+    return replace(result, spread=statistics.fmean(spreads), draw_variance=statistics.fmean(variances))
+
+
+def _verdicts(votes: Sequence[Sequence[Vote]], rubric: Rubric, rules: VoteRules) -> list[Verdict]:
+    """One a criterion; who has no vote has no response."""
+    return [
+        rules.aggregate(cast, criterion) if cast else MISSING_RESPONSE
+        for cast, criterion in zip(votes, rubric.criteria, strict=True)
+    ]
+
+
 def summarize_rubric(
     results: Sequence[RubricResult], *rubrics: Rubric, expected: bool = False, level: float = 0.95
 ) -> RubricSummary:
@@ -309,10 +365,17 @@ def summarize_rubric(
     raw_score = _mean([result.raw_score for result in results], level, (lowest - greatest, highest))
     lows, highs = zip(*limits, strict=True) if limits else ((), ())
     unlimited = "the rubric applies to no response"
+    width = bounds[1] - bounds[0]
+    spread = _mean([result.spread for result in results], level, (0.0, width / 2))
+    variances = np.array([result.draw_variance for result in results], dtype=float)
+    known_variances = ~np.isnan(variances)
+    deviation = within_row_deviation(np.nan_to_num(variances), known_variances, width=width, level=level)
     unread = unread_bounds(score, [result.bounds for result in results], level=level, bounds=bounds)
     return RubricSummary(
         score=known(None if score is None else _clipped(score, "estimate", "low", "high"), "no response has a score"),
         raw_score=known(raw_score, "no criterion counts"),
+        overall_spread=known(spread, NOT_REDRAWN),
+        overall_draw_deviation=known(deviation, NOT_REDRAWN),
         length_penalty=known(_mean(penalties, level, (0.0, max(greatest, 1.0))), "there is no length penalty"),
         num_instances=len(results),
         num_unscored=sum(result.score is None and not result.na for result in results),
@@ -490,7 +553,7 @@ def changed_rubric(rubric: Rubric | None, rules: RubricRules) -> tuple[Rubric | 
 def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: float) -> TextTable:
     """The table of the scores by a rubric, or by rubrics, one row per system."""
     columns = (
-        Column(f"rubric score [{format_level(level)}]", score_cell),
+        score_column("rubric score", scores.values(), level=level, spread="overall_spread"),
         Column("n", "num_instances"),
         Column("clusters", "num_clusters", optional=True),
         Column("unscored", "num_unscored"),
@@ -509,14 +572,16 @@ def _score_notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
         for system, summary in scores.items()
         if summary.score_if_unscored_0 != summary.score_if_unscored_1
     }
+    drawn = spread_note(summary.overall_spread for summary in scores.values())
     if not lacking:
-        return ()
+        return drawn
     bounds = "; ".join(
         f"{system}: {format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
         for system, summary in lacking.items()
     )
     leading = unread_note({system: summary.unread for system, summary in scores.items()})
     return (
+        *drawn,
         *leading,
         f"Rubric scores if every unscored vote had selected the worst or the best option: {bounds}.",
     )

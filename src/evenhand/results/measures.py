@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, Final, Literal, TypeVar
 
@@ -23,6 +23,7 @@ from evenhand.numbers import (
     format_cost,
     format_count,
     format_interval,
+    format_level,
     format_number,
     format_p_value,
     format_percent,
@@ -248,6 +249,20 @@ class Column:
         if not self.limits and hasattr(value, "estimate"):
             value = value.estimate
         return format_value(value, declared.kind if declared else "count")
+
+
+def score_column(name: str, results: Iterable[object], *, level: float, spread: str = "spread") -> Column:
+    """The scores of results with their intervals, and with the spread of their draws where something was drawn again.
+
+    Args:
+        name: Of the score, which heads the column.
+        results: What is shown.
+        level: Of the intervals.
+        spread: The field that holds the spread.
+    """
+    drawn = any(getattr(each, spread) for each in results)
+    header = f"{name} ± spread [{format_level(level)}]" if drawn else f"{name} [{format_level(level)}]"
+    return Column(header, lambda each: format_score(each.score, each.unread, getattr(each, spread)))
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - whatever has a score and its bounds

@@ -60,3 +60,18 @@ def baseline_note(judges: Iterable[str]) -> tuple[str, ...]:
     if not any("baseline" in judge for judge in judges):
         return ()
     return (BASELINE,)
+
+
+def spread_note(spreads: Iterable[object]) -> tuple[str, ...]:
+    """What ± says beside a score; nothing where there is no spread.
+
+    Args:
+        spreads: Of the scores shown: each is missing where nothing was drawn again.
+    """
+    if not any(spreads):
+        return ()
+    said = (
+        "± is the spread of draws: the standard deviation of what the draws of one prompt come to, on average over "
+        "rows. It tells how steady the judge is on a row; the interval tells how well the rows tell the mean."
+    )
+    return (said,)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -538,3 +539,73 @@ def greatest_unseen_share(draws: int, *, level: float = 0.95) -> float:
     if draws < 1:
         raise InvalidInputError(f"draws is {draws!r}; at least one draw was made")
     return float(1 - (1 - level) ** (1 / draws))
+
+
+def within_row_deviation(
+    variances: ArrayLike, counts: ArrayLike, *, width: float = 1.0, level: float = 0.95
+) -> Interval | None:
+    r"""The standard deviation of one draw about what draws of its prompt are on average: :math:`\sqrt{\overline{s^2}}`.
+
+    Of :math:`m_c` values drawn for prompt c the sample variance :math:`s_c^2`, with :math:`m_c - 1` in its denominator,
+    has the variance of a draw for its expectation, however few draws there are; so does the mean over prompts. The mean
+    of population standard deviations, which is what is called ``spread`` here, is less: for two draws by 29 % at least.
+
+    Args:
+        variances: (n_rows,) the sum of the sample variances of each row's prompts.
+        counts: (n_rows,) of how many prompts; 0 for a row without repeated draws.
+        width: Of the range of the values; the sample variance of two values is :math:`width^2 / 2` at most.
+        level: Of the interval, the root of that of `ratio_intervals`; an `IntervalLevel` brings the rows' clusters.
+
+    Returns:
+        The deviation; None where nothing was drawn twice.
+
+    Source: Bland and Altman (1996), BMJ 313:744, "Measurement error": the within-subject standard deviation.
+
+    Draws 0 and 1 for one prompt, 1 and 1 for another: variances 1/2 and 0.
+
+    >>> within_row_deviation([0.5, 0.0], [1, 1]).estimate
+    0.5
+    """
+    (mean,) = ratio_intervals(variances, counts, level=level, bounds=(0.0, width**2 / 2))
+    if mean is None:
+        return None
+    estimate, low, high = (math.sqrt(max(number, 0.0)) for number in (mean.estimate, mean.low, mean.high))
+    return replace(mean, estimate=estimate, low=low, high=high, standard_error=None)
+
+
+def draws_to_settle(deviation: float, draws: int, rows: int, margin: float, *, level: float = 0.95) -> int | None:
+    r"""How many draws of each prompt it takes until drawing anew would not move a mean score past a threshold.
+
+    The mean of k draws on each of n rows has the standard error :math:`s / \sqrt{nk}` from drawing alone, the rows
+    held fixed. It is settled when that, times Student's quantile with the :math:`n(m - 1)` degrees of freedom of s,
+    is no more than the margin: :math:`k = \lceil (t s / \Delta)^2 / n \rceil`. Which rows were drawn is another
+    matter, which more draws do not settle: the interval of the score says that.
+
+    Args:
+        deviation: s, the standard deviation of one draw: ``draw_deviation``, in the units of the score.
+        draws: m, how many draws of each prompt it was estimated from, at least 2.
+        rows: n, the rows with a score; where each was asked in several orders or by several judges, fewer draws do.
+        margin: :math:`\Delta`, between the score and the threshold.
+        level: Of the quantile, two-sided.
+
+    Returns:
+        k, at least 1; None where the score lies on the threshold, as no number of draws settles that.
+
+    Raises:
+        InvalidInputError: Fewer than two draws, no row, a negative or infinite deviation or margin, a bad level.
+
+    Ten rows, s = 0.4, a margin of 0.1: (2.086 · 0.4 / 0.1)² / 10 = 6.96.
+
+    >>> draws_to_settle(0.4, draws=3, rows=10, margin=0.1)
+    7
+    """
+    check_level(level)
+    if draws < 2 or rows < 1 or not 0 <= deviation < math.inf or not 0 <= margin < math.inf:
+        raise InvalidInputError(
+            f"deviation={deviation!r}, draws={draws!r}, rows={rows!r}, margin={margin!r}: give two draws or more, one "
+            "row or more, and a deviation and a margin that are 0 or greater"
+        )
+    if margin == 0:
+        return None
+    quantile = float(stats.t.ppf((1 + level) / 2, rows * (draws - 1)))
+    return max(1, math.ceil((quantile * deviation / margin) ** 2 / rows - 1e-9))

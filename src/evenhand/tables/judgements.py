@@ -24,13 +24,15 @@ from evenhand.modes.rubric import (
     rubric_table,
     summarize_criterion,
     summarize_rubric,
+    with_spread,
 )
-from evenhand.numbers import format_level, format_range, format_share
+from evenhand.numbers import format_range, format_share
 from evenhand.results.findings import Reported
-from evenhand.results.measures import Column, Measure, measures_table, plain, score_cell
+from evenhand.results.measures import Column, Measure, measures_table, plain, score_column
 from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
+    spread_note,
     unread_note,
     unscored_votes_note,
 )
@@ -121,8 +123,12 @@ class JudgementTable(Results[Judgement]):
         for system in self.systems:
             rows = zip(*(self._cell(system, each.name) for each in rubric.criteria), strict=True)
             found[system] = tuple(
-                rubric_result(
-                    [item.verdict for item in row], rubric, expected=expected, length_penalty=row[0].length_penalty
+                with_spread(
+                    rubric_result(
+                        [item.verdict for item in row], rubric, expected=expected, length_penalty=row[0].length_penalty
+                    ),
+                    rubric,
+                    self._rules,
                 )
                 for row in rows
             )
@@ -381,7 +387,7 @@ class JudgementTable(Results[Judgement]):
     def text_table(self) -> TextTable:
         """The summaries of the criteria as texts."""
         columns = (
-            Column(f"score [{format_level(self.parameters['level'])}]", score_cell),
+            score_column("score", self.summaries.values(), level=self.parameters["level"]),
             Column("n", "num_instances"),
             Column("clusters", "num_clusters", optional=True),
             Column("unscored", "num_unscored"),
@@ -533,6 +539,7 @@ class JudgementTable(Results[Judgement]):
             )
             notes.append(f"Scores if every unscored instance had the lowest or the highest score: {bounds}.")
         notes += early_stop_note(self.parameters)
+        notes += spread_note(summary.spread for summary in self.summaries.values())
         notes += unread_note(
             {f"{system}, {criterion}": each.unread for (system, criterion), each in self.summaries.items()}
         )

@@ -1,0 +1,117 @@
+"""What a run says while it runs: a bar in a terminal, a line every ten seconds elsewhere, and nothing that fails it."""
+
+import io
+import sys
+
+import pytest
+
+from evenhand.judging.progress import progress_bar, tell
+from evenhand.votes import Usage, Vote
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Gone(io.StringIO):
+    def write(self, text):
+        raise BrokenPipeError
+
+    flush = isatty = lambda self: self.write("")
+
+
+def votes(number, *, unread=0, cost=0.001):
+    paid = Usage(calls=1, prompt_tokens=90, completion_tokens=10, cost=cost)
+    read = [Vote(judge_id="a", order=(0, 1), selected_index=0, usage=paid)] * (number - unread)
+    return [*read, *[Vote(judge_id="a", order=(0, 1), unscored_reason="empty", usage=paid)] * unread]
+
+
+@pytest.fixture
+def stderr(monkeypatch):
+    def replaced(stream):
+        monkeypatch.setattr(sys, "stderr", stream)
+        return stream
+
+    return replaced
+
+
+def test_without_a_terminal_there_is_a_line_every_ten_seconds(stderr):
+    said, clock = stderr(io.StringIO()), Clock()
+    with progress_bar(960, shown=True, clock=clock) as progress:
+        for _ in range(240):
+            clock.now += 0.125
+            progress.add(votes(2, unread=1))
+        before = said.getvalue().splitlines()
+    lines = said.getvalue().splitlines()
+    assert len(before) == 3
+    assert len(lines) == 4
+    assert "\r" not in said.getvalue()
+    assert before[0].startswith("judging: ")
+    # in 10 seconds 80 times 2 votes; the other 800 take 50 seconds
+    assert before[0] == (
+        "judging: 160/960 votes (17 %), 16.0 a second, 80 unscored, 160 calls, 16,000 tokens, $0.1600, 0:50 left"
+    )
+
+
+def test_the_time_left_is_by_the_rate_of_late(stderr):
+    said, clock = stderr(io.StringIO()), Clock()
+    with progress_bar(1100, shown=True, clock=clock) as progress:
+        progress.skip(500)  # of the journal, at once
+        for _ in range(6):
+            clock.now += 10
+            progress.add(votes(10, cost=None))
+    # 540 to go at one a second; over all 60 seconds it would be 58
+    last = said.getvalue().splitlines()[-2]
+    assert last == "judging: 560/1,100 votes (51 %), 1.0 a second, 0 unscored, 60 calls, 6,000 tokens, 9:00 left"
+
+
+def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("NO_COLOR", "TTY_COMPATIBLE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    said = stderr(Terminal())
+    with progress_bar(40, shown=True) as progress:
+        tell("a word\x1b[2J")
+        progress.add(votes(30, unread=2))
+    shown = said.getvalue()
+    assert "a word\\x1b[2J" in shown
+    assert "30/40 votes (75 %)" in shown
+    assert "2 unscored, 30 calls, 3,000 tokens, $0.0300" in shown
+    assert shown.index("a word") < shown.index("30/40")
+    assert sys.stderr is said
+
+
+def test_a_vote_costs_no_redraw(stderr, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    said = stderr(Terminal())
+    with progress_bar(10_000, shown=True) as progress:
+        before = len(said.getvalue())
+        for _ in range(1000):
+            progress.skip(1)
+        assert len(said.getvalue()) - before < 40 * 500  # a redraw a vote would be 200,000 signs
+
+
+@pytest.mark.parametrize("stream", [None, Gone()])
+def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
+    stderr(stream)
+    with progress_bar(4, shown=True) as progress:
+        tell("a word")
+        progress.add(votes(4))
+    assert progress.done == 4
+
+
+def test_nothing_is_said_where_it_is_not_to_be_seen(stderr):
+    said = stderr(io.StringIO())
+    with progress_bar(4, shown=False) as progress:
+        progress.add(votes(4, unread=1))
+    assert said.getvalue() == ""
+    assert (progress.done, progress.unscored) == (4, 1)
