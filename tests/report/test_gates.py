@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import evenhand
 from evenhand.errors import GateFailedError, InvalidInputError
 from evenhand.numbers import Missing
-from evenhand.report.gate_expressions import Both, Comparison, Limit, Named, Negation, comparisons_in, parse
+from evenhand.report.gate_expressions import Both, GateComparison, Limit, Named, Negation, comparisons_in, parse
 from evenhand.report.gates import check
 from evenhand.results.findings import Finding
 from evenhand.statistics import Interval, mean_intervals
@@ -218,7 +218,7 @@ def test_any_name_can_be_written_in_quotes(criterion, system, number):
         return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
     parsed = parse(f"{quoted(criterion)}[{quoted(system)}].low <= {number!r}")
-    assert isinstance(parsed, Comparison)
+    assert isinstance(parsed, GateComparison)
     assert parsed.left == Named((criterion, "low"), (system,), (), parsed.left.text)
     assert parsed.right.value == number
 
@@ -239,9 +239,9 @@ def kleene(expression):
             return 1 - kleene(part)
         case Both(kind, parts):
             return (min if kind == "and" else max)(map(kleene, parts))
-        case Comparison(Named(path=("relevance", "spread")), _, _):
+        case GateComparison(Named(path=("relevance", "spread")), _, _):
             return 0.5
-        case Comparison(_, _, Limit(value=limit)):
+        case GateComparison(_, _, Limit(value=limit)):
             return float(limit < 0.021)
 
 

@@ -11,7 +11,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.labels.corrected import CorrectedScores
 from evenhand.labels.people import holds_labels
 from evenhand.numbers import Missing
-from evenhand.report.gate_expressions import Comparison, Expression, Limit, Named, comparisons_in, spelled
+from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, comparisons_in, spelled
 from evenhand.results.findings import Finding
 from evenhand.results.measures import Kind
 from evenhand.results.results import Results
@@ -32,7 +32,7 @@ Findings = Mapping[str, Mapping[tuple[str, ...], Finding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class GateReading:
     """A number that a gate names, once all is chosen that it leaves open.
 
     Attributes:
@@ -73,7 +73,7 @@ def _counted(finding: Finding, aspect: str) -> float | Missing:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GateEvidence:
     """What gates are checked against; each part is made when a gate asks for it.
 
     Attributes:
@@ -111,7 +111,7 @@ class Evidence:
                 self._check(comparison, bound)
             yield bound
 
-    def reading(self, named: Named, bound: Bound) -> Reading:
+    def reading(self, named: Named, bound: Bound) -> GateReading:
         """The number that a measure names.
 
         Args:
@@ -128,7 +128,7 @@ class Evidence:
             nothing = Missing(f"there is no {name} of {' and '.join(of)}" if of else f"there is no {name}")
             finding = Finding(name, of, nothing, "score")
         shown = replace(finding, name=f"corrected {name}") if corrected else finding
-        return Reading(shown, aspect, group, corrected)
+        return GateReading(shown, aspect, group, corrected)
 
     # What a name means
 
@@ -185,7 +185,7 @@ class Evidence:
             )
         return [group]
 
-    def _check(self, comparison: Comparison, bound: Bound) -> None:
+    def _check(self, comparison: GateComparison, bound: Bound) -> None:
         """Check that a measure has what of it is compared, and that a share is compared with one."""
         readings = [self.reading(named, bound) for named in comparison.measures]
         for named, reading in zip(comparison.measures, readings, strict=True):

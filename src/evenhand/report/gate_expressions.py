@@ -59,7 +59,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class GateComparison:
     """Two operands and the sign between them."""
 
     left: Limit | Named
@@ -87,7 +87,7 @@ class Negation:
     part: Expression
 
 
-Expression = Comparison | Both | Negation
+Expression = GateComparison | Both | Negation
 
 
 def parse(text: str) -> Expression:
@@ -99,17 +99,17 @@ def parse(text: str) -> Expression:
     given: object = text
     if not isinstance(given, str) or not given.strip():
         raise InvalidInputError(f"a gate is {given!r}; write a comparison, as {EXAMPLES}")
-    reader = _Reader(given)
+    reader = _GateReader(given)
     found = reader.gate(0)
     if reader.kind != "end":
         reader.refuse("a gate is over here; join comparisons by and / or")
     return found
 
 
-def comparisons_in(expression: Expression) -> Iterator[Comparison]:
+def comparisons_in(expression: Expression) -> Iterator[GateComparison]:
     """The comparisons of a gate, in its order."""
     match expression:
-        case Comparison():
+        case GateComparison():
             yield expression
         case Both(_, parts):
             for part in parts:
@@ -138,7 +138,7 @@ _ENTRY: Final = re.compile(rf"\s*(?:({_QUOTED})|([^,=\"'\[\]]*?))\s*(?:=\s*(?:({
 _WORDS: Final = frozenset({"and", "or", "not"})
 
 
-class _Reader:
+class _GateReader:
     """Reads a gate from left to right."""
 
     def __init__(self, text: str) -> None:
@@ -198,7 +198,7 @@ class _Reader:
             found = self._comparison()
         return Negation(found) if negated else found
 
-    def _comparison(self) -> Comparison:
+    def _comparison(self) -> GateComparison:
         left = self._operand()
         if self.kind != "sign":
             self.refuse("a comparison needs <, <=, >, >=, == or !=")
@@ -209,7 +209,7 @@ class _Reader:
             self.refuse("a comparison has two sides; join two by and")
         if isinstance(left, Limit) and isinstance(right, Limit):
             raise InvalidInputError(f"the gate {self._text!r} compares two numbers; name a measure, as in {EXAMPLES}")
-        return Comparison(left, sign, right)
+        return GateComparison(left, sign, right)
 
     def _operand(self) -> Limit | Named:
         if self.kind == "number":

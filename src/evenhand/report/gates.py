@@ -22,8 +22,8 @@ from evenhand.numbers import (
     format_count,
     format_percent_apart,
 )
-from evenhand.report.gate_evidence import Bound, Evidence, Reading
-from evenhand.report.gate_expressions import Comparison, Expression, Limit, Named, Negation, parse
+from evenhand.report.gate_evidence import Bound, GateEvidence, GateReading
+from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, Negation, parse
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 
@@ -40,7 +40,7 @@ Truth = bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateResult:
     """A gate, and what became of it.
 
     Attributes:
@@ -77,10 +77,10 @@ class GateReport(PrintedTables):
         gates: In the order given.
     """
 
-    gates: tuple[Gate, ...]
+    gates: tuple[GateResult, ...]
 
     @property
-    def failed(self) -> tuple[Gate, ...]:
+    def failed(self) -> tuple[GateResult, ...]:
         """Those that did not pass."""
         return tuple(gate for gate in self.gates if gate.failed)
 
@@ -110,7 +110,7 @@ def check(
     gates: Sequence[str],
     *,
     holding: bool = False,
-    **known: Any,  # noqa: ANN401 - as Evidence has them
+    **known: Any,  # noqa: ANN401 - as GateEvidence has them
 ) -> GateReport:
     """Check gates: see :meth:`~evenhand.results.results.Results.check`.
 
@@ -118,10 +118,10 @@ def check(
         results: What was judged.
         gates: Expressions.
         holding: They say what must hold, and not what makes it fail.
-        **known: ``gold``, ``design``, ``data`` and ``corrected``, as :class:`~evenhand.report.gate_evidence.Evidence`
-            has them.
+        **known: ``gold``, ``design``, ``data`` and ``corrected``, as
+            :class:`~evenhand.report.gate_evidence.GateEvidence` has them.
     """
-    evidence = Evidence(results, **known)
+    evidence = GateEvidence(results, **known)
     meant = [(text, parse(text)) for text in gates]
     bounds = [list(evidence.bindings(expression)) for _, expression in meant]  # so that all names are checked first
     return GateReport(
@@ -132,11 +132,11 @@ def check(
     )
 
 
-def _checked(text: str, expression: Expression, evidence: Evidence, bounds: Sequence[Bound]) -> Gate:
+def _checked(text: str, expression: Expression, evidence: GateEvidence, bounds: Sequence[Bound]) -> GateResult:
     outcomes = [_evaluated(expression, evidence, bound) for bound in bounds]
     failing = [(truth, seen) for truth, seen in outcomes if truth is not False]
     shown = failing or outcomes
-    return Gate(
+    return GateResult(
         expression=text,
         failed=bool(failing),
         undecided=bool(failing) and all(truth is None for truth, _ in failing),
@@ -157,9 +157,9 @@ class _Seen:
         return f"{self.text} ({'; '.join(self.noise)})" if self.noise else self.text
 
 
-def _evaluated(expression: Expression, evidence: Evidence, bound: Bound) -> tuple[Truth, list[_Seen]]:
+def _evaluated(expression: Expression, evidence: GateEvidence, bound: Bound) -> tuple[Truth, list[_Seen]]:
     """Whether it is so (three-valued, after Kleene), and the comparisons that decide it."""
-    if isinstance(expression, Comparison):
+    if isinstance(expression, GateComparison):
         seen = _compared(expression, evidence, bound)
         return seen.truth, [seen]
     if isinstance(expression, Negation):
@@ -212,11 +212,11 @@ class _Side:
 
     low: float
     high: float
-    reading: Reading | None = None
+    reading: GateReading | None = None
     text: str = ""
 
     @classmethod
-    def of(cls, given: Limit | Named, evidence: Evidence, bound: Bound) -> Self:
+    def of(cls, given: Limit | Named, evidence: GateEvidence, bound: Bound) -> Self:
         """A number, or what a measure comes to; NaN where that has none."""
         if isinstance(given, Limit):
             return cls(given.value, given.value, None, given.text)
@@ -230,7 +230,7 @@ class _Side:
         return cls(number, number, reading)
 
 
-def _compared(comparison: Comparison, evidence: Evidence, bound: Bound) -> _Seen:
+def _compared(comparison: GateComparison, evidence: GateEvidence, bound: Bound) -> _Seen:
     left, right = (_Side.of(each, evidence, bound) for each in (comparison.left, comparison.right))
     readings = [each.reading for each in (left, right) if each.reading is not None]
     about = "; ".join(dict.fromkeys(map(_described, readings)))
@@ -260,7 +260,7 @@ def _compared(comparison: Comparison, evidence: Evidence, bound: Bound) -> _Seen
     return _Seen(truths.pop(), text, tuple(_noise(readings[0], limit)) if isinstance(limit, Limit) else ())
 
 
-def _described(reading: Reading) -> str:
+def _described(reading: GateReading) -> str:
     """A measure with its interval and counts."""
     finding = reading.finding
     link = " less " if finding.kind == "difference" else " against "
@@ -288,7 +288,7 @@ def _told_apart(side: _Side, other: _Side) -> str:
     return format_apart(side.low, other.low)
 
 
-def _noise(reading: Reading, limit: Limit) -> Iterator[str]:
+def _noise(reading: GateReading, limit: Limit) -> Iterator[str]:
     """Whether a limit lies within the noise of a measure, and what would settle it."""
     value = reading.finding.value
     if reading.aspect in {"n", "unread"} or isinstance(value, (Missing, int, float)) or reading.finding.bounds:
@@ -297,7 +297,7 @@ def _noise(reading: Reading, limit: Limit) -> Iterator[str]:
         yield f"{limit.text} lies within its interval{_rows_that_tell(reading, value, limit.value)}"
 
 
-def _rows_that_tell(reading: Reading, value: HasLimits, limit: float) -> str:
+def _rows_that_tell(reading: GateReading, value: HasLimits, limit: float) -> str:
     """About how many rows would leave the limit out of the interval.
 
     An interval narrows with the square root of the rows; that of a share which is 0 or 1, as far as was seen, with the

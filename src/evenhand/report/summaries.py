@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 import evenhand
 from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
 from evenhand.numbers import Missing, format_count
-from evenhand.report.gates import Gate, GateReport
+from evenhand.report.gates import GateReport, GateResult
 from evenhand.results.findings import Finding
 from evenhand.results.measures import as_json, plain
 from evenhand.results.results import Results
@@ -163,7 +163,7 @@ def unheeded(text: str) -> str:
     return f"::stop-commands::{token}\n{text}\n::{token}::"
 
 
-def _plain_gate(gate: Gate) -> dict[str, Any]:
+def _plain_gate(gate: GateResult) -> dict[str, Any]:
     return {
         "expression": gate.expression,
         "passed": not gate.failed,
@@ -194,7 +194,7 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _gate_case(gate: Gate) -> Xml.Element:
+def _gate_case(gate: GateResult) -> Xml.Element:
     case = Xml.Element("testcase", {"classname": "evenhand.gates", "name": visible_line(gate.expression), "time": "0"})
     told = visible("\n".join(gate.found))
     if gate.failed:
