@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from typing import Literal
 
 import datasets
@@ -134,6 +135,13 @@ DATA_OPTIONS = [
 ]
 
 
+class Shown(str):
+    __slots__ = ()
+
+    def to_html(self, path, **how):
+        """Nothing is judged, and nothing is written."""
+
+
 @pytest.fixture
 def called(monkeypatch):
     """What the verbs hand to the functions of the package; nothing is judged."""
@@ -142,7 +150,7 @@ def called(monkeypatch):
     def fake(name):
         def call(*arguments, **options):
             calls.append((name, arguments, options))
-            return "the table"
+            return Shown("the table")
 
         return call
 
@@ -440,12 +448,35 @@ def test_a_faulty_criterion_file_is_one_message(content, message, jsonl, tmp_pat
     assert error.count("\n") == 1
 
 
-def test_demo_shows_the_whole_job(capsys):
+def test_demo_shows_the_whole_job_and_writes_a_report_that_holds_every_verdict(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert main(["demo", "--no-progress"]) == 0
     out = capsys.readouterr().out
+    assert "The report, with every verdict: evenhand-demo.html" in out
+    page = (tmp_path / "evenhand-demo.html").read_text(encoding="utf-8")
+    assert "alder" in page
+    assert "default-src 'none'" in page
     words = ["alder", "birch", "cedar", "relevance", "correctness", "agrees with gold", "engines.evenhand.litellm"]
     for word in [*words, "Winrates on 'overall_quality'", "Agrees with the gold preferences in", "Head to head"]:
         assert word in out
+
+
+@pytest.fixture
+def _quick_demo(monkeypatch, called):
+    monkeypatch.setattr(evenhand.tables, "checklist", lambda *_, **__: "the checklist")
+
+
+@pytest.mark.usefixtures("_quick_demo")
+def test_the_report_of_the_demo_goes_where_it_is_said_and_elsewhere_where_it_cannot_be(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evenhand-demo.html").mkdir()  # in the way
+    assert main(["demo"]) == 0
+    assert f"{tempfile.gettempdir()}{os.sep}evenhand-" in capsys.readouterr().out
+    assert main(["demo", "--out", "mine.html"]) == 0
+    assert "every verdict: mine.html" in capsys.readouterr().out
+    assert main(["demo", "--out", "mine.pdf"]) == 2
+    assert main(["demo", "--out", "nowhere/mine.html"]) == 2
+    assert "its folder does not exist" in capsys.readouterr().err
 
 
 QUALITY = ["--criteria", "criteria.evenhand.pairwise.overall_quality"]

@@ -151,8 +151,9 @@ def test_either_a_checklist_or_a_column(jsonl, capsys):
     assert "--checklist" in capsys.readouterr().err
 
 
-def test_the_demo_has_a_checklist_part(capsys):
-    assert main(["demo", "--no-progress", "--flow", "one_step"]) == 0
+def test_the_demo_has_a_checklist_part(capsys, tmp_path):
+    out = ["--out", str(tmp_path / "demo.html")]
+    assert main(["demo", "--no-progress", "--flow", "one_step", *out]) == 0
     out = capsys.readouterr().out
     for piece in ("Checked by the checklist 'demo'", "agrees_with_reference", "Pass rate of each category"):
         assert piece in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -210,7 +211,11 @@ def agreement() -> Any:
 
 def demo() -> str:
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with (
+        tempfile.TemporaryDirectory() as folder,  # where its report goes
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(printed),
+    ):
         assert main(["demo", "--journal", "none", "--no-progress"]) == 0
     return printed.getvalue()
 

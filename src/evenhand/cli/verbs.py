@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import ArgumentCollection, Group, Parameter
@@ -351,6 +352,7 @@ def __getattr__(name: str) -> Callable[..., int]:
 
 
 BASELINE = "engines.evenhand.baseline"
+DEMO_REPORT = "evenhand-demo.html"
 NOT_OF_CHECKLISTS = ("flow", "scoring", "generate_summaries", "prompt")
 
 
@@ -359,17 +361,22 @@ def demo_command() -> Callable[..., int]:
 
     def demo(**given: Any) -> int:  # noqa: ANN401 - each option says its own type
         """Judge the data that ships with evenhand, offline unless an engine is given."""
-        return _run_demo(given.pop("engine", BASELINE), given)
+        return _run_demo(given.pop("engine", BASELINE), given.pop("out", None), given)
 
-    engine = declared(str, BASELINE, "The judge: a model, the address of a server with --model, or a catalog id.")
-    names = ["engine", *RunOptions.model_fields]
-    parameters = [shell_option("engine", engine, names), *model_options(RunOptions, names)]
+    own = {
+        "engine": declared(str, BASELINE, "The judge: a model, the address of a server with --model, or a catalog id."),
+        "out": declared(str, None, f"Write the report there, as .html; by default {DEMO_REPORT} in this folder."),
+    }
+    names = [*own, *RunOptions.model_fields]
+    parameters = [shell_option(name, info, names) for name, info in own.items()]
+    parameters += model_options(RunOptions, names)
     demo.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # as inspect reads
     return demo
 
 
-def _run_demo(engine: str, how: dict[str, Any]) -> int:
+def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     check_ids([engine])
+    report = _place_of_report(out)
     from evenhand import demo  # noqa: PLC0415 - seconds of import
     from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above
     from evenhand.tables import checklist, judge, winrates  # noqa: PLC0415 - as above
@@ -382,7 +389,8 @@ def _run_demo(engine: str, how: dict[str, Any]) -> int:
         )
     rows = demo.load_rows()
     RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
-    say(judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how))
+    judged = judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how)
+    say(judged)
     say(winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how))
     say(checklist(rows, demo.load_demo_checklist(), engine, response_field=demo.SYSTEMS, **_of_a_checklist(how)))
     say(
@@ -390,7 +398,23 @@ def _run_demo(engine: str, how: dict[str, Any]) -> int:
         "or, for any OpenAI-compatible server, "
         "'engines.evenhand.openai_compatible[base_url=http://localhost:8000/v1,model=NAME]'"
     )
+    judged.to_html(report, data=rows, title="The demonstration of evenhand: every verdict")
+    say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
     return 0
+
+
+def _place_of_report(out: str | None) -> Path:
+    """Where the demonstration's report goes: where it is said, or here, or in a temporary folder where it cannot be."""
+    from evenhand.results.saved import check_ending  # noqa: PLC0415 - seconds of import
+
+    if out is not None:
+        check_ending(out, (".html",))
+    try:
+        return check_out(out or DEMO_REPORT, ()) or Path(DEMO_REPORT)
+    except InvalidInputError:
+        if out is not None:
+            raise
+        return Path(mkdtemp(prefix="evenhand-")) / DEMO_REPORT
 
 
 def _of_a_checklist(how: Mapping[str, Any]) -> dict[str, Any]:
