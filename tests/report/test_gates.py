@@ -39,8 +39,9 @@ SCORES = (
 """``tone`` has no mean at all: 40 of 100 rows are unread."""
 
 
-def results_of(*findings):
-    return SimpleNamespace(findings=lambda: findings, kind="judgements")
+def results_of(*findings, samples=1):
+    parameters = {"grid": {"samples": samples}}
+    return SimpleNamespace(findings=lambda: findings, kind="judgements", parameters=parameters)
 
 
 def gate(expression, **how):
@@ -153,6 +154,23 @@ def test_a_limit_within_the_interval_is_noise_and_beyond_it_is_none():
     assert gate("relevance[new] < 0.7").in_noise
     assert not gate("relevance[new] < 0.65").in_noise
     assert "too near" in str(gate("relevance[new] < 0.71"))
+
+
+def test_where_draws_differ_so_much_that_drawing_again_could_decide_otherwise_it_says_how_many_would_settle_it():
+    held = [
+        Finding("quality", ("new",), interval(4.75, 4.5, 5.0), "score", 10, 0),
+        Finding("quality.draw_deviation", ("new",), interval(0.4, 0.3, 0.5), "score", 10, 0),
+    ]
+    (near,) = check(results_of(*held, samples=3), ["quality < 4.65"]).gates
+    # (2.086 · 0.4 / 0.1)² / 10 = 6.96, with Student's quantile of 20 degrees of freedom
+    assert "as draws differ by ± 0.40: 7 draws in place of 3 settle it" in str(near)
+    assert near.in_noise
+    (far,) = check(results_of(*held, samples=3), ["quality < 4.4"]).gates
+    assert "draw" not in str(far)
+    (same,) = check(results_of(*held, samples=3), ["quality < 4.75"]).gates
+    assert str(same).endswith("draws differ by ± 0.40)")  # no number of draws settles that
+    (once,) = check(results_of(*held), ["quality < 4.65"]).gates
+    assert "draw" not in str(once)
 
 
 @pytest.mark.parametrize(("estimate", "limit"), [(0.71, 0.7), (0.6, 0.55), (1.0, 0.98)])

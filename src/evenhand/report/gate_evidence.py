@@ -40,12 +40,16 @@ class GateReading:
         aspect: What of that.
         group: Column -> group of the rows that it is of.
         corrected: By labels of people, whose number is its n.
+        deviation: The standard deviation of one draw of the score, where prompts were drawn more than once.
+        draws: So often.
     """
 
     finding: Finding
     aspect: Aspect
     group: Mapping[str, str]
     corrected: bool = False
+    deviation: float | None = None
+    draws: int = 1
 
     @property
     def kind(self) -> Kind:
@@ -127,8 +131,10 @@ class GateEvidence:
         if finding is None:
             nothing = Missing(f"there is no {name} of {' and '.join(of)}" if of else f"there is no {name}")
             finding = Finding(name, of, nothing, "score")
-        shown = replace(finding, name=f"corrected {name}") if corrected else finding
-        return GateReading(shown, aspect, group, corrected)
+        if corrected or isinstance(found, Missing):
+            return GateReading(replace(finding, name=f"corrected {name}"), aspect, group, corrected)
+        draws = self.results.parameters.get("grid", {}).get("samples", 1)
+        return GateReading(finding, aspect, group, corrected, _deviation(found, name, of), draws)
 
     # What a name means
 
@@ -244,6 +250,15 @@ class GateEvidence:
                 self._made[key] = corrected_findings(part.correct(self.gold, design=self.design))
         found: Findings | Missing = self._made[key]
         return found
+
+
+def _deviation(found: Findings, name: str, of: tuple[str, ...]) -> float | None:
+    """The standard deviation of one draw of a score; None where nothing was drawn twice."""
+    for begin in ("", "overall_"):
+        finding = found.get(f"{name}.{begin}draw_deviation", {}).get(of)
+        if finding is not None and not isinstance(finding.value, (Missing, int, float)):
+            return finding.value.estimate
+    return None
 
 
 def corrected_findings(scores: CorrectedScores) -> Findings:

@@ -20,12 +20,14 @@ from evenhand.numbers import (
     format_apart,
     format_bounds,
     format_count,
+    format_number,
     format_percent_apart,
 )
 from evenhand.report.gate_evidence import Bound, GateEvidence, GateReading
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, Negation, parse
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
+from evenhand.statistics.consistency import draws_to_settle
 
 CLOSE: Final = 1e-9
 """Numbers so near are the same: a mean of 0.7 may be a last digit off."""
@@ -295,6 +297,19 @@ def _noise(reading: GateReading, limit: Limit) -> Iterator[str]:
         return
     if value.low <= limit.value <= value.high:
         yield f"{limit.text} lies within its interval{_rows_that_tell(reading, value, limit.value)}"
+    yield from _draws_that_settle(reading, value, limit.value)
+
+
+def _draws_that_settle(reading: GateReading, value: HasLimits, limit: float) -> Iterator[str]:
+    """How many draws of each prompt it takes, where to draw anew could move the mean past the limit."""
+    deviation, made, n = reading.deviation, reading.draws, reading.finding.n
+    if deviation is None or made < 2 or not n:
+        return
+    margin = abs(float(getattr(value, reading.aspect)) - limit)
+    draws = draws_to_settle(deviation, made, n, margin, level=getattr(value, "level", 0.95))
+    if draws is None or draws > made:
+        settled = "" if draws is None else f": {format_count(draws)} draws in place of {format_count(made)} settle it"
+        yield f"to draw again could decide otherwise, as draws differ by ± {format_number(deviation)}{settled}"
 
 
 def _rows_that_tell(reading: GateReading, value: HasLimits, limit: float) -> str:
