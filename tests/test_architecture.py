@@ -284,3 +284,12 @@ def test_every_module_says_what_it_is():
 
 def test_the_tests_are_not_part_of_the_package():
     assert not [path for path in SOURCES if path.stem.startswith("test_") or path.stem == "conftest"]
+
+
+def test_every_table_has_a_kind_by_which_it_is_asked_for():
+    """One that it is made with: tables of texts, and those of measures, from which it is passed on."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"TextTable", "measures_table"}:
+                named = {keyword.arg for keyword in node.keywords}
+                assert "kind" in named or (len(node.args) >= 5 and node.func.id == "TextTable"), (path, node.lineno)

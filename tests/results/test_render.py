@@ -8,6 +8,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
+from evenhand.errors import InvalidInputError
 from evenhand.results.render import PrintedTables, TextTable
 
 
@@ -110,3 +111,47 @@ def test_latex_joins_no_signs_and_takes_no_name_for_an_argument():
     assert "\n{}[1] & n" in latex
     assert "{}*a-{}-b & x\\textbar{}y" in latex
     assert "?{}` & `{}`q'{}'" in latex
+
+
+class Several(PrintedTables):
+    def text_tables(self):
+        scores = TextTable("Scores", ("system", "n"), (("a", "1"), ("b", "2")), ("A note.",), "scores")
+        return (
+            scores,
+            TextTable("More", ("x",), (("y",),), kind="measures"),
+            TextTable("Yet", ("z",), (), (), "measures"),
+        )
+
+    def further_tables(self):
+        return (TextTable("Large", ("", "a"), (("a", "–"),), kind="matrix"),)
+
+    def closing_notes(self):
+        return ("In closing.",)
+
+
+def test_a_kind_chooses_a_table():
+    found = Several()
+    assert list(csv.reader(io.StringIO(found.to_csv("scores")))) == [["system", "n"], ["a", "1"], ["b", "2"]]
+    assert found.to_markdown("scores") == found.text_tables()[0].to_markdown()
+    assert "In closing." in found.to_markdown()
+    assert "**Large**" not in found.to_markdown()
+    assert found.to_markdown("matrix").startswith("**Large**")
+    assert found.to_latex("measures-2").count(r"\begin{table}") == 1
+    assert found.to_html(kind="measures").count("<table>") == 1
+    assert found.to_terminal("measures", width=40).startswith("More")
+    assert str(found) == found.to_terminal()
+
+
+def test_an_unknown_kind_names_those_that_there_are():
+    with pytest.raises(InvalidInputError, match=r"'socres'.*Did you mean 'scores'.*'measures', 'measures-2', 'matrix'"):
+        Several().to_csv("socres")
+
+
+def test_what_a_notebook_shows_runs_nothing_loads_nothing_and_styles_nothing_else():
+    shown = Several()._repr_html_()
+    assert shown.startswith('<div class="evenhand"><style>')
+    style = re.search("<style>(.*?)</style>", shown)[1]
+    selectors = [each.strip() for rule in style.split("}") if rule for each in rule.split("{")[0].split(",")]
+    assert all(each.startswith(".evenhand") for each in selectors)
+    assert not re.search(r"url\(|@import|<script|\bsrc=|\bhref=", shown)
+    assert "overflow-x:auto" in style

@@ -1,5 +1,7 @@
 """Winrates of a data set: wide and long data, the table, its files, and the numbers by hand."""
 
+import csv
+import io
 import json
 import math
 import re
@@ -460,6 +462,10 @@ def test_a_large_field_is_shown_without_a_matrix():
     assert len(table.text_tables()) == 1
     assert table.matrix.shape == (12, 12)
     assert len(table.ranking.pairs) == 66
+    assert "the matrix and the tests of 66 pairs are tables of their own" in flat(table)
+    assert [len(table.tables(kind)[0].rows) for kind in ("scores", "matrix", "pairs")] == [12, 12, 66]
+    assert len(list(csv.reader(io.StringIO(table.to_csv("matrix"))))) == 13
+    assert all(name in table.to_terminal("matrix", width=80) for name in names)
 
 
 def test_an_unbalanced_design_says_so():

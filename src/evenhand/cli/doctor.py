@@ -58,7 +58,7 @@ class Diagnosis(PrintedTables):
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """What it holds."""
-        return (TextTable(self.title, self.headers, self.parts),)
+        return (TextTable(self.title, self.headers, self.parts, kind="parts"),)
 
     def closing_notes(self) -> tuple[str, ...]:
         """What can be computed, each command on a line of its own, and what is missing."""

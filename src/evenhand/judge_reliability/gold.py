@@ -223,7 +223,7 @@ class GoldComparison(LabelAgreement, PrintedTables):
             notes.append("Without a standard error: the sample has no spread, or too few clusters, to tell it from.")
         headers = ("measure", f"estimate [{format_level(self.parameters['level'])}]", "standard error")
         unknown = [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
-        return (TextTable(self.title, headers, tuple(rows), (*notes, *unknown)),)
+        return (TextTable(self.title, headers, tuple(rows), (*notes, *unknown), "measures"),)
 
     def _notes(self) -> Iterator[str]:
         clusters = f" of {format_count(self.num_clusters, 'cluster')}"

@@ -65,6 +65,7 @@ def vote_summary_table(title: str, summary: VoteSummary, notes: Sequence[str]) -
         headers=("measure", f"value [{format_level(summary.level)}]"),
         rows=tuple(rows),
         notes=(*_reasons(summary), *notes),
+        kind="scores",
     )
 
 
@@ -119,7 +120,7 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
 def labels_table(title: str, labels: Sequence[str], counts: Sequence[Sequence[int]]) -> TextTable:
     """A confusion matrix; its last label stands for what is missing."""
     rows = tuple((label, *map(format_count, row)) for label, row in zip(labels, counts, strict=True))
-    return TextTable(title=title, headers=("", *labels), rows=rows)
+    return TextTable(title=title, headers=("", *labels), rows=rows, kind="confusion")
 
 
 def pairs_of_raters_table(
@@ -138,7 +139,7 @@ def pairs_of_raters_table(
         ]
     named = {(f"{pair.first} – {pair.second}", f"{pair.kinds[0]}–{pair.kinds[1]}"): pair for pair in pairs}
     return measures_table(
-        title, ("raters", "kind"), named, columns, (*_panel_notes(panels), *_pair_reasons(pairs), *notes)
+        title, ("raters", "kind"), named, columns, (*_panel_notes(panels), *_pair_reasons(pairs), *notes), kind="raters"
     )
 
 
@@ -186,7 +187,7 @@ def panel_tables(reports: Cells, *, level: float) -> tuple[TextTable, ...]:
     few = len(reports) <= MOST_BY_JUDGE
     notes = (*_notes_on_panels(reports), *(() if few else ("Judge by judge: table.panel(system, criterion).",)))
     title = "What the votes say about the judges"
-    together = measures_table(title, ("system", "criterion"), dict(reports), columns, notes)
+    together = measures_table(title, ("system", "criterion"), dict(reports), columns, notes, kind="panel")
     return (together, _panels_by_judge(reports)) if few else (together,)
 
 
@@ -215,7 +216,7 @@ def _panels_by_judge(reports: Cells) -> TextTable:
     )
     said = "The last column is the score of the panel without the judge, less that of the whole panel."
     notes = (said,) if any(judge.change_without for judge in judges.values()) else ()
-    return measures_table("Judge by judge", ("system", "criterion", "judge"), judges, columns, notes)
+    return measures_table("Judge by judge", ("system", "criterion", "judge"), judges, columns, notes, kind="judges")
 
 
 def judges_table(agreement: JudgesAgreement, *, level: float) -> TextTable:
@@ -253,7 +254,7 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
     unread = unread_choices_note(sum(share.count for each in found for share in each.unanswered))
     title = f"The best of several on {found[0].criterion!r}, asked in all rotations"
     labels = (*(["judge"] if several else []), "prompt", "unrelated")
-    return measures_table(title, labels, named, columns, (*notes, *unread))
+    return measures_table(title, labels, named, columns, (*notes, *unread), kind="choices")
 
 
 def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:
@@ -278,6 +279,7 @@ def _measures_table(results: Sequence[CriterionReliability]) -> TextTable:
     clusters = "" if first.num_clusters is None else f" of {format_count(first.num_clusters, 'cluster')}"
     rows = [(line[0], *(_cell(each, line) for each in results)) for line in _MEASURES]
     return TextTable(
+        kind="measures",
         title=(
             f"{act} on {first.criterion!r}: {format_count(first.num_questions, 'question')} on "
             f"{format_count(first.num_instances, 'instance')}{clusters}, "
@@ -366,6 +368,7 @@ def _flips_table(results: Sequence[CriterionReliability]) -> TextTable:
         return f"{format_share(each.flip_rate)} of {format_count(each.n_selected)}"
 
     return TextTable(
+        kind="flips",
         title=f"How often an option of {results[0].criterion!r} is abandoned in another order",
         headers=(f"option [{format_level(results[0].level)}]", *(result.judge_id for result in results)),
         rows=tuple(

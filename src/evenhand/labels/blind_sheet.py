@@ -220,7 +220,7 @@ class BlindSheet(PrintedTables):
         ]
         size = f"{format_count(len(self.cards), 'item')}, {format_count(len(draw.questions), 'question')}"
         headers = ("score", "rows", "drawn", "probability")
-        return (TextTable(f"Blind sheet {draw.id}: {size}", headers, tuple(rows), tuple(self._notes())),)
+        return (TextTable(f"Blind sheet {draw.id}: {size}", headers, tuple(rows), tuple(self._notes()), "draw"),)
 
     def _notes(self) -> Iterator[str]:
         draw = self.draw

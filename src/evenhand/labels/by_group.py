@@ -125,7 +125,8 @@ class GroupedScores(PrintedTables):
             Column("labels", "num_labelled"),
             Column("unscored", "num_unscored"),
         )
-        scores = measures_table(f"Scores by {self.by}", (self.by, "system", "score of"), self.scores, columns)
+        named = (self.by, "system", "score of")
+        scores = measures_table(f"Scores by {self.by}", named, self.scores, columns, kind="scores")
         if not self.differences:
             return (scores,)
         tests = format_count(sum(name[0] != ALL for name in self.differences), "comparison")
@@ -143,6 +144,7 @@ class GroupedScores(PrintedTables):
             (self.by, "systems", "score of"),
             shown,
             contrasts,
+            kind="differences",
         )
 
     def closing_notes(self) -> tuple[str, ...]:

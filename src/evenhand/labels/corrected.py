@@ -213,7 +213,8 @@ class CorrectedScores(PrintedTables):
             "Shift: how much more people give the second system where the judge says the same of both. A check that "
             "finds none speaks against shifts as large as are seen with 80 % power, and not against smaller ones."
         )
-        return measures_table("Do labels of one system hold for another?", ("labels",), rows, columns, (note,))
+        title = "Do labels of one system hold for another?"
+        return measures_table(title, ("labels",), rows, columns, (note,), kind="transport")
 
     def records(self) -> Iterator[dict[str, Any]]:
         """A plain row for each score, and after these for each difference."""
@@ -311,4 +312,5 @@ def _table(
 
     columns = (*map(shown, ("judge", "labels", "corrected")), Column("labels", "num_labelled"))
     headers = (header, "criterion", *(["option"] if several else []))
-    return measures_table(title, headers, rows, (*columns, Column("rows", "num_rows"), *more), notes)
+    kind = "differences" if signed else "scores"
+    return measures_table(title, headers, rows, (*columns, Column("rows", "num_rows"), *more), notes, kind=kind)

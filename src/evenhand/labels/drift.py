@@ -156,11 +156,14 @@ class Drift(PrintedTables):
         anchors = "Agreement with people on the same responses"
         found = []
         if self.judge:
-            found.append(measures_table(same, names, self.judge, (*moved, *flips, *rows), self._family(self.judge)))
+            notes = self._family(self.judge)
+            found.append(measures_table(same, names, self.judge, (*moved, *flips, *rows), notes, kind="judge"))
         if self.new:
-            found.append(measures_table(new, names, self.new, (*moved, *rows), self._family(self.new)))
+            notes = self._family(self.new)
+            found.append(measures_table(new, names, self.new, (*moved, *rows), notes, kind="new"))
         if self.anchors:
-            found.append(measures_table(anchors, names, self.anchors, (*moved, *people), self._family(self.anchors)))
+            notes = self._family(self.anchors)
+            found.append(measures_table(anchors, names, self.anchors, (*moved, *people), notes, kind="anchors"))
         return tuple(found)
 
     @staticmethod

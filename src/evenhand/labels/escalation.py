@@ -204,7 +204,8 @@ class EscalationPlan(PrintedTables):
             left = format_percent(planned.left)
             rows.append((planned.criterion, "people", "", "", left, left, format_cost(people)))
         headers = ("criterion", "who", "decides from", "confidence", "asked", "decides", "cost of 1,000")
-        return (TextTable("Escalation: who decides what", headers, tuple(rows), tuple(self._notes())),)
+        title = "Escalation: who decides what"
+        return (TextTable(title, headers, tuple(rows), tuple(self._notes()), "plan", naming=2),)
 
     def _notes(self) -> Iterator[str]:
         agreement, certainty = format_percent(self.agreement), format_percent(self.certainty)

@@ -102,9 +102,8 @@ class JudgeErrors(PrintedTables):
             ),
             *self.notes,
         )
-        return (
-            measures_table("On what the judge's errors depend", ("score of", "trait"), self.effects, columns, notes),
-        )
+        title = "On what the judge's errors depend"
+        return (measures_table(title, ("score of", "trait"), self.effects, columns, notes, kind="effects"),)
 
     @property
     def findings(self) -> tuple[str, ...]:

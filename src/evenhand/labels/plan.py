@@ -295,7 +295,7 @@ class _Planner:
         else:
             note = f"{said}, more than the same calls would with more rows."
         headers = ("draws of each prompt", "intervals of scores narrower by", "of differences")
-        return TextTable("What more draws come to", headers, rows, (note,))
+        return TextTable("What more draws come to", headers, rows, (note,), "draws")
 
     def _said_of_both(self, lines: Sequence[PlannedNumber]) -> str:
         """How labels and rows were chosen, where neither was given."""

@@ -90,7 +90,7 @@ class Plan(PrintedTables):
         ]
         lines = {(each.goal,): each for each in self.numbers}
         title = "What it takes" if self.parameters["rows"] is None else "What this plan shows"
-        table = measures_table(title, ("what",), lines, columns, self.notes)
+        table = measures_table(title, ("what",), lines, columns, self.notes, kind="plan")
         return (table,) if self.repetition is None else (table, self.repetition)
 
     def __repr__(self) -> str:

@@ -71,7 +71,7 @@ class SheetLabels(Labels, PrintedTables):
         """What each person answered; and where several did, how far they agree."""
         rows = [(who, *map(format_count, self._counts(own))) for who, own in self.chosen.items()]
         headers = ("annotator", "labels", "cannot tell", "missing")
-        told = TextTable(f"Labels of the sheet {self.draw.id}", headers, tuple(rows), tuple(self._notes()))
+        told = TextTable(f"Labels of the sheet {self.draw.id}", headers, tuple(rows), tuple(self._notes()), "labels")
         return (told, *self._agreement())
 
     def _counts(self, own: Mapping[str, int | None]) -> tuple[int, int, int]:

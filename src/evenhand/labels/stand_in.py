@@ -175,6 +175,7 @@ class StandInTest(PrintedTables):
                 Column("silent on", lambda each: str(each.num_silent or ""), optional=True),
             ),
             [*map(self.verdict, self.judges), *self._notes()],
+            kind="judges",
         )
         compared = measures_table(
             "The judge against each annotator, by how near each is to the others",
@@ -190,6 +191,7 @@ class StandInTest(PrintedTables):
                 Column("outdone", lambda own: "yes" if own.outdone else "no"),
             ),
             list(self._reasons()),
+            kind="annotators",
         )
         return judges, compared
 

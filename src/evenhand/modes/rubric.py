@@ -563,7 +563,7 @@ def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: floa
         Column("length penalty", "length_penalty", optional=True),
     )
     results = {(system,): summary for system, summary in scores.items()}
-    return measures_table(title, ("system",), results, columns, _score_notes(scores))
+    return measures_table(title, ("system",), results, columns, _score_notes(scores), kind="rubric")
 
 
 def _score_notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:

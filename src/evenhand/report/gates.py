@@ -101,7 +101,7 @@ class GateReport(PrintedTables):
         passed = format_count(len(self.gates) - len(self.failed))
         title = f"Gates: {passed} of {format_count(len(self.gates))} passed"
         rows = [(gate.expression, "failed" if gate.failed else "passed", gate.told) for gate in self.gates]
-        return (TextTable(title, ("fails where", "", "found"), tuple(rows)),)
+        return (TextTable(title, ("fails where", "", "found"), tuple(rows), kind="gates"),)
 
     def __repr__(self) -> str:
         return f"<GateReport of {len(self.gates)} gate(s), {len(self.failed)} failed>\n{self}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -109,10 +109,10 @@ class RunComparison(PrintedTables):
     def text_tables(self) -> tuple[TextTable, ...]:
         """One row for each group, one for each item of a checklist, and the verdicts that changed the most."""
         title = "Two results on the same rows"
-        tables = [replace(groups_table(title, self.by, self.groups, self.level, self.notes), kind="groups")]
+        tables = [groups_table(title, self.by, self.groups, self.level, self.notes, kind="groups")]
         if self.items:
-            items = groups_table("The items, one by one", ("system", "item"), self.items, self.level)
-            tables.append(replace(items, kind="items"))
+            named = ("system", "item")
+            tables.append(groups_table("The items, one by one", named, self.items, self.level, kind="items"))
         return (*tables, *([self._changes_table()] if self.changes else []))
 
     def _changes_table(self) -> TextTable:
@@ -142,6 +142,8 @@ def groups_table(
     groups: Mapping[tuple[str, ...], GroupDifference],
     level: float,
     notes: Sequence[str] = (),
+    *,
+    kind: str,
 ) -> TextTable:
     """One row for each group of rows, tested as one family."""
     columns = (
@@ -157,7 +159,8 @@ def groups_table(
     tested = [found for found in groups.values() if not isinstance(found.p_value, Missing)]
     made = dict.fromkeys(found.test for found in tested) or {name_of_tests([]): None}
     how = f"Differences: the other result less this one, paired ({', '.join(made)}, p corrected by Holm over "
-    return measures_table(title, by, groups, columns, (f"{how}{format_count(len(tested), 'comparison')}).", *notes))
+    said = f"{how}{format_count(len(tested), 'comparison')})."
+    return measures_table(title, by, groups, columns, (said, *notes), kind=kind)
 
 
 def compare(

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Self, overload
 
@@ -20,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.results.layout import Part, fit, terminal_width, wrapped
 from evenhand.visible import visible, visible_line
 
@@ -77,7 +79,7 @@ class TextTable:
     def to_html(self) -> str:
         """A table element with a caption, and the notes as paragraphs."""
         head = "".join(f"<th>{html.escape(header)}</th>" for header in self.headers)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
+        body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in self.rows)
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         caption = html.escape(self.title)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
@@ -127,6 +129,11 @@ class TextTable:
         return text.getvalue()
 
 
+def _html_cell(cell: str) -> str:
+    opening = '<td class="text">' if len(cell) > _LONG_CELL else "<td>"
+    return f"{opening}{html.escape(cell)}</td>"
+
+
 def _print_lines(console: Console, text: str, width: int, *, style: str = "") -> None:
     console.print(Text("\n".join(wrapped(text, width)), style=style), soft_wrap=True)
 
@@ -140,6 +147,7 @@ def _boxed(part: Part) -> Table:
     return table
 
 
+_LONG_CELL: Final = 60  # signs, beyond which a cell of a page wraps
 _COMMAND: Final = "    "
 """Before a closing note that is a command: it is copied whole, and no line of it ends."""
 
@@ -151,20 +159,57 @@ class PrintedTables(ABC):
     def text_tables(self) -> tuple[TextTable, ...]:
         """The tables as texts."""
 
+    def further_tables(self) -> tuple[TextTable, ...]:
+        """Tables too large to be printed unasked; the writers give them by their kind."""
+        return ()
+
     def closing_notes(self) -> tuple[str, ...]:
         """What must be said beneath all tables."""
         return ()
 
-    def to_markdown(self) -> str:
-        """The tables in Markdown."""
-        return "\n".join([*(table.to_markdown() for table in self.text_tables()), *map(_paragraph, self._closing())])
+    def tables(self, kind: str | None = None) -> tuple[TextTable, ...]:
+        """The tables that are printed, or the one of a kind: ``scores``, ``differences``, ``matrix`` and so on.
+
+        Where several tables are of one kind, the second is called ``measures-2``, and so on.
+
+        Args:
+            kind: The short name of a table, printed or not; all that are printed by default.
+
+        Raises:
+            InvalidInputError: If the result has no such table; the message names those that it has.
+        """
+        if kind is None:
+            return self.text_tables()
+        named = _by_kind(self.text_tables())
+        if kind not in named:
+            named = _by_kind((*self.text_tables(), *self.further_tables()))
+        if kind not in named:
+            raise InvalidInputError(f"there is no table {kind!r}. {did_you_mean(kind, list(named))}")
+        return (named[kind],)
+
+    def to_terminal(self, kind: str | None = None, *, width: int | None = None) -> str:
+        """The tables as they are printed, in a layout that fits: no number is cut or wrapped.
+
+        Args:
+            kind: Of one table, without what is said beneath all; see :meth:`tables`.
+            width: In cells; by default that of the terminal.
+        """
+        width = width or terminal_width()
+        closing = (note if note.startswith(_COMMAND) else "\n".join(wrapped(note, width)) for note in self._closing())
+        shown = [table.to_terminal(width=width) for table in self.tables(kind)]
+        return "\n".join([*shown, *(closing if kind is None else ())])
+
+    def to_markdown(self, kind: str | None = None) -> str:
+        """The tables in Markdown, or the one of a kind (see :meth:`tables`)."""
+        notes = map(_paragraph, self._closing()) if kind is None else ()
+        return "\n".join([*(table.to_markdown() for table in self.tables(kind)), *notes])
 
     @overload
-    def to_html(self) -> str: ...
+    def to_html(self, *, kind: str | None = None) -> str: ...
     @overload
     def to_html(self, path: str | Path, **how: Any) -> None: ...  # noqa: ANN401 - as below
 
-    def to_html(self, path: str | Path | None = None, **how: Any) -> str | None:
+    def to_html(self, path: str | Path | None = None, *, kind: str | None = None, **how: Any) -> str | None:
         """The tables as HTML; with a path, write a page of its own there instead.
 
         The page is one file that needs nothing else: it opens offline, loads nothing and sends nothing. Of results it
@@ -172,6 +217,7 @@ class PrintedTables(ABC):
 
         Args:
             path: A file that ends in ``.html``.
+            kind: Without a path: only the table of a kind (see :meth:`tables`).
             **how: With a path, for results: ``data`` (the rows that were judged, for their texts), ``gold`` and
                 ``design`` (labels of people, by which scores are corrected), ``other`` (a second run), ``leave_out``
                 (``prompts``, ``reasoning``), ``title``, ``names`` of the two runs.
@@ -183,30 +229,56 @@ class PrintedTables(ABC):
         if path is not None or how:
             import_module("evenhand.report.explorer").write_report(path, self, **how)
             return None
-        return self._tables_as_html()
+        notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()] if kind is None else []
+        return _styled("".join([*(table.to_html() for table in self.tables(kind)), *notes]))
 
-    def _tables_as_html(self) -> str:
-        notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()]
-        return "".join([*(table.to_html() for table in self.text_tables()), *notes])
+    def to_latex(self, kind: str | None = None) -> str:
+        """The tables in LaTeX, for the package booktabs, or the one of a kind (see :meth:`tables`)."""
+        return "\n".join(table.to_latex() for table in self.tables(kind))
 
-    def to_latex(self) -> str:
-        """The tables in LaTeX, for the package booktabs."""
-        return "\n".join(table.to_latex() for table in self.text_tables())
-
-    def to_csv(self) -> str:
-        """The tables as CSV, an empty line between them."""
-        return "\n".join(table.to_csv() for table in self.text_tables())
+    def to_csv(self, kind: str | None = None) -> str:
+        """The table of a kind (see :meth:`tables`) as CSV; without one, all tables, an empty line between them."""
+        return "\n".join(table.to_csv() for table in self.tables(kind))
 
     def __str__(self) -> str:
-        width = terminal_width()
-        closing = (note if note.startswith(_COMMAND) else "\n".join(wrapped(note, width)) for note in self._closing())
-        return "\n".join([*(table.to_terminal(width=width) for table in self.text_tables()), *closing])
+        return self.to_terminal()
 
     def _closing(self) -> tuple[str, ...]:
         return tuple(map(visible_line, self.closing_notes()))
 
     def _repr_html_(self) -> str:
-        return self._tables_as_html()
+        return self.to_html()
+
+
+def _by_kind(tables: Iterable[TextTable]) -> dict[str, TextTable]:
+    named: dict[str, TextTable] = {}
+    for table in tables:
+        names = (f"{table.kind}-{number}" if number > 1 else table.kind for number in count(1))
+        named[next(name for name in names if name not in named)] = table
+    return named
+
+
+_STYLE: Final = (
+    ".evenhand{overflow-x:auto;max-width:100%;line-height:1.4;font-variant-numeric:tabular-nums}"
+    ".evenhand table{border-collapse:collapse;margin:.5em 0;color:inherit;background:none;font-size:inherit}"
+    ".evenhand caption{caption-side:top;text-align:left;font-weight:600;padding:.3em .6em;color:inherit}"
+    ".evenhand th,.evenhand td{padding:.25em .7em;text-align:right;vertical-align:top;white-space:nowrap;"
+    "color:inherit;background:none;border:0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}"
+    ".evenhand thead th{font-weight:600;white-space:pre-line;vertical-align:bottom;"
+    "border-bottom:1px solid color-mix(in srgb,currentColor 55%,transparent)}"
+    ".evenhand th:first-child,.evenhand td:first-child{text-align:left}"
+    ".evenhand td.text{white-space:pre-wrap;text-align:left;min-width:12em;max-width:48em;overflow-wrap:anywhere}"
+    ".evenhand p{margin:.3em .6em;max-width:60em}"
+    ".evenhand mark{color:inherit;background:color-mix(in srgb,currentColor 18%,transparent);font-weight:600}"
+    ".evenhand pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em .6em;padding:.4em .6em;color:inherit;"
+    "background:none;border-left:3px solid color-mix(in srgb,currentColor 30%,transparent)}"
+)
+"""Of what a notebook shows: its colours are those of the page that it stands in, light or dark, and it scrolls."""
+
+
+def _styled(body: str) -> str:
+    """HTML in a box of its own, whose style reaches nothing outside it."""
+    return f'<div class="evenhand"><style>{_STYLE}</style>{body}</div>'
 
 
 _MARKDOWN: Final = re.compile(

@@ -499,7 +499,7 @@ def _systems_table(table: ChecklistTable) -> TextTable:
     )
     title = f"Checked by {what}, by {', '.join(table.parameters['judges'])}"
     by_name = {(system,): report for system, report in reports.items()}
-    shown = measures_table(title, ("system",), by_name, columns, _notes(reports, table.parameters))
+    shown = measures_table(title, ("system",), by_name, columns, _notes(reports, table.parameters), kind="scores")
     if all(answer is None for response in table.responses for answer in response.gold):
         return shown
     return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
@@ -524,7 +524,7 @@ def _questions_table(table: ChecklistTable) -> TextTable:
     )
     named = [((_shortened(item.label), item.category), item) for item in report.items[:MOST_QUESTIONS]]
     notes = (_DISCRIMINATION, *_prerequisite_note(report.items), *_left_out_note(len(report.items)))
-    return measures_table("Questions", ("question", "category"), named, columns, notes)
+    return measures_table("Questions", ("question", "category"), named, columns, notes, kind="questions")
 
 
 def _questions_by_system_table(table: ChecklistTable) -> TextTable:
@@ -550,6 +550,8 @@ def _questions_by_system_table(table: ChecklistTable) -> TextTable:
         headers=("question", "category", *reports, "unanswered"),
         rows=tuple(rows),
         notes=(*_told_apart_note(items, labels), *_prerequisite_note(every), *_left_out_note(len(labels))),
+        kind="questions",
+        naming=2,
     )
 
 
@@ -565,6 +567,7 @@ def _categories_table(table: ChecklistTable, categories: Sequence[str]) -> TextT
             (category, *(format_interval(rates[system].get(category)) for system in reports)) for category in categories
         ),
         notes=(_MICRO,),
+        kind="categories",
     )
 
 

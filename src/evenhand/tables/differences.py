@@ -114,7 +114,7 @@ def best_system(scores: Mapping[str, Interval | Missing | None]) -> str:
 
 
 def differences_tables(
-    differences: Sequence[SystemDifference], best: Mapping[str, str], *, level: float
+    differences: Sequence[SystemDifference], best: Mapping[str, str], *, level: float, kind: str = "differences"
 ) -> tuple[TextTable, ...]:
     """The table of the differences; none of a single system.
 
@@ -122,6 +122,7 @@ def differences_tables(
         differences: One family.
         best: Name of the score -> the system with the highest, for choosing where there are too many pairs.
         level: Of the intervals.
+        kind: The table's.
     """
     if not differences:
         return ()
@@ -148,6 +149,8 @@ def differences_tables(
             headers=tuple(headers),
             rows=tuple(rows),
             notes=(*_notes(differences, level), *_left_out(len(differences) - len(shown))),
+            kind=kind,
+            naming=2 if several else 1,
         ),
     )
 

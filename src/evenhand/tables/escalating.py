@@ -114,7 +114,7 @@ class Escalated(PrintedTables):
         last = (PEOPLE, format_count(left), "", format_percent(left / total), "", format_cost(labels))
         headers = ("who", "asked", "decided", "share", "calls", "cost")
         title = f"Escalation of {format_count(total, 'question')}"
-        summary = TextTable(title, headers, (*rows, last), tuple(self._notes(left)))
+        summary = TextTable(title, headers, (*rows, last), tuple(self._notes(left)), "escalation")
         return (summary, self.results.text_tables()[0])  # what follows compares judges, which had different rows
 
     def _notes(self, left: int) -> Iterator[str]:

@@ -248,7 +248,9 @@ class GradeTable(Results[GradedInstance]):
             for (judge, prompt, unrelated), grading in self.gradings.items()
         ]
         title = f"Grade Score of {', '.join(self.parameters['judges'])} on {self.criterion.name}"
-        return measures_table(title, (self._key, "unrelated\noption"), named, columns, tuple(self._notes()))
+        return measures_table(
+            title, (self._key, "unrelated\noption"), named, columns, tuple(self._notes()), kind="scores"
+        )
 
     def _unrelated_share(self, judge: str, prompt: str) -> str:
         effect = self.unrelated_effects.get((judge, prompt))  # none where the run without the option is left out
@@ -262,7 +264,8 @@ class GradeTable(Results[GradedInstance]):
             Column(f"corrected\nwith − without [{self._level}]", "corrected_difference"),
         )
         named = [((self._named(*run),), effect) for run, effect in self.unrelated_effects.items()]
-        return measures_table("An unrelated option among the candidates", (self._key,), named, columns)
+        title = "An unrelated option among the candidates"
+        return measures_table(title, (self._key,), named, columns, kind="unrelated")
 
     def _places_table(self) -> TextTable:
         """Shares of the places, and the tests that they are even."""
@@ -273,6 +276,7 @@ class GradeTable(Results[GradedInstance]):
         ]
         width = max((histograms.n_options for *_, histograms in found), default=0)
         return TextTable(
+            kind="places",
             title="Which places were chosen (p: are all places chosen equally often; instances shifted as wholes)",
             headers=(
                 self._key,

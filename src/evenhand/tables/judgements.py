@@ -378,7 +378,7 @@ class JudgementTable(Results[Judgement]):
         }
         return (
             *([rubric_table(f"Rubric {self.rubric.name}", self.rubric_scores, level=level)] if self.rubric else []),
-            *differences_tables(self.rubric_differences, by_rubric, level=level),
+            *differences_tables(self.rubric_differences, by_rubric, level=level, kind="rubric-differences"),
             self.text_table(),
             *differences_tables(self.differences, by_criterion, level=level),
             *panel_tables(panels, level=level),
@@ -397,7 +397,7 @@ class JudgementTable(Results[Judgement]):
             Column("covered mass", "covered_mass", optional=True),
         )
         title = f"Direct assessment by {', '.join(self.parameters['judges'])}"
-        table = measures_table(title, ("system", "criterion"), self.summaries, columns, self._notes())
+        table = measures_table(title, ("system", "criterion"), self.summaries, columns, self._notes(), kind="scores")
         if all(judgement.gold is None for judgement in self.judgements):
             return table
         return table.with_column(

@@ -216,7 +216,7 @@ class ModeResults(Results[JudgedSubject]):
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
-        table = measures_table(title, ("system",), reported, columns, notes)
+        table = measures_table(title, ("system",), reported, columns, notes, kind="scores")
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 

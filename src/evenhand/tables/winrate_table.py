@@ -39,7 +39,7 @@ from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.statistics.paired_comparisons import Strength
 from evenhand.statistics.ranking import Ranking, SystemRanking, rank_systems
-from evenhand.tables.winrate_texts import system_record, winrate_tables
+from evenhand.tables.winrate_texts import system_record, tables_of_pairs, winrate_tables
 from evenhand.votes import Vote
 
 if TYPE_CHECKING:
@@ -353,6 +353,10 @@ class WinrateTable(Results[ContestEntry]):
     def text_tables(self) -> tuple[TextTable, ...]:
         """The systems, the matrix and the pairs as texts."""
         return winrate_tables(self)
+
+    def further_tables(self) -> tuple[TextTable, ...]:
+        """The matrix and the pairs, where they are not printed."""
+        return tables_of_pairs(self) if len(self.text_tables()) == 1 else ()
 
     def ranking_to_pandas(self) -> pd.DataFrame:
         """One row per system, best first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from evenhand.tables.winrate_table import WinrateTable
 
 MOST_SYSTEMS_IN_A_MATRIX = 10
-"""With more, a matrix is wider than a page: ``WinrateTable.matrix`` and ``ranking.pairs`` still hold it."""
+"""With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
 
 Unread = Mapping[tuple[str, str], UnreadBounds]
 """``(first, second)`` of a pair -> the bounds of the first system's winrate head to head, where these lead."""
@@ -48,14 +49,25 @@ _NOTHING: Mapping[tuple[str, str], Decision] = MappingProxyType({})
 
 
 def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
-    """The systems; and, for a field that fits on a page, the matrix and the pairs."""
+    """The systems; and, for a field that fits on a page, the matrix and the pairs, or else where these are."""
     systems = _systems_table(table)
-    if len(table.systems) > MOST_SYSTEMS_IN_A_MATRIX:
-        return (systems,)
+    if len(table.systems) <= MOST_SYSTEMS_IN_A_MATRIX:
+        return systems, *tables_of_pairs(table)
+    pairs = format_count(len(table.ranking.pairs), "pair")
+    note = (
+        f"{format_count(len(table.systems), 'system')}: the matrix and the tests of {pairs} are tables of their own, "
+        "which to_terminal('matrix') and to_terminal('pairs') write, as to_markdown, to_html, to_latex and to_csv do; "
+        "results.matrix and results.ranking.pairs hold the numbers."
+    )
+    return (replace(systems, notes=(*systems.notes, note)),)
+
+
+def tables_of_pairs(table: WinrateTable) -> tuple[TextTable, TextTable]:
+    """The matrix and the pairs."""
     contests = [entry.contest for entry in table.contests]
     unread = unread_pairs(contests, table.ranking.pairs, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
-    return systems, matrix_table(table.ranking, unread), pairs_table(table.ranking, unread, decided)
+    return matrix_table(table.ranking, unread), pairs_table(table.ranking, unread, decided)
 
 
 def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
@@ -147,7 +159,9 @@ def _systems_table(table: WinrateTable) -> TextTable:
         f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
         f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.contests), 'contest')}"
     )
-    return measures_table(title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table))
+    return measures_table(
+        title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table), kind="scores"
+    )
 
 
 def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
@@ -162,6 +176,7 @@ def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ) -> TextTable:
         cells[first, second] = format_bounds(bounds.low, bounds.high)
         cells[second, first] = format_bounds(1 - bounds.high, 1 - bounds.low)
     return TextTable(
+        kind="matrix",
         title="Winrate of the row's system against the column's",
         headers=("", *systems),
         rows=tuple((row, *(cells.get((row, column), "") for column in systems)) for row in systems),
@@ -202,7 +217,7 @@ def pairs_table(
 
 def _table_of_pairs(title: str, ranking: Ranking, columns: Sequence[Column]) -> TextTable:
     pairs = {(f"{pair.first} – {pair.second}",): pair for pair in ranking.pairs}
-    return measures_table(title, ("systems",), pairs, columns)
+    return measures_table(title, ("systems",), pairs, columns, kind="pairs")
 
 
 def _decided(decision: Decision | None) -> str:
