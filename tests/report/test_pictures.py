@@ -1,12 +1,22 @@
 """What pictures show is what results say: numbers are read back from the SVG and from matplotlib's artists."""
 
+import io
+import re
+import sys
 from functools import cache
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from evenhand.cli import main
+from evenhand.errors import InvalidInputError, MissingDependencyError
+from evenhand.numbers import Missing
 from evenhand.report.pictures import pictures_of
 from evenhand.report.plots import figure_of
+from evenhand.report.shapes import Axis, Mark, Marks, Matrix, Picture, Shares, Whole, short_names
+from evenhand.statistics.intervals import Interval, UnreadBounds
 from tests.golden import runs
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -85,3 +95,121 @@ def test_the_numbers_drawn_are_those_of_the_result(results, kind, expected):
     assert points
     assert in_svg(picture) == (points, limits)
     assert in_figure(picture) == (points, limits)
+
+
+def test_the_matrix_holds_the_winrates_against_each_other():
+    table, picture = winrates(), only(winrates(), "matrix")
+    order = [entry.system for entry in table.ranking.systems]
+    (panel,) = picture.panels
+    assert panel.names == panel.columns == tuple(order)
+    drawn = [float(each.text) for each in elements(picture, "text", None) if re.fullmatch(r"[01]\.\d\d", each.text)]
+    by_hand = [table.matrix.loc[row, column] for row in order for column in order if row != column]
+    assert drawn == pytest.approx(by_hand, abs=0.005)
+    texts = [each.get_text() for each in figure_of(picture).axes[0].texts]
+    assert [float(text) for text in texts if text] == drawn
+
+
+def test_bars_are_as_long_as_the_shares_of_the_levels():
+    picture = only(direct(), "levels")
+    relevance = picture.panels[0]
+    for whole in relevance.wholes:
+        own = direct().filter(system=whole.name, criterion="relevance")
+        said = [each.verdict.selected_label for each in own]
+        assert whole.counts == tuple(said.count(None if part == "no verdict" else part) for part in relevance.parts)
+    bars = elements(Picture("levels", "", "", (relevance,)), "rect", "part")
+    widths = [float(each.get("width")) for each in bars]
+    shares = [share for whole in relevance.wholes for share in whole.shares if share]
+    assert [width / sum(widths) * 2 for width in widths] == pytest.approx(shares, abs=1e-4)
+    patches = [each for each in figure_of(picture).axes[0].patches if each.get_gid() == "part"]
+    assert sorted(each.get_width() for each in patches if each.get_width()) == pytest.approx(sorted(shares))
+
+
+def test_where_too_much_is_unread_bounds_are_drawn_and_no_mean():
+    leading = UnreadBounds(low=0.25, high=0.5, interval_low=0.125, interval_high=0.75, share=0.25)
+    score = Interval(0.4, 0.3, 0.5, 0.95, "beta", 8)
+    mark = Mark.of("a", score, "score", leading=leading)
+    open_ended = Mark.of("b", Interval(0.5, float("-inf"), float("inf"), 0.95, "cluster_t", 1), "score")
+    missing = Mark.of("c", Missing("nothing was read"), "score")
+    picture = Picture("scores", "t", "c", (Marks("", Axis("score", 0.0, 1.0), (mark, open_ended, missing)),))
+    assert mark.text == "0.25–0.50 [0.12, 0.75], 25 % unread"
+    assert in_svg(picture) == ([0.5], [(0.125, 0.75), (0.0, 1.0)])  # an open limit goes to the end, with an arrow
+    assert in_figure(picture) == ([0.5], [(0.125, 0.75), (0.0, 1.0)])
+    (bar,) = elements(picture, "rect", "bounds")
+    assert bar.get("fill").startswith("url(#evenhand-")
+    assert "– (nothing was read)" in picture.to_svg()
+    assert any(each.get_text() == "– (nothing was read)" for each in figure_of(picture).axes[0].texts)
+
+
+HOSTILE = (
+    "</text><script>alert(1)</script>",
+    "a\x1b[2J\u202e\x00b",
+    'x" onload="alert(1)',
+    "$\\frac{1}{0}$ & <b>",
+    "n" * 80,
+)
+
+
+def test_what_names_hold_is_shown_and_not_obeyed():
+    marks = tuple(Mark(name, "1.00", 1.0, (0.5, 1.0), heading=name) for name in HOSTILE)
+    shares = Shares(HOSTILE[0], HOSTILE, 1, tuple(Whole(name, (1,) * 5) for name in HOSTILE))
+    grid = Matrix(HOSTILE[1], HOSTILE, HOSTILE, ((0.5,) * 5,) * 5, ((HOSTILE[2],) * 5,) * 5, HOSTILE[3], HOSTILE[4])
+    picture = Picture("k", HOSTILE[0], HOSTILE[1], (Marks(HOSTILE[3], Axis(HOSTILE[2], 0.0, 1.0), marks), shares, grid))
+    text = picture.to_svg()
+    root = ElementTree.fromstring(text)
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
+        *("svg", "title", "desc", "text", "rect", "circle", "line", "path", "defs", "pattern")
+    }
+    assert not [name for each in root.iter() for name in each.attrib if name.startswith("on") or "href" in name]
+    assert r"a\x1b[2J\u202e\x00b" in text
+    assert {"\x1b", "\u202e", "\x00"}.isdisjoint(text)
+    assert "n" * 80 in [each.text for each in root.iter(SVG + "title")]  # the whole of what was shortened
+    figure_of(picture).savefig(io.BytesIO(), format="svg")  # a dollar sign begins no formula
+
+
+def test_a_kind_that_a_result_has_not_is_refused_with_those_that_it_has(tmp_path):
+    with pytest.raises(InvalidInputError, match="'items'; it has the pictures 'scores', 'levels', 'flips'"):
+        direct().plot("items")
+    with pytest.raises(InvalidInputError, match=r"no picture 'score'\. Did you mean 'scores'"):
+        direct().plot("score")
+    with pytest.raises(InvalidInputError, match=r"ends in '\.jpg'\. Accepted: '\.svg'"):
+        direct().plot("scores", tmp_path / "a.jpg")
+
+
+def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys):
+    run = tmp_path / "run.parquet"
+    winrates().save(run)
+    assert main(["plot", str(run), "--kind", "ranks", "--out", str(tmp_path / "ranks.pdf")]) == 0
+    said = capsys.readouterr().out
+    assert "n = 24 rows" in said
+    assert said.strip() == only(winrates(), "ranks").caption
+    assert b"/FontFile2" in (tmp_path / "ranks.pdf").read_bytes()  # TrueType, embedded
+    assert main(["plot", str(run), "--kind", "levles", "--out", str(tmp_path / "x.svg")]) == 2
+    assert "Did you mean 'levels'" in capsys.readouterr().err
+    figure = winrates().plot(path=tmp_path / "first.svg")
+    assert figure.caption == only(winrates(), "winrates").caption
+    written = (tmp_path / "first.svg").read_text()
+    assert ">birch</text>" in written  # texts stay texts
+    assert "n = 24 rows" in written
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'evenhand\[plot\]'"):
+        winrates().plot()
+
+
+def test_names_are_told_apart_when_they_are_shortened():
+    long = [f"organisation/{'x' * 60}-{place}-instruct" for place in range(3)]
+    assert len(set(short_names([*long, "short"], 20))) == 4
+    assert max(map(len, short_names(long, 20))) <= 20
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.sampled_from(["score", "count", "share"]))
+def test_ticks_lie_on_the_axis_and_are_few(low, width, kind):
+    axis = Axis("", low, low + width, kind)
+    assert len(axis.ticks) <= 7
+    assert all(low - width * 1e-6 <= tick <= low + width * (1 + 1e-6) for tick in axis.ticks)
+    if width > 3:
+        assert len(axis.ticks) >= 2

@@ -47,7 +47,7 @@ def compared(one, other, clusters=()):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=60))
 def test_two_valued_scores_are_compared_by_mcnemars_exact_test(pairs):
     one, other = zip(*pairs, strict=True)

@@ -16,6 +16,7 @@ from evenhand.cli.catalog import catalog, run_unitxt
 from evenhand.cli.journal_verbs import journal
 from evenhand.cli.label_verbs import correct, escalation, read_labels, stand_in, to_label
 from evenhand.cli.monitor_verb import monitor
+from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
 from evenhand.cli.trust_verbs import doctor, drift, judge_errors
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
@@ -139,6 +140,7 @@ def command_line() -> App:
     app.command(journal)
     app.command(correct)
     app.command(monitor)
+    app.command(plot)
     app.command(report)
     app.command(read_labels)
     app.command(doctor)

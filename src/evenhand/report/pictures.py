@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeVar
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judge_reliability.agreement_with_people import confidences_of
+from evenhand.judge_reliability.agreement_with_people import Confidences, confidences_of
 from evenhand.judge_reliability.asked import NEITHER, Asked, Categories
+from evenhand.judge_reliability.report import measure_at
 from evenhand.modes.pairwise import unread_pairs
 from evenhand.numbers import (
     HasLimits,
@@ -24,17 +25,18 @@ from evenhand.numbers import (
 from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Picture, Point, Shares, Whole
 from evenhand.results.findings import Finding
 from evenhand.results.outcomes import Outcomes
+from evenhand.results.results import Results
 from evenhand.statistics.intervals import Interval
-
-if TYPE_CHECKING:
-    from evenhand.results.results import Results
 
 MOST_ITEMS: Final = 50
 MOST_MARKS: Final = 240
 MOST_IN_A_MATRIX: Final = 16
+NA: Final = "not applicable"
+NONE: Final = "no verdict"
 HALF: Final = 0.5
 UNIT: Final = (0.0, 1.0)
 
+Row = TypeVar("Row")
 Drawn = tuple[str, list[Panel], list[str]]
 """The title of a picture, what is in it, and what its caption says beside n, level and the unread."""
 
@@ -75,54 +77,74 @@ def _mark(name: str, found: Finding, heading: str = "") -> Mark:
     return Mark.of(name, found.value, found.kind, leading=found.bounds, heading=heading)
 
 
-def pictures_of(results: Results[Any], kinds: Sequence[str] | None = None) -> tuple[Picture, ...]:
+def pictures_of(results: Any, kinds: Sequence[str] | None = None) -> tuple[Picture, ...]:  # noqa: ANN401 - a table of the layer above
     """The pictures that a result can give.
 
     Args:
-        results: Of any kind.
+        results: A result of any kind, or a report on the reliability of judges.
         kinds: The short names of those that are wanted; all by default.
 
     Raises:
         InvalidInputError: A kind that this result cannot give.
     """
-    held = _Held(results)
     for kind in kinds or ():
         if kind not in PICTURES:
             raise InvalidInputError(f"there is no picture {kind!r}. {did_you_mean(kind, list(PICTURES))}")
-    found = {kind: _picture(kind, held) for kind in (kinds or PICTURES)}
+    draw = _of_result(results) if isinstance(results, Results) else _of_report(results)
+    found = {kind: draw(kind) for kind in (kinds or PICTURES)}
     lacking = [kind for kind in kinds or () if found[kind] is None]
     if lacking:
-        able = [kind for kind in PICTURES if _picture(kind, held) is not None]
+        able = ", ".join(repr(kind) for kind in PICTURES if draw(kind) is not None)
         raise InvalidInputError(
-            f"a {type(results).__name__} of this kind has nothing to show as {lacking[0]!r}; it has the pictures "
-            f"{', '.join(map(repr, able)) or 'none'}"
+            f"this {type(results).__name__} has nothing to show as {lacking[0]!r}; it has the pictures {able or 'none'}"
         )
     return tuple(picture for picture in found.values() if picture is not None)
 
 
-def _picture(kind: str, held: _Held) -> Picture | None:
-    drawn = PICTURES[kind](held)
+def first_picture(results: Any, kind: str | None = None) -> Picture:  # noqa: ANN401 - as above
+    """The picture of a kind, or the first that a result can give.
+
+    Raises:
+        InvalidInputError: If it cannot give it, or none.
+    """
+    found = pictures_of(results, None if kind is None else [kind])
+    if not found:
+        raise InvalidInputError(f"a {type(results).__name__} of this kind has nothing that can be drawn")
+    return found[0]
+
+
+def _of_result(results: Results[Any]) -> Callable[[str], Picture | None]:
+    """Draws a kind of picture of a result, whose caption ends with who judged, how much, and what is unread."""
+    held, said = _Held(results), results.parameters
+    judges = ", ".join(said.get("judges") or said.get("votes") or ())
+    asked, unread = results.questions_unread()
+    clusters = len(set(results.clusters().values()))
+    of = f" of {format_count(clusters, 'cluster')}" if clusters else ""
+    read = "nothing unread"
+    if unread:
+        read = f"{format_count(unread)} of {format_count(asked, 'question')} unread ({format_percent(unread / asked)})"
+    about = f"Judged by {judges}; n = {format_count(said['n'], 'row')}{of}; {read}."
+    return lambda kind: _captioned(kind, PICTURES[kind](held), about)
+
+
+def _of_report(report: Any) -> Callable[[str], Picture | None]:  # noqa: ANN401 - as above
+    """Draws a kind of picture of a report on judges."""
+    votes = sum(each.replies.num_votes for each in report.results)
+    unread = votes - sum(each.replies.num_scored for each in report.results)
+    rows = format_count(report.parameters["n"], "row")
+    about = f"n = {rows}; {format_count(unread)} of {format_count(votes, 'vote')} unread."
+    return lambda kind: _captioned(kind, REPORTED[kind](report) if kind in REPORTED else None, about)
+
+
+def _captioned(kind: str, drawn: Drawn | None, about: str) -> Picture | None:
     if drawn is None:
         return None
     title, panels, notes = drawn
-    return Picture(kind, title, " ".join([f"{title}.", *notes, *_about(held)]), tuple(panels))
+    return Picture(kind, title, " ".join([f"{title}.", *notes, about]), tuple(panels))
 
 
-def _about(held: _Held) -> list[str]:
-    """By whom, over how much, and what is unread: the end of each caption."""
-    said = held.results.parameters
-    judges = ", ".join(said.get("judges") or said.get("votes") or ())
-    asked, unread = held.results.questions_unread()
-    rows = format_count(said["n"], "row")
-    read = f"{format_count(unread)} of {format_count(asked, 'question')} unread" if unread else "nothing unread"
-    clusters = len(set(held.results.clusters().values()))
-    of = f" of {format_count(clusters, 'cluster')}" if clusters else ""
-    return [f"Judged by {judges}; n = {rows}{of}; {read}{f' ({format_percent(unread / asked)})' if unread else ''}."]
-
-
-def _intervals_note(held: _Held, found: Iterable[Finding]) -> list[str]:
+def _intervals_note(found: Sequence[Finding]) -> list[str]:
     """The level and the method of intervals, on how much they rest where that is not all rows."""
-    found = list(found)
     made = [each.value for each in found if isinstance(each.value, Interval)]
     if not made:
         return []
@@ -130,7 +152,7 @@ def _intervals_note(held: _Held, found: Iterable[Finding]) -> list[str]:
     counts = sorted({each.n for each in found if each.n is not None})
     rest = f", on {format_count(counts[0])} to {format_count(counts[-1])} each" if len(counts) > 1 else ""
     alone = f", on {format_count(counts[0])} each" if len(counts) == 1 else ""
-    level = format_level(held.results.parameters["level"])
+    level = format_level(made[0].level)
     return [f"Points are estimates, lines {level} intervals ({methods}){rest}{alone}."]
 
 
@@ -148,11 +170,11 @@ def _marks(axis: Axis, marks: Sequence[Mark], title: str = "") -> Marks:
     return Marks(title, axis.over(numbers), tuple(marks))
 
 
-def _most(marks: Sequence[Mark], most: int = MOST_MARKS) -> tuple[Sequence[Mark], list[str]]:
+def _most(rows: Sequence[Row]) -> tuple[Sequence[Row], list[str]]:
     """As many as can be looked at, and a word on the others."""
-    if len(marks) <= most:
-        return marks, []
-    return marks[:most], [f"Shown are the first {format_count(most)} of {format_count(len(marks))}; tables have all."]
+    if len(rows) <= MOST_MARKS:
+        return rows, []
+    return rows[:MOST_MARKS], [f"Shown are the first {format_count(MOST_MARKS)} of {format_count(len(rows), 'row')}."]
 
 
 def _scores(held: _Held) -> Drawn | None:
@@ -176,7 +198,7 @@ def _scores(held: _Held) -> Drawn | None:
         panels.append(_marks(Axis(label, *span), marks))
         notes += [*_bounds_note(marks), *more]
     listed = ", ".join(dict.fromkeys(name for names in ranges.values() for name in names))
-    return f"Scores on {listed}", panels, [*_intervals_note(held, every), *dict.fromkeys(notes)]
+    return f"Scores on {listed}", panels, [*_intervals_note(every), *dict.fromkeys(notes)]
 
 
 def _of_score(name: str, found: Sequence[Finding], *, alone: bool = False) -> Iterator[Mark]:
@@ -194,7 +216,7 @@ def _winrates(held: _Held) -> Drawn | None:
         return None
     marks, notes = _most([_mark(each.of[0], each) for each in found])
     panels: list[Panel] = [_marks(Axis("winrate", *UNIT, reference=HALF), marks)]
-    notes = [*_intervals_note(held, found), *_bounds_note(marks), *notes]
+    notes = [*_intervals_note(found), *_bounds_note(marks), *notes]
     against_all = [each for each in held.named("field_winrate") if each.value]
     if against_all:
         own = [_mark(each.of[0], each) for each in against_all]
@@ -263,7 +285,10 @@ def _matrix(held: _Held) -> Drawn | None:
     return "Who beats whom", [panel], notes
 
 
-_FLIPS: Final = {"positional_bias": "answers otherwise in another order"}
+_FLIPS: Final = {
+    "positional_bias": "answers otherwise in another order",
+    "judge_flip_rate": "each judge by itself",
+}
 _STUCK: Final = {"first_shown_preference": "chooses what is shown first"}
 _SHARES_OF_AGREEMENT: Final = {
     "agreement": "votes that equal the verdict",
@@ -278,98 +303,114 @@ def _flips(held: _Held) -> Drawn | None:
     """How often the order in which things are shown changes what a judge says."""
     asked = Axis("share of the questions", *UNIT, "share")
     stuck = Axis("share of those in which it keeps to one place", *UNIT, "share", HALF)
-    return _named_marks(held, "Position flips", [(asked, _FLIPS), (stuck, _STUCK)])
+    return _named_marks(held.findings.values(), "Position flips", [(asked, _FLIPS), (stuck, _STUCK)])
 
 
 def _agreement(held: _Held) -> Drawn | None:
     """How far votes, judges, raters and gold agree."""
     shares = Axis("share", *UNIT, "share")
     coefficients = Axis("coefficient (0 is chance)", *UNIT, "number", 0.0)
-    return _named_marks(held, "Agreement", [(shares, _SHARES_OF_AGREEMENT), (coefficients, _COEFFICIENTS)])
+    return _named_marks(
+        held.findings.values(), "Agreement", [(shares, _SHARES_OF_AGREEMENT), (coefficients, _COEFFICIENTS)]
+    )
 
 
-def _named_marks(held: _Held, title: str, wanted: Sequence[tuple[Axis, Mapping[str, str]]]) -> Drawn | None:
+def _named_marks(
+    findings: Collection[Finding], title: str, wanted: Sequence[tuple[Axis, Mapping[str, str]]]
+) -> Drawn | None:
     """Panels of all numbers whose names end in certain words."""
     panels: list[Panel] = []
     every: list[Finding] = []
     notes: list[str] = []
     for axis, words in wanted:
-        found = [(each, named) for each in held.findings.values() if (named := _ends_in(each, words)) is not None]
-        known = [pair for pair in found if not isinstance(pair[0].value, Missing)]
-        if known:
-            found.sort(key=lambda pair: pair[1][0])
-            marks, more = _most([_mark(row, each, heading) for each, (heading, row) in found])
-            panels.append(_marks(axis, marks))
-            every += [each for each, _ in known]
-            notes += more
-    return (title, panels, [*_intervals_note(held, every), *notes]) if panels else None
+        found = [(each, named) for each in findings if (named := _ends_in(each, words)) is not None]
+        if all(isinstance(each.value, Missing) for each, _ in found):
+            continue
+        found.sort(key=lambda pair: pair[1][0])
+        marks, more = _most([_mark(row, each, heading) for each, (heading, row) in found])
+        panels.append(_marks(axis, marks))
+        every += [each for each, _ in found]
+        notes += more
+    return (title, panels, [*_intervals_note(every), *notes]) if panels else None
 
 
 def _ends_in(found: Finding, words: Mapping[str, str]) -> tuple[str, str] | None:
     """What a number stands beneath, and the name of its row; None for another one."""
-    score, _, name = found.name.rpartition(".")
     for word, said in words.items():
-        if name == word or (name.startswith(f"{word}_") and not name.endswith("p_value")):
-            pair = name[len(word) :].strip("_").replace("_vs_", " – ")
-            whose = " – ".join(found.of)
-            heading = f"{said}{f', {score}' if score else ''}"
-            return (heading, ", ".join(filter(None, (whose, pair)))) if whose or pair else ("", heading)
+        score, named, rest = f".{found.name}".partition(f".{word}")
+        if named and (not rest or rest.startswith("_")) and not rest.endswith("p_value"):
+            heading = ", ".join(filter(None, (said, score.strip("."))))
+            whose = ", ".join(filter(None, (" – ".join(found.of), rest[1:].replace("_vs_", " – "))))
+            return (heading, whose) if whose else ("", heading)
     return None
 
 
 def _levels(held: _Held) -> Drawn | None:
-    """What was selected: how often each level, how often none."""
+    """What was selected: how often each level, the best first, and how often none."""
     by_labels: dict[tuple[str, ...], list[Outcomes]] = {}
     for each in held.outcomes:
         if each.labels and not each.criterion.startswith("against "):
-            by_labels.setdefault(each.labels, []).append(each)
+            by_labels.setdefault(_best_first(each), []).append(each)
     panels: list[Panel] = []
     notes: list[str] = []
     for labels, own in by_labels.items():
-        criteria, systems = {each.criterion for each in own}, {each.system for each in own}
-        wholes = [_whole(each, criterion=len(criteria) > 1, system=len(systems) > 1) for each in own[:MOST_MARKS]]
+        criteria, systems = sorted({each.criterion for each in own}), {each.system for each in own}
         na = any(row.na for each in own for row in each.rows)
-        parts = (*labels, *(["not applicable"] if na else []), "no verdict")
-        if not na:
-            wholes = [replace(each, counts=(*each.counts[:-2], each.counts[-1])) for each in wholes]
-        title = ", ".join(sorted(criteria)) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
-        panels.append(Shares(title, parts, 2 if na else 1, tuple(wholes)))
-        notes += [f"Shown are {format_count(MOST_MARKS)} of {format_count(len(own))}."] if len(own) > MOST_MARKS else []
+        shown, more = _most(own)
+        parts = (*labels, *([NA] if na else []), NONE)
+        wholes = tuple(Whole(_whose(each, criteria, systems), _counts(each, parts)) for each in shown)
+        title = ", ".join(criteria) if len(criteria) < 3 else f"{format_count(len(criteria))} questions"
+        panels.append(Shares(title, parts, len(parts) - len(labels), wholes))
+        notes += more
     said = "The share of each level among all rows; hatched are those without a verdict."
     return ("Distribution of levels", panels, [said, *notes]) if panels else None
 
 
-def _whole(found: Outcomes, *, criterion: bool, system: bool) -> Whole:
-    counts = Counter(row.selected for row in found.rows if not row.na)
-    na = sum(row.na for row in found.rows)
-    unread = sum(row.selected is None and not row.na for row in found.rows)
-    named = [found.system or found.criterion] if system or not criterion else []
-    name = ", ".join([*([found.criterion] if criterion else []), *named])
-    return Whole(name, (*(counts[label] for label in found.labels), na, unread))
+def _best_first(found: Outcomes) -> tuple[str, ...]:
+    """The labels by their values, where they have some."""
+    if None in found.values:
+        return found.labels
+    return tuple(
+        label for _, label in sorted(zip(found.values, found.labels, strict=True), key=lambda each: -(each[0] or 0))
+    )
+
+
+def _whose(found: Outcomes, criteria: Collection[str], systems: Collection[str]) -> str:
+    """What tells a bar apart from the others."""
+    criterion = found.criterion if len(criteria) > 1 else ""
+    system = found.system if len(systems) > 1 or not criterion else ""
+    return ", ".join(filter(None, (criterion, system))) or found.criterion
+
+
+def _counts(found: Outcomes, parts: Sequence[str]) -> tuple[int, ...]:
+    counts = Counter(NA if row.na else NONE if row.selected is None else row.selected for row in found.rows)
+    return tuple(counts[part] for part in parts)
 
 
 def _calibration(held: _Held) -> Drawn | None:
     """The probabilities that judges gave to what they selected, against how often people say the same."""
-    panels: list[Panel] = []
-    notes: list[str] = []
-    made_by = held.results.parameters
-    for criterion, asked in _labelled(held).items():
-        found = confidences_of(asked, Categories(criterion), level=made_by["level"], seed=made_by.get("seed", 0))
-        if isinstance(found, Missing):
-            continue
-        across, up = Axis("probability stated", 0.0, 1.0), Axis("share that gold confirms", 0.0, 1.0)
-        points = [
-            Point(one.mean_confidence, Mark.of("", one.accuracy, "score"), one.n) for one in found.calibration.bins
-        ]
-        panels.append(Curve(criterion.name, across, up, tuple(points)))
-        error = found.calibration.debiased_error
-        text = Mark.of("", error, "number").text
-        notes.append(f"{criterion.name}: {format_count(found.num_votes, 'vote')}, calibration error less noise {text}.")
-    if not panels:
+    level, seed = held.results.parameters["level"], held.results.parameters.get("seed", 0)
+    labelled = _labelled(held).items()
+    found = [(each.name, confidences_of(asked, Categories(each), level=level, seed=seed)) for each, asked in labelled]
+    return _curves(found)
+
+
+def _curves(named: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None:
+    """A reliability diagram for each."""
+    known = [(name, each) for name, each in named if not isinstance(each, Missing)]
+    if not known:
         return None
-    level = format_level(made_by["level"])
-    said = f"On the dashed line, what is said with 80 % comes true in 80 %; lines are {level} intervals over clusters."
-    return "Calibration against gold", panels, [said, *notes]
+    across, up = Axis("probability stated", *UNIT), Axis("share that gold confirms", *UNIT)
+    panels: list[Panel] = []
+    notes = ["On the dashed line, what is said with 80 % comes true in 80 %."]
+    for name, each in known:
+        bins, error = each.calibration.bins, each.calibration.debiased_error
+        points = tuple(Point(one.mean_confidence, Mark.of("", one.accuracy, "score"), one.n) for one in bins)
+        panels.append(Curve(name, across, up, points))
+        text = Mark.of("", error, "number").text
+        notes.append(f"{name}: {format_count(each.num_votes, 'vote')}, calibration error less noise {text}.")
+    notes.append(f"Lines: {format_level(known[0][1].calibration.level)} intervals over clusters.")
+    return "Calibration against gold", panels, notes
 
 
 def _labelled(held: _Held) -> dict[Any, list[Asked]]:
@@ -406,7 +447,7 @@ def _items(held: _Held) -> Drawn | None:
     marks, more = _most([mark for name in names for mark in _of_score(name, rates[name])])
     shown = [each for name in names for each in rates[name]]
     panel = _marks(Axis("pass rate", *UNIT), marks)
-    return "Pass rate of each item", [panel], [*_intervals_note(held, shown), *notes, *more]
+    return "Pass rate of each item", [panel], [*_intervals_note(shown), *notes, *more]
 
 
 def _estimate(found: Finding) -> float:
@@ -426,3 +467,54 @@ PICTURES: Final[Mapping[str, Callable[[_Held], Drawn | None]]] = {
     "calibration": _calibration,
 }
 """Short name -> what draws it; in the order in which they are looked at."""
+
+
+def _of_judges(report: Any, paths: Mapping[str, str]) -> list[Finding]:  # noqa: ANN401 - as above
+    """Numbers of a report, of each judge on each criterion."""
+    found = []
+    for each in report.results:
+        for name, path in paths.items():
+            value = measure_at(each, path)
+            if value is not None:
+                found.append(Finding(f"{each.criterion}.{name}", (each.judge_id,), value, "share", each.num_instances))
+    return found
+
+
+def _flips_of_judges(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
+    """How far each judge's choices depend on the order."""
+    consistent = {"same": "chooses the same in the other order"}
+    first = {"first": "moves towards what is shown first"}
+    paths = {"same": "position.position_consistency", "first": "position.first_shown_share"}
+    asked = Axis("share of the pairs of votes", *UNIT, "share")
+    stuck = Axis("share of those that differ", *UNIT, "share", HALF)
+    return _named_marks(_of_judges(report, paths), "Position", [(asked, consistent), (stuck, first)])
+
+
+def _agreement_of_judges(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
+    """How far each judge agrees with itself, with people, and with the others."""
+    shares = {"draws": "repeated draws that agree", "people": "verdicts as people"}
+    paths = {"draws": "repetition.pair_agreement", "people": "people.verdict_accuracy"}
+    kappas = {"kappa_people": "Cohen's kappa with people", "kappa": "Cohen's kappa of judges"}
+    found = _of_judges(report, paths)
+    found += [replace(each, kind="number") for each in _of_judges(report, {"kappa_people": "people.cohen_kappa"})]
+    for each in report.agreements:
+        pairs = {(pair.first, pair.second): pair.cohen_kappa for pair in each.pairs}
+        found += [Finding(f"{each.criterion}.kappa", of, value, "number") for of, value in pairs.items()]
+    axes = [
+        (Axis("share", *UNIT, "share"), shares),
+        (Axis("coefficient (0 is chance)", *UNIT, "number", 0.0), kappas),
+    ]
+    return _named_marks(found, "Agreement", axes)
+
+
+def _calibration_of_judges(report: Any) -> Drawn | None:  # noqa: ANN401 - as above
+    """Whether the probabilities that judges state come true."""
+    return _curves((f"{each.criterion}, {each.judge_id}", each.confidences) for each in report.results)
+
+
+REPORTED: Final[Mapping[str, Callable[[Any], Drawn | None]]] = {
+    "flips": _flips_of_judges,
+    "agreement": _agreement_of_judges,
+    "calibration": _calibration_of_judges,
+}
+"""The same of a report on judges."""

@@ -7,22 +7,22 @@ too.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evenhand.errors import InvalidInputError, MissingDependencyError
+from evenhand.errors import MissingDependencyError
 from evenhand.numbers import format_count, format_percent
-from evenhand.report.pictures import pictures_of
-from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Picture, Shares, shortened, told_apart
+from evenhand.report.pictures import first_picture
+from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Picture, Shares, one_line, short_names
 from evenhand.results.saved import check_ending, written_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from evenhand.results.results import Results
 
 ENDINGS: Final = (".svg", ".png", ".pdf")
 COLUMN: Final = 3.5
@@ -56,7 +56,6 @@ SETTINGS: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "evenhand",
     "font.family": ["sans-serif"],
-    "font.sans-serif": ["DejaVu Sans"],
     "font.size": SIZE,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
@@ -73,39 +72,54 @@ SETTINGS: Final = {
 """Whatever the user's own: a picture is the same everywhere, and a dollar in a name is no formula."""
 
 
-def plot(results: Results[Any], kind: str | None = None, path: str | Path | None = None) -> Figure:
+def plot(results: Any, kind: str | None = None, path: str | Path | None = None) -> Figure:  # noqa: ANN401 - as in pictures_of
     """A picture of a result: see :meth:`~evenhand.results.results.Results.plot`."""
     if path is not None:
         check_ending(path, ENDINGS)
-    found = pictures_of(results, None if kind is None else [kind])
-    if not found:
-        raise InvalidInputError(f"a {type(results).__name__} of this kind has nothing that is drawn")
-    figure = figure_of(found[0])
+    picture = first_picture(results, kind)
+    figure = figure_of(picture)
     if path is not None:
-        save(figure, found[0], path)
+        save(figure, picture, path)
     return figure
 
 
 def figure_of(picture: Picture) -> Figure:
-    """The picture as a figure as wide as a column.
+    """The picture as a figure as wide as a column, with its ``caption``; a notebook shows it.
 
     Raises:
         MissingDependencyError: If matplotlib is not installed.
     """
     matplotlib = _matplotlib()
-    from matplotlib.figure import Figure  # noqa: PLC0415 - a second of import, and optional
-
     heights = [_height(panel) for panel in picture.panels]
     width = max(COLUMN, *map(_width, picture.panels))
-    with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(width, sum(heights) + 0.1), layout="constrained")
+    fonts = ["DejaVu Sans", *matplotlib.rcParams["font.sans-serif"]]  # the user's own for scripts that this one lacks
+    with matplotlib.rc_context({**SETTINGS, "font.sans-serif": fonts}):
+        figure: Figure = _figure_class()(figsize=(width, sum(heights) + 0.1), layout="constrained")
         figure.set_label(picture.title)
+        figure.caption = picture.caption  # type: ignore[attr-defined] # of the class below
         grid = figure.subplots(len(heights), squeeze=False, gridspec_kw={"height_ratios": heights})
         for panel, (axes,) in zip(picture.panels, grid, strict=True):
             if panel.title and not isinstance(panel, Shares):  # whose legend has it
                 axes.set_title(panel.title)
             _DRAWN[type(panel)](axes, panel)
     return figure
+
+
+@cache
+def _figure_class() -> Any:  # noqa: ANN401 - of an optional library
+    """A figure that a notebook shows without pyplot."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - a second of import, and optional
+
+    class DrawnFigure(Figure):
+        caption: str
+
+        def _repr_png_(self) -> bytes:
+            image = io.BytesIO()
+            with _matplotlib().rc_context(SETTINGS):
+                self.savefig(image, format="png", dpi=144, bbox_inches="tight")
+            return image.getvalue()
+
+    return DrawnFigure
 
 
 def save(figure: Figure, picture: Picture, path: str | Path) -> None:
@@ -170,9 +184,9 @@ def _rows(panel: Marks) -> list[Mark | str]:
 
 def _marks(axes: Axes, panel: Marks) -> None:
     rows = _rows(panel)
-    names = iter(told_apart([mark.name for mark in panel.marks], MOST_LETTERS))
+    names = iter(short_names([mark.name for mark in panel.marks], MOST_LETTERS))
     _horizontal(axes, panel.axis, len(rows))
-    labels = [shortened(row, 44) if isinstance(row, str) else next(names) for row in rows]
+    labels = [one_line(row, 44) if isinstance(row, str) else next(names) for row in rows]
     axes.set_yticks(
         range(len(rows)), ["" if isinstance(row, str) else name for row, name in zip(rows, labels, strict=True)]
     )
@@ -200,7 +214,7 @@ def _mark(axes: Axes, axis: Axis, mark: Mark, place: int) -> None:
     """The interval as a line, open where the data leave it open; the number as a point; bounds as a hatched bar."""
     beside: dict[str, Any] = {"va": "center", "transform": axes.get_yaxis_transform()}
     if not mark.numbers:
-        axes.text(0.01, place, shortened(mark.text, 44), color="0.35", **beside)
+        axes.text(0.01, place, one_line(mark.text, 44), color="0.35", **beside)
         return
     if mark.limits is not None:
         low, high = (min(max(limit, axis.low), axis.high) for limit in mark.limits)
@@ -231,7 +245,7 @@ def _mark(axes: Axes, axis: Axis, mark: Mark, place: int) -> None:
 
 def _matrix(axes: Axes, panel: Matrix) -> None:
     same = panel.names == panel.columns
-    names = told_apart(panel.names, MOST_LETTERS)
+    names = short_names(panel.names, MOST_LETTERS)
     width = len(panel.columns)
     axes.set_xlim(0, width)
     axes.set_ylim(len(names), 0)
@@ -253,7 +267,7 @@ def _matrix(axes: Axes, panel: Matrix) -> None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     if not same:
-        listed = "\n".join(f"{place} {shortened(name, 60)}" for place, name in enumerate(panel.columns, 1))
+        listed = "\n".join(f"{place} {one_line(name, 60)}" for place, name in enumerate(panel.columns, 1))
         axes.annotate(listed, (0, 0), (0, -3), "axes fraction", "offset points", va="top")
 
 
@@ -264,19 +278,19 @@ def _rectangle(corner: tuple[float, float], width: float, height: float, **how: 
 
 
 def _shares(axes: Axes, panel: Shares) -> None:
-    names = told_apart([whole.name for whole in panel.wholes], MOST_LETTERS)
+    names = short_names([whole.name for whole in panel.wholes], MOST_LETTERS)
     _horizontal(axes, Axis("share of the rows", 0.0, 1.0, "share"), len(names))
     axes.set_yticks(range(len(names)), names)
     axes.tick_params("y", length=0)
     for place, part in enumerate(panel.parts):
         starts = [list(accumulate(whole.shares, initial=0.0))[place] for whole in panel.wholes]
         shares = [whole.shares[place] for whole in panel.wholes]
-        axes.barh(
-            range(len(names)), shares, 0.8, starts, label=shortened(part, 30), gid="part", **_filling(panel, place)
-        )
+        how = {"label": one_line(part, 30), "gid": "part", **_filling(panel, place)}
+        axes.barh(range(len(names)), shares, 0.8, starts, **how)
+        paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in how else None
         for row, (start, share) in enumerate(zip(starts, shares, strict=True)):
-            if share >= 0.1:
-                axes.text(start + share / 2, row, format_percent(share), ha="center", va="center")
+            if share >= 0.11:
+                axes.text(start + share / 2, row, format_percent(share), ha="center", va="center", bbox=paper)
     for row, whole in enumerate(panel.wholes):
         count = f"n = {format_count(whole.total)}"
         axes.text(1.03, row, count, va="center", transform=axes.get_yaxis_transform())

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Final
 
 from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_number, format_score
+from evenhand.results.layout import shortened
 from evenhand.results.measures import Kind, format_value
 from evenhand.visible import visible_line
 
@@ -336,30 +337,15 @@ class Picture:
         return self.to_svg()
 
 
-def shortened(text: str, most: int) -> str:
-    """A text with dots in its middle, where it is longer; what begins and ends it is what tells names apart.
-
-    >>> shortened("meta-llama/Llama-3.3-70B-Instruct", 20)
-    'meta-llam…B-Instruct'
-    """
-    if len(text) <= most:
-        return text
-    end = max(most // 2, 1)
-    return f"{text[: most - end - 1]}…{text[len(text) - end :]}"
+def short_names(names: Sequence[str], most: int) -> tuple[str, ...]:
+    """The names as they fit into so many letters, none like another."""
+    short = shortened(names, most)
+    return tuple(short.get(name, name) for name in names)
 
 
-def told_apart(names: Sequence[str], most: int) -> tuple[str, ...]:
-    """The names shortened, with numbers where two would be the same."""
-    short = [shortened(name, most) for name in names]
-    kept: dict[str, str] = {}
-    for name, given in zip(names, short, strict=True):
-        kept.setdefault(given, name)
-    clash = {given for name, given in zip(names, short, strict=True) if kept[given] != name}
-    numbers = {name: place for place, name in enumerate(dict.fromkeys(names), 1)}
-    return tuple(
-        f"{numbers[name]} {shortened(name, most - 1 - len(str(numbers[name])))}" if given in clash else given
-        for name, given in zip(names, short, strict=True)
-    )
+def one_line(text: str, most: int) -> str:
+    """A text as it fits into so many letters."""
+    return short_names([text], most)[0]
 
 
 def _show(of: object, *names: str) -> None:

@@ -15,17 +15,20 @@ from unicodedata import east_asian_width
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from evenhand.numbers import format_count, format_number, format_percent
-from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Picture, Shares, shortened, told_apart
+from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Picture, Shares, one_line, short_names
 
 WIDTH: Final = 640
 ROW: Final = 21
-LETTER: Final = 6.4
-"""About the width of a letter of 12 px."""
+LETTER: Final = 7.2
+"""About the width of a letter of 12 px, in wide fonts."""
 
-MOST_LETTERS: Final = 32
+DIGIT: Final = 6.6
+"""The same of numbers."""
+
+MOST_LETTERS: Final = 30
 """Of a name."""
 
-MOST_OF_A_HEADING: Final = 88
+MOST_OF_A_HEADING: Final = 80
 HIGH: Final = "var(--evenhand-high, #0072b2)"
 LOW: Final = "var(--evenhand-low, #d55e00)"
 STRONGEST: Final = 0.6
@@ -55,7 +58,9 @@ def _hatching(name: str) -> Element:
     made = Element("defs")
     about = {"id": name, "width": "6", "height": "6", "patternUnits": "userSpaceOnUse"}
     pattern = SubElement(made, "pattern", {**about, "patternTransform": "rotate(45)"})
-    SubElement(pattern, "path", {"d": "M0 0V6", "stroke": "currentColor", "stroke-width": "2", "stroke-opacity": "0.5"})
+    SubElement(
+        pattern, "path", {"d": "M0 0V6", "stroke": "currentColor", "stroke-width": "2", "stroke-opacity": "0.35"}
+    )
     return made
 
 
@@ -99,7 +104,7 @@ class _Sheet:
     def head(self, title: str) -> None:
         """The title of a panel."""
         if title:
-            self.write(0, shortened(title, MOST_OF_A_HEADING), title, font_weight="bold")
+            self.write(0, one_line(title, MOST_OF_A_HEADING), title, font_weight="bold")
             self.top += ROW + 3
 
 
@@ -126,16 +131,16 @@ class _Line:
 
 def _marks(sheet: _Sheet, panel: Marks) -> None:
     sheet.head(panel.title)
-    names = told_apart([mark.name for mark in panel.marks], MOST_LETTERS)
+    names = short_names([mark.name for mark in panel.marks], MOST_LETTERS)
     left = LETTER * max(map(_letters, names)) + 18
-    room = LETTER * max((_letters(mark.text) for mark in panel.marks if mark.numbers), default=8) + 12
+    room = DIGIT * max((_letters(mark.text) for mark in panel.marks if mark.numbers), default=8) + 12
     line = _Line(panel.axis, left, WIDTH - room)
     top, heading = sheet.top, ""
     grid = len(sheet.drawn)
     for mark, name in zip(panel.marks, names, strict=True):
         if mark.heading != heading:
             heading = mark.heading
-            sheet.write(0, shortened(heading, MOST_OF_A_HEADING), heading, font_weight="bold")
+            sheet.write(0, one_line(heading, MOST_OF_A_HEADING), heading, font_weight="bold")
             sheet.top += ROW
         sheet.write(6, name, mark.name)
         _mark(sheet, line, mark)
@@ -153,7 +158,7 @@ def _marks(sheet: _Sheet, panel: Marks) -> None:
 def _mark(sheet: _Sheet, line: _Line, mark: Mark) -> None:
     """The interval as a line, open where the data leave it open; the number as a point; bounds as a hatched bar."""
     if not mark.numbers:
-        sheet.write(line.left, shortened(mark.text, int((WIDTH - line.left) / LETTER)), mark.text, fill_opacity="0.75")
+        sheet.write(line.left, one_line(mark.text, int((WIDTH - line.left) / LETTER)), mark.text, fill_opacity="0.75")
         return
     y = sheet.top + 10
     if mark.limits is not None:
@@ -197,10 +202,10 @@ def _matrix(sheet: _Sheet, panel: Matrix) -> None:
     """Rows by name, columns by the number that stands before the name of their row, or beneath the matrix."""
     sheet.head(panel.title)
     same = panel.names == panel.columns
-    names = told_apart(panel.names, MOST_LETTERS)
+    names = short_names(panel.names, MOST_LETTERS)
     if same:
         names = tuple(f"{place} {name}" for place, name in enumerate(names, 1))
-    cell = max(40.0, LETTER * max(_letters(text) for row in panel.texts for text in row) + 10)
+    cell = max(40.0, DIGIT * max(_letters(text) for row in panel.texts for text in row) + 10)
     left = LETTER * max(map(_letters, (*names, panel.down))) + 14
     sheet.width = max(sheet.width, int(left + cell * len(panel.columns) + 8))
     sheet.write(0, panel.down, font_size=11)
@@ -233,10 +238,10 @@ def _shaded(sheet: _Sheet, x: float, width: float, shade: float | None, text: st
 def _shares(sheet: _Sheet, panel: Shares) -> None:
     sheet.head(panel.title)
     _listed(sheet, [(part, _filling(sheet, panel, place)) for place, part in enumerate(panel.parts)])
-    names = told_apart([whole.name for whole in panel.wholes], MOST_LETTERS)
+    names = short_names([whole.name for whole in panel.wholes], MOST_LETTERS)
     left = LETTER * max(map(_letters, names)) + 14
     counts = [f"n = {format_count(whole.total)}" for whole in panel.wholes]
-    right = WIDTH - LETTER * max(map(len, counts)) - 12
+    right = WIDTH - DIGIT * max(map(len, counts)) - 12
     for whole, name, count in zip(panel.wholes, names, counts, strict=True):
         sheet.write(6, name, whole.name)
         sheet.write(right + 10, count)
@@ -252,7 +257,7 @@ def _part(sheet: _Sheet, ends: tuple[float, float], filling: dict[str, Any], tex
     start, end = ends
     about = f"{part}: {text}"
     sheet.put("rect", None, about, x=start, y=sheet.top, width=end - start, height=18, class_="part", **filling)
-    if end - start > LETTER * len(text) + 4:
+    if end - start > DIGIT * len(text) + 4:
         sheet.write((start + end) / 2, text, text_anchor="middle")
 
 
@@ -270,7 +275,7 @@ def _listed(sheet: _Sheet, entries: Sequence[tuple[str, dict[str, Any] | None]])
     """A legend, in as many lines as it takes."""
     x = 6.0
     for text, filling in entries:
-        short = shortened(text, MOST_OF_A_HEADING - 12)
+        short = one_line(text, MOST_OF_A_HEADING - 12)
         width = LETTER * _letters(short) + (34 if filling else 16)
         if x > 6 and x + width > WIDTH:
             x, sheet.top = 6.0, sheet.top + ROW

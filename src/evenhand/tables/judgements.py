@@ -211,6 +211,10 @@ class JudgementTable(Results[Judgement]):
             yield Reported(criterion, (system,), each, n, each.num_unscored)
             if (agrees := self.gold_agreement(system, criterion)) is not None:
                 yield Reported(criterion, (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
+        for (system, criterion), panel in self._panels.items():
+            for found in panel.measures() if panel is not None else ():
+                if found.name != "agreement":  # which the summary has
+                    yield Reported(criterion, (system,), found, None if panel is None else panel.num_judged)
         for difference in (*self.rubric_differences, *self.differences):
             yield from difference.reported()
 

@@ -1,0 +1,37 @@
+"""``evenhand plot``: a picture of a saved result, for a paper."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evenhand.cli.label_verbs import opened
+from evenhand.cli.output import say
+
+
+def plot(
+    run: Annotated[str, Parameter(name="RUN", help="A saved result: what --out of judge, compare or checklist wrote.")],
+    /,
+    *,
+    kind: Annotated[
+        str | None,
+        Parameter(
+            help="scores, winrates, ranks, matrix, items, levels, flips, agreement or calibration, as far as the "
+            "result has it; by default the first that it has."
+        ),
+    ] = None,
+    out: Annotated[str, Parameter(help="The file: .svg, .png or .pdf.")],
+) -> int:
+    """Draw a picture of a saved result, for a paper, and print its caption. Needs pip install 'evenhand[plot]'."""
+    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - seconds of import
+    from evenhand.report.pictures import first_picture  # noqa: PLC0415 - as above
+    from evenhand.report.plots import ENDINGS, figure_of, save  # noqa: PLC0415 - as above
+    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
+
+    place = check_out(out, [run])
+    check_ending(out, ENDINGS)
+    picture = first_picture(opened(run), kind)
+    save(figure_of(picture), picture, out)
+    say(picture.caption, saved=place)
+    return 0
