@@ -26,13 +26,13 @@ def files(tmp_path):
     return str(data), str(criterion), str(out)
 
 
-def run(verb, files, arguments, reply):
+def run(verb, files, arguments, reply, code=0):
     data, criterion, out = files
     criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality" if verb == "compare" else criterion]
     with JudgeServer(reply=lambda body: reply(conversation(body))) as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
         given = ["--engine", engine, "--no-progress", "--max-reasks", "0", "--out", out]
-        assert main([verb, data, *criteria, *given, *arguments]) == 0
+        assert main([verb, data, *criteria, *given, *arguments]) == code
 
 
 def printed(capsys):
@@ -59,7 +59,7 @@ def test_judge_prints_the_paired_difference_of_two_systems(files, capsys):
 
 
 def test_judge_leads_with_the_bounds_of_what_is_refused(files, capsys):
-    run("judge", files, ["--response", "late", "early"], lambda text: REFUSAL if "bad" in text else "Yes")
+    run("judge", files, ["--response", "late", "early"], lambda text: REFUSAL if "bad" in text else "Yes", code=3)
     lines = printed(capsys)
     (late,) = [line for line in lines if line.startswith("late holds")]
     (early,) = [line for line in lines if line.startswith("early holds")]

@@ -1,4 +1,5 @@
 # The public names and their homes, a line each: for type checkers, and for __init__.py, which reads them here.
+from evenhand.cli.run_verb import run as run
 from evenhand.criteria import Checklist as Checklist
 from evenhand.criteria import ChecklistItem as ChecklistItem
 from evenhand.criteria import Criterion as Criterion

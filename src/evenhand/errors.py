@@ -243,7 +243,15 @@ class ServerAwayError(TooManyFailuresError):
 
 
 class GateFailedError(EvenhandError):
-    """What a gate says must not be is so, or cannot be told: one line a gate that failed."""
+    """What a gate says must not be is so, or cannot be told: one line a gate that failed.
+
+    Attributes:
+        results: The result; None where the caller holds it.
+    """
+
+    def __init__(self, message: str, results: object = None) -> None:
+        super().__init__(message)
+        self.results = results
 
 
 class UnwritableFileError(EvenhandError, OSError):

@@ -327,6 +327,30 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         return self
 
 
+class JobOptions(Options):
+    """What a run as a whole takes and leaves, beside how it judges: how many rows, which files, what must hold."""
+
+    limit: int | None = option(
+        None,
+        "Only the first rows, so many; of data with a row a response or a vote the first prompts, whole.",
+        ge=1,
+        accepted="a whole number of at least 1, or None for all rows",
+    )
+    run_file: str | Path | None = option(
+        None,
+        "Write the run file (.yaml) that makes this run again there; every saved result holds it too.",
+        accepted="the path of a file that ends in .yaml, or None",
+    )
+    max_unread: float | None = option(
+        None,
+        "The share of questions that may stay without an answer before the exit code is 3: by default 0.1 where judges "
+        "are asked or replies are read, and 1, which is any, for recorded votes. The result is saved all the same.",
+        ge=0,
+        le=1,
+        accepted="a share between 0 and 1, or None for the default",
+    )
+
+
 class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
     """How votes that are recorded come to numbers: the intervals, what they are drawn from, and groups of rows."""
 

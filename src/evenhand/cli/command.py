@@ -18,6 +18,7 @@ from evenhand.cli.label_verbs import correct, escalation, read_labels, stand_in,
 from evenhand.cli.monitor_verb import monitor
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
+from evenhand.cli.run_verb import run_file_verb
 from evenhand.cli.trust_verbs import doctor, drift, judge_errors
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
 from evenhand.judging.interrupts import heeding_termination
@@ -63,6 +64,17 @@ A server of yours is --engine http://localhost:8000/v1 --model NAME; --dry-run p
 evenhand --help lists all verbs, evenhand VERB --help its options, evenhand catalog list what to judge by."""
 """What is shown where no verb is given: the five commonest jobs."""
 
+EPILOGUE = """\
+Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, info,
+warning or error; the logger is called evenhand, and no text of a row and no key is logged.
+
+Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, and nothing was called; 3 a gate
+or an alarm: more is unread than --max-unread allows, or what was demanded does not hold, and the result is written all
+the same; 130 interrupted; 143 or 129 ended by SIGTERM or SIGHUP; 141 nobody reads the output any more."""
+
+CONFIGURED = "_with_a_run_file"
+"""Behind the name of a verb that need not be given all in the shell."""
+
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -73,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 an alarm, 130 interrupted, 143 or 129 ended by SIGTERM
-        or SIGHUP.
+        Its exit code: 0 done, 1 the run failed, 2 bad input, 3 a gate or an alarm, 130 interrupted, 143 or 129 ended by
+        SIGTERM or SIGHUP.
         When whoever reads the output, such as head, has seen enough: 0 where the result was saved, 141 elsewhere.
 
     Raises:
@@ -84,9 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output.prepare()
     try:
         with heeding_termination():
-            done = command_line()(given) if given else None
-            output.say(*() if given else (WELCOME,))  # what cyclopts printed is sent on its way too
-        code = done or 0 if given else EXIT_BAD_INPUT
+            code = _carry_out(given)
     except CycloptsError as error:
         output.complain(error)
         raise SystemExit(EXIT_BAD_INPUT) from None
@@ -111,6 +121,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _carry_out(given: Sequence[str]) -> int:
+    """Run the verb that is named, and say as much as is asked for."""
+    if given[:1] == ["unitxt"]:  # whose options are its own
+        return command_line()(given) or 0
+    with output.heard(given) as said:
+        configured = any(each.partition("=")[0] == "--config" for each in said)
+        done = command_line(configured=configured)(said) if said else None
+        output.say(*() if said else (WELCOME,))  # what cyclopts printed is sent on its way too
+    return done or 0 if said else EXIT_BAD_INPUT
+
+
 def _unwritten(error: OSError, saved: Path | None = None) -> int:
     """Say what was not written and where it is; nothing where the reader of a pipe has seen enough."""
     if isinstance(error, BrokenPipeError):
@@ -122,12 +143,13 @@ def _unwritten(error: OSError, saved: Path | None = None) -> int:
 
 
 @cache
-def command_line() -> App:
-    """The verbs."""
+def command_line(*, configured: bool = False) -> App:
+    """The verbs; where a run file is given, it may say what the shell else must."""
     app = App(
         name="evenhand",
         help="LLM judges for unitxt that say truthfully how far their judgement can be trusted.",
         help_format="plaintext",
+        help_epilogue=EPILOGUE,
         version=f"evenhand {__version__}",
         print_error=False,
         exit_on_error=False,
@@ -135,7 +157,9 @@ def command_line() -> App:
         suppress_keyboard_interrupt=False,
     )
     for name, sentence in LISTED.items():
-        app.command(f"evenhand.cli.verbs:{name}", name=name, help=sentence)
+        place = f"evenhand.cli.verbs:{name}{CONFIGURED if configured and name != 'demo' else ''}"
+        app.command(place, name=name, help=sentence)
+    app.command(run_file_verb, name="run")
     app.command(catalog)
     app.command(journal)
     app.command(correct)

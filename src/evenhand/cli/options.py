@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from pathlib import Path
 from types import NoneType
@@ -84,7 +84,7 @@ METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
     **dict.fromkeys(("context_fields", "gold", "gold_fields", "group_fields", "systems", "votes"), "COLUMN"),
     "data_classification": "CLASS",
-    **dict.fromkeys(("examples", "out"), "FILE"),
+    **dict.fromkeys(("config", "examples", "out", "run_file"), "FILE"),
     **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
 }
 """What a text is."""
@@ -92,6 +92,7 @@ METAVARS: Mapping[str, str] = {
 GROUPS: Mapping[str, Group] = {
     "AssessmentOptions": Group("What the judge is shown, and how a rubric is judged", sort_key=1),
     "ChecklistOptions": Group("How to check", sort_key=1),
+    "JobOptions": Group("How much, what else is written, and what must hold", sort_key=3),
     "PlanOptions": Group("What to plan for, and what is guessed where no pilot tells it", sort_key=1),
     "RecordedOptions": Group("How intervals are made", sort_key=1),
 }
@@ -115,7 +116,16 @@ class Declared:
     own: Mapping[str, FieldInfo]
     models: tuple[type[Options], ...]
 
+    @property
+    def sentences(self) -> dict[str, str]:
+        """Parameter -> what its docstring says of it, without markup."""
+        lines = (line.strip().partition(": ") for line in self.doc.partition("\nArgs:\n")[2].splitlines())
+        return {
+            name: re.sub(r":\w+:`~?[\w.]*?(\w+)`", r"\1", text).replace("``", "") for name, _, text in lines if text
+        }
+
     @classmethod
+    @cache
     def of(cls, function: str) -> Declared:
         """The function of this name."""
         node = _definition(function)
@@ -249,10 +259,10 @@ def _metavar(name: str, info: FieldInfo) -> str:
 def _last_given(name: str, info: FieldInfo, _: object, tokens: Sequence[Token]) -> object:
     """The value of an option; given again, it replaces what was given before."""
     first = max(place for place, token in enumerate(tokens) if token.index == 0)
-    return _value(name, info, [token.value for token in tokens[first:]])
+    return value_of(name, info, [token.value for token in tokens[first:]])
 
 
-def _value(name: str, info: FieldInfo, words: Sequence[str]) -> object:
+def value_of(name: str, info: FieldInfo, words: Sequence[str]) -> object:
     """Words as a value of an option.
 
     Raises:
@@ -305,19 +315,19 @@ def _read(name: str, text: str, info: FieldInfo) -> object:
             except ValueError:
                 continue
     if {str, Any} & {*kinds} or literal_choices(info.annotation):
-        return _text_or_file(flag_of(name), text) if METAVARS.get(name) == "TEXT|FILE" else text
+        return text_or_file(flag_of(name), text) if METAVARS.get(name) == "TEXT|FILE" else text
     refused, give, accepted = refusal(flag_of(name), text, info).rpartition("; give ")
     raise InvalidInputError(refused + give + accepted.replace("None", "'none'"))
 
 
-def _text_or_file(flag: str, given: str) -> str:
-    """What is given, or the text of the file that it names.
+def text_or_file(flag: str, given: str, folder: Path = Path()) -> str:
+    """What is given, or the text of the file that it names, in this folder if its path is relative.
 
     Raises:
         InvalidInputError: If it looks like the name of a file that is not there, or cannot be read.
     """
     try:
-        named = expanded(given).exists()
+        named = (folder / expanded(given)).exists()
     except OSError:  # a text too long for a file's name
         named = False
     if not named:
@@ -329,7 +339,7 @@ def _text_or_file(flag: str, given: str) -> str:
         return given
     from evenhand.data.plain_data import read_text  # noqa: PLC0415 - only who names a file needs it
 
-    return read_text(expanded(given), f"the file {given!r}")
+    return read_text(folder / expanded(given), f"the file {given!r}")
 
 
 _FILE_NAME = re.compile(r"\S+\.(txt|md|j2|jinja2?|json|ya?ml)|[~.]{0,2}/\S+", re.IGNORECASE)

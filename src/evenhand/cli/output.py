@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 import traceback
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.visible import visible
 
 if TYPE_CHECKING:
@@ -29,6 +33,79 @@ class OutputError(Exception):
         super().__init__(str(cause))
         self.cause = cause
         self.saved = saved
+
+
+LEVELS = ("debug", "info", "warning", "error")
+LOGGER = logging.getLogger("evenhand")
+
+
+class _ToScreen(logging.Handler):
+    """Log lines on the standard error stream, above the progress bars, shown and not obeyed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from evenhand.judging.progress import tell  # noqa: PLC0415 - only where something is logged
+
+        try:
+            tell(self.format(record))
+        except Exception:  # noqa: BLE001 - as logging has it
+            self.handleError(record)
+
+
+@contextmanager
+def heard(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Say as much as the arguments ask for: ``--quiet``, ``--verbose``, ``--log-level LEVEL``; the rest is given.
+
+    Raises:
+        InvalidInputError: If there is no such level, or two of them are asked for.
+    """
+    rest, level = _level_asked(arguments)
+    before, handler = LOGGER.level, _ToScreen()
+    said = "%(asctime)s %(levelname)s %(name)s: %(message)s" if level < logging.WARNING else "%(message)s"
+    handler.setFormatter(logging.Formatter(said, "%H:%M:%S"))
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+    try:
+        with warnings.catch_warnings():
+            if is_quiet():
+                warnings.simplefilter("ignore")
+            yield rest
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(before)
+
+
+def _level_asked(arguments: Sequence[str]) -> tuple[list[str], int]:
+    """The arguments without those that say how much is said, and the level that these come to."""
+    rest: list[str] = []
+    asked: dict[str, int] = {}
+    words = iter(arguments)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if word in {"--quiet", "--verbose"}:
+            asked[word] = logging.ERROR if word == "--quiet" else logging.INFO
+        elif flag == "--log-level":
+            level = value if equals else next(words, "")
+            if level.lower() not in LEVELS:
+                raise InvalidInputError(f"--log-level is {level!r}. {did_you_mean(level, LEVELS)}")
+            asked[flag] = getattr(logging, level.upper())
+        elif word == "--":
+            rest += [word, *words]
+        else:
+            rest.append(word)
+    if len(asked) > 1:
+        raise InvalidInputError(f"{' and '.join(asked)} say how much is told, each in its own way: give one of them")
+    return rest, next(iter(asked.values()), logging.WARNING)
+
+
+def is_quiet() -> bool:
+    """Whether only results and errors are wanted."""
+    return LOGGER.getEffectiveLevel() >= logging.ERROR
+
+
+def note(message: str) -> None:
+    """Say something that is neither result nor error."""
+    if not is_quiet():
+        complain(message)
 
 
 def prepare() -> None:

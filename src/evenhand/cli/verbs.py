@@ -6,7 +6,6 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -16,13 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
+from evenhand.checked_options import Options
+from evenhand.cli.ending import OUTPUTS, Ending
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
-from evenhand.cli.output import OutputError, say
+from evenhand.cli.output import is_quiet, note, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.known_ids import check_ids
-from evenhand.numbers import format_cost, format_count
-from evenhand.run_options import RunOptions
+from evenhand.numbers import format_cost
+from evenhand.run_options import JobOptions, RunOptions
 
 if TYPE_CHECKING:
     from evenhand.judging.run import RunEstimate
@@ -39,12 +40,21 @@ CRITERIA = declared(Words, None, "Criteria: catalog ids, JSON or YAML files, or 
 LEAVE_OUT = declared(
     Words, None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
 )
+NO_ARGUMENTS = ("data", "split", "log", "out", "leave_out")
+"""What no function is given: the rows are read, and the result is written, beside it."""
+
+CONFIGURED = "_with_a_run_file"
+"""Behind the name of a verb that need not be given all in the shell, as :mod:`evenhand.cli.command` has it."""
+
 LOG = declared(
     bool, False, "DATA is a log of inspect_ai, lm-eval, AlpacaEval or MT-Bench: take its rows from read_log."
 )
 VOTES = declared(Words, None, "The column of DATA that holds recorded votes, or several, one per judge: none is asked.")
-READ = ("journal", "criteria", "rubric", "checklist", "examples")
-"""What may name a file that a run reads, beside the data."""
+CONFIG = declared(
+    str,
+    None,
+    "A run file (.yaml, .json or .toml), or a saved result: what it says holds where no option here says otherwise.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +81,64 @@ class Verb:
     columns: tuple[str, ...] = ()
     also: Mapping[str, FieldInfo] = field(default_factory=dict)
 
-    def command(self) -> Callable[..., int]:
-        """The verb as cyclopts runs it: the function's parameters, options and docstring, under the shell's names."""
-        function = Declared.of(self.function)
+    @property
+    def options(self) -> dict[str, FieldInfo]:
+        """What it takes beside the data and the options of models, by the names of Python."""
+        own = Declared.of(self.function).own
         further = {"leave_out": LEAVE_OUT} if self.asks else {"log": LOG} if self.kind else {}
-        own = {**function.own, "out": OUT, **further, **self.also}
-        names = [*own, *(name for model in function.models for name in model.model_fields)]
+        held = {**own, "out": OUT, "config": CONFIG, **further, **self.also}
+        return {
+            name: info
+            for name, info in held.items()
+            if name != "dataset" and not (name == "gold_field" and "gold_fields" in own)
+        }
 
-        def command(data: Data, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
-            return self._run(function, data, given)
+    @property
+    def models(self) -> tuple[type[Options], ...]:
+        """The models of its further options."""
+        return (*Declared.of(self.function).models, JobOptions)
 
-        command.__doc__ = plain(function.doc, names)
-        alternatives = Group("What is asked", sort_key=0, validator=self._check_one_of)
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """What must be given beside the data."""
+        own = Declared.of(self.function).own
+        declared_so = [name for name, info in own.items() if info.is_required() and name != "dataset"]
+        return tuple(name for name in (*declared_so, *self.required) if name not in self.one_of)
+
+    def command(self, *, configured: bool = False) -> Callable[..., int]:
+        """The verb as cyclopts runs it: the function's parameters, options and docstring, under the shell's names.
+
+        Args:
+            configured: A run file may give what is needed.
+        """
+        options, models = self.options, self.models
+        names = [*options, *(name for model in models for name in model.model_fields)]
+
+        def command(data: Data | None = None, /, **given: Any) -> int:  # noqa: ANN401 - each option says its own type
+            said = given if data is None else {"data": data, **given}
+            config = said.pop("config", None)
+            if config is not None:
+                from evenhand.cli.run_file import RunFile, settled  # noqa: PLC0415 - only who has one needs it
+
+                said = settled(self, RunFile.read(config), said)
+            return self._run(said)
+
+        command.__doc__ = plain(Declared.of(self.function).doc, names)
+        alternatives = Group("What is asked", sort_key=0, validator=None if configured else self._check_one_of)
+        data_given = None if configured else inspect.Parameter.empty
         parameters = [
-            inspect.Parameter("data", inspect.Parameter.POSITIONAL_ONLY, annotation=Data),
+            inspect.Parameter("data", inspect.Parameter.POSITIONAL_ONLY, default=data_given, annotation=Data),
             *(
                 shell_option(
                     name,
                     info,
                     names,
-                    required=name in self.required or (info.is_required() and name not in self.one_of),
+                    required=name in self.needed and not configured,
                     group=alternatives if name in self.one_of else None,
                 )
-                for name, info in own.items()
-                if name != "dataset" and not (name == "gold_field" and "gold_fields" in own)
+                for name, info in options.items()
             ),
-            *(option for model in function.models for option in model_options(model, names)),
+            *(option for model in models for option in model_options(model, names)),
         ]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # as inspect reads
         return command
@@ -105,66 +147,106 @@ class Verb:
         if len(options.filter_by(value_set=True)) != 1:
             raise ValueError(f"Give {' or '.join(map(flag_of, self.one_of))}, one of them.")
 
-    def _run(self, function: Declared, data: str, given: dict[str, Any]) -> int:
-        check_ids(given.values())
-        from evenhand import tables  # noqa: PLC0415 - seconds of import
-        from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - as above
+    def check_given(self, given: Collection[str]) -> None:
+        """Check that all is given that must be.
 
-        rows = tables.read_file(data, given.pop("split", None))
-        if given.pop("log", False):
+        Raises:
+            InvalidInputError: If not.
+        """
+        for name in ("data", *self.needed):
+            if name not in given:
+                raise InvalidInputError(
+                    f"{self.name} needs {name!r}, which neither the run file nor an option says (in the shell "
+                    f"{'DATA' if name == 'data' else flag_of(name)})"
+                )
+        if self.one_of and sum(name in given for name in self.one_of) != 1:
+            raise InvalidInputError(f"{self.name} needs one of {' and '.join(map(repr, self.one_of))}, and not several")
+
+    def result(self, given: Mapping[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
+        """What the function returns, which knows the run that made it.
+
+        Args:
+            given: All that is given, by the names of Python.
+            ending: What is done with it, which was checked.
+        """
+        from evenhand import tables  # noqa: PLC0415 - seconds of import
+        from evenhand.results.run_record import keep_run  # noqa: PLC0415 - as above
+
+        how = {name: value for name, value in given.items() if name not in {*NO_ARGUMENTS, *JobOptions.model_fields}}
+        rows = self._rows(given, ending.options.limit)
+        if is_quiet() and RunOptions in self.models:
+            how.setdefault("progress", False)
+        self._prepare(rows, how)
+        required = [name for name, info in Declared.of(self.function).own.items() if info.is_required()]
+        places = [how.pop(name, None) for name in required if name != "dataset"]
+        result = getattr(tables, self.function)(rows, *places, **how)
+        if hasattr(result, "run_file"):
+            keep_run(result, self.name, {name: value for name, value in given.items() if name not in OUTPUTS})
+        return result
+
+    def _rows(self, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
+        """The rows of the data, or the first of them."""
+        from evenhand import tables  # noqa: PLC0415 - as above
+        from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - as above
+        from evenhand.data.rows import read_rows  # noqa: PLC0415 - as above
+        from evenhand.results.run_record import DEMO  # noqa: PLC0415 - as above
+
+        data = given["data"]
+        if isinstance(data, str) and data == DEMO and not Path(DEMO).exists():
+            from evenhand.demo import load_rows  # noqa: PLC0415 - as above
+
+            rows: Sequence[Mapping[str, Any]] = load_rows()
+        else:
+            rows = (
+                tables.read_file(data, given.get("split"))
+                if isinstance(data, str)
+                else read_rows(data, given.get("split"))
+            )
+        if given.get("log"):
             rows = read_log(rows)
-        out = check_out(given.pop("out", None), [data, *(name for key in READ for name in _named(given.get(key)))])
-        left_out = given.pop("leave_out", None) or ()
-        if out is not None:
-            self._check_file(out, left_out)
-        elif left_out:
-            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
-        self._prepare(function, rows, given)
-        required = [name for name, info in function.own.items() if info.is_required() and name != "dataset"]
-        places = [given.pop(name, None) for name in required]
-        result = getattr(tables, self.function)(rows, *places, **given)
+        return rows if limit is None else self._first(rows, limit, given)
+
+    def _first(
+        self, rows: Sequence[Mapping[str, Any]], limit: int, given: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]]:
+        """The first rows; where a prompt has several, the rows of the first prompts."""
+        from evenhand.data.fields import name_of  # noqa: PLC0415 - as above
+
+        long = given.get("systems_field") or self.name == "read" or ("votes" in given and "votes" in self.one_of)
+        column = given.get("id_field") or ("id" if "id" in rows[0] else None)
+        names = [name_of(row.get(column)) if long and column else str(place) for place, row in enumerate(rows)]
+        first = list(dict.fromkeys(names))
+        kept = {*first[:limit]}
+        if len(kept) < len(first):
+            what = f"prompts, told apart by {column!r}," if long and column else "rows"
+            note(f"the first {limit} of {len(first)} {what} are taken (--limit {limit})")
+        return [row for row, name in zip(rows, names, strict=True) if name in kept]
+
+    def _run(self, given: Mapping[str, Any]) -> int:
+        self.check_given(given)
+        check_ids(given.values())
+        ending = Ending.of(self, given)
+        result = self.result(given, ending)
         if given.get("dry_run"):
             print_estimate(result, at_most=bool(given.get("stop")))
             return 0
-        if out is None:
-            say(result)
-            return 0
-        try:
-            result.save(out, **({"leave_out": left_out} if left_out else {}))
-        except BaseException:
-            with suppress(OutputError):
-                say(result)  # it is shown, at least
-            raise
-        attribute, name = self.written
-        held = format_count(len(getattr(result, attribute)), name) if self.kind else "the report was"
-        say(result, f"{held} written to {out}", saved=out)
-        return 0
+        return ending.shown(result)
 
     @property
     def asks(self) -> bool:
         """Whether its result holds votes that judges were asked for."""
         return bool(self.kind) and "engine" in Declared.of(self.function).own
 
-    def _check_file(self, out: Path, left_out: Collection[str]) -> None:
-        """Check before the first call that the result can be saved under a name that ends so, without that."""
-        from evenhand.results import saved, votes_columns  # noqa: PLC0415 - seconds of import
-        from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - as above
-
-        votes_columns.check_left_out(left_out)
-        if self.kind:
-            saved.check_suffix(out)
-        else:
-            saved.check_ending(out, REPORT_SUFFIXES)
-
-    def _prepare(self, function: Declared, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
+    def _prepare(self, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
         """What the shell spells in its own way, as the function takes it."""
+        function = Declared.of(self.function)
         if given.get("resamples", 1) < 1:
             raise InvalidInputError(f"--resamples is {given['resamples']!r}; at least 1 draw is needed")
         if "rubric" in given:
             from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 
             given["criteria"] = load_rubric(given.pop("rubric"))
-        if ":" in given.get("mode", ""):
+        if isinstance(given.get("mode"), str) and ":" in given["mode"]:
             given["mode"] = _imported(given["mode"])
         if isinstance(given.get("gold_fields"), str) and "gold_field" in function.own:
             given["gold_field"] = given.pop("gold_fields")
@@ -279,39 +361,44 @@ def split_at_commas(words: Iterable[str], known: Collection[str]) -> list[str]:
     return [name.strip() if name not in known else name for name in names if name.strip()]
 
 
-def check_out(given: str | Path | None, read: Iterable[str]) -> Path | None:
+def check_out(given: str | Path | None, read: Iterable[str], flag: str = "--out") -> Path | None:
     """Check before the first call that the result can be written, and over nothing that the user gave.
 
+    Args:
+        given: Where.
+        read: The files that the run reads.
+        flag: What the place is called.
+
     Raises:
-        InvalidInputError: If ``--out`` is a folder, lies in none, cannot be written, or is a file that the run reads.
+        InvalidInputError: If it is a folder, lies in none, cannot be written, or is a file that the run reads.
     """
     if given is None:
         return None
     if not str(given).strip() or "\0" in str(given):
-        raise InvalidInputError(f"--out is {str(given)!r}; name a file")
+        raise InvalidInputError(f"{flag} is {str(given)!r}; name a file")
     out = expanded(given)
     try:
-        _check_place(out)
+        _check_place(out, flag)
     except OSError as error:
         raise InvalidInputError(
-            f"--out is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
+            f"{flag} is {str(out)!r}, which cannot be written ({error.strerror}); give another path"
         ) from error
     for name in read:
         if _is_same(out, expanded(name)):
-            raise InvalidInputError(f"--out is {str(out)!r}, the same file as the input {name!r}; give another path")
+            raise InvalidInputError(f"{flag} is {str(out)!r}, the same file as the input {name!r}; give another path")
     return out
 
 
-def _check_place(out: Path) -> None:
+def _check_place(out: Path, flag: str) -> None:
     """Make a file beside it, as saving does, and take it away again; what is there stays."""
     if out.is_dir():
-        raise InvalidInputError(f"--out is {str(out)!r}, which is a folder; name a file in it")
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which is a folder; name a file in it")
     if not out.resolve().parent.is_dir():
-        raise InvalidInputError(f"--out is {str(out)!r}, but its folder does not exist; create it first")
+        raise InvalidInputError(f"{flag} is {str(out)!r}, but its folder does not exist; create it first")
     if out.exists() and not out.is_file():
-        raise InvalidInputError(f"--out is {str(out)!r}, which is no regular file; give another path")
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which is no regular file; give another path")
     if out.exists() and not os.access(out, os.W_OK):
-        raise InvalidInputError(f"--out is {str(out)!r}, which may not be written; give another path")
+        raise InvalidInputError(f"{flag} is {str(out)!r}, which may not be written; give another path")
     target = out.resolve()  # where a link leads
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     beside.touch()
@@ -346,8 +433,8 @@ def __getattr__(name: str) -> Callable[..., int]:
     if name == "demo":
         return demo_command()
     for verb in VERBS:
-        if verb.name == name:
-            return verb.command()
+        if name in {verb.name, verb.name + CONFIGURED}:
+            return verb.command(configured=name != verb.name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

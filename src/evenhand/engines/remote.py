@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import random
 from collections.abc import AsyncIterator, Mapping
@@ -34,7 +35,10 @@ from evenhand.errors import (
     UnreachableError,
     did_you_mean,
 )
+from evenhand.visible import visible
 from evenhand.votes import Completion
+
+_logger = logging.getLogger(__name__)
 
 READY_SHARE: Final = 1.25
 RATE_LIMIT_PATIENCE: Final = 4
@@ -382,6 +386,13 @@ class RemoteJudge:
                 used = expected if may_be_billed else 0.0
                 error.attempts = trial.attempts
                 delay = self._after_failure(error, session, trial, entered_at)
+                _logger.info(
+                    "%s: attempt %d brought no reply (%s), and is made again%s",
+                    visible(self.judge_id),
+                    trial.attempts,
+                    error.cause,
+                    f" in {delay:.1f} s" if delay else "",
+                )
             else:
                 return self._received(completion, session)
             finally:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
@@ -35,7 +37,10 @@ from evenhand.judging.progress import Progress, progress_bar, tell
 from evenhand.question import Question
 from evenhand.results.spending import Spending
 from evenhand.run_options import LimitOptions
+from evenhand.visible import visible
 from evenhand.votes import Completion, EarlyStop, Vote, held_once
+
+_logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 60.0
 
@@ -131,6 +136,13 @@ def run_votes(
         for place, (judge, weight) in enumerate(zip(judges, weights, strict=True))
     ]
     total = sum(len(row) for row in votes)
+    _logger.info(
+        "%d questions, %d votes by %s; %s",
+        len(questions),
+        total,
+        visible(", ".join(judge.judge_id for judge in judges)),
+        "no journal" if journal is None else f"the journal is {visible(str(journal.path))}",
+    )
     with progress_bar(total, shown=limits.progress) as progress:
         try:
             _drive(lanes, _Run(flow, grid, budget, progress, votes, journal))
@@ -138,6 +150,7 @@ def run_votes(
             error.votes = _given(votes)
             raise
     complete = _given(votes)
+    _log_end(complete)
     _check_servers(lanes, complete, total, journaled=journal is not None)
     _check_failures(complete, limits.max_failure_rate, journaled=journal is not None)
     return complete
@@ -146,6 +159,14 @@ def run_votes(
 def _given(votes: Sequence[Sequence[Vote | None]]) -> list[tuple[Vote, ...]]:
     """The votes that were cast."""
     return [tuple(vote for vote in row if vote is not None) for row in votes]
+
+
+def _log_end(votes: Sequence[Sequence[Vote]]) -> None:
+    """What came, and why what did not."""
+    flat = [vote for row in votes for vote in row]
+    reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored_reason is not None)
+    told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "none"
+    _logger.info("%d votes came; unread: %s. %s", len(flat), told, Spending.of(flat) or "Nothing was bought.")
 
 
 def _drive(lanes: Sequence[_Lane], run: _Run) -> None:

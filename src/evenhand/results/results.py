@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +28,8 @@ from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.measures import Measure
 from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.render import PrintedTables
-from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
+from evenhand.results.run_record import absolute, relative, run_yaml
+from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write, written_whole
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, verdict_view, with_prompts
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
@@ -53,6 +54,7 @@ class Results(PrintedTables, Generic[Entry]):
 
     Attributes:
         parameters: What made it: judges, fields, orders, rules, seed, interval level, version. They cannot be changed.
+        run_file: The run that made it, as :meth:`to_run_file` writes it; None of what was filtered or scored again.
     """
 
     kind: ClassVar[str]
@@ -74,6 +76,7 @@ class Results(PrintedTables, Generic[Entry]):
     """Whether each cell has a row of :meth:`records`, which saved files tell with it."""
 
     parameters: Mapping[str, Any]
+    run_file: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(self.parameters))
@@ -543,6 +546,30 @@ class Results(PrintedTables, Generic[Entry]):
 
         return datasets.Dataset.from_list(list(self.records(votes=True)))
 
+    def to_run_file(self, path: str | Path | None = None) -> str:
+        """The run file that makes it again: ``evenhand run`` and :func:`evenhand.run` read it.
+
+        Keys are not in it: engines name the environment variables that hold them.
+
+        Args:
+            path: Where it is written too; its paths are relative to this file, or without one to the current folder.
+
+        Raises:
+            InvalidInputError: A result of which no run is known: one that was filtered, scored again, or saved before
+                evenhand 0.2.
+            UnwritableFileError: If the file cannot be written.
+        """
+        if self.run_file is None:
+            raise InvalidInputError(
+                "no run is known that makes this result: it was filtered, scored again or put together after its run, "
+                "or saved before evenhand 0.2; its parameters say how it was made"
+            )
+        text = run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
+        if path is not None:
+            with written_whole(path) as beside:
+                beside.write_text(text, encoding="utf-8")
+        return text
+
     def save(self, path: str | Path, *, leave_out: Collection[str] = ()) -> None:
         """Write a file that :func:`evenhand.open` reads.
 
@@ -561,6 +588,8 @@ class Results(PrintedTables, Generic[Entry]):
         """
         check_left_out(leave_out)
         header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
+        if self.run_file is not None:
+            header["run"] = relative(self.run_file, check_path(path).parent)
         cells = self.named_cells()
         if self.tells_verdicts:
             cells = (cell.telling(record) for cell, record in zip(cells, self.records(), strict=True))
@@ -577,11 +606,14 @@ class Results(PrintedTables, Generic[Entry]):
         try:
             held = cls.cells_before(header, rows) if cells is None else cells
             cells = [with_early_stop(_without_id(cell), header["parameters"]) for cell in held]
-            return cls.of_cells(header, cells)
+            result = cls.of_cells(header, cells)
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not a saved table of {cls.kind}, or not a whole one; {cls.__name__}.save writes one"
             ) from error
+        if header.get("run"):
+            object.__setattr__(result, "run_file", absolute(header["run"], Path(path).parent))
+        return result
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:

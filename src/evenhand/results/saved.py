@@ -237,6 +237,15 @@ def kind_if_saved(path: str | Path) -> SavedKind | None:
     Raises:
         InvalidInputError: If it cannot be read.
     """
+    return saved_kind(header_if_saved(path))
+
+
+def header_if_saved(path: str | Path) -> dict[str, Any] | None:
+    """What a saved result says before its votes; None where the file holds something else.
+
+    Raises:
+        InvalidInputError: If it cannot be read.
+    """
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     path = expanded(path)
@@ -249,8 +258,8 @@ def kind_if_saved(path: str | Path) -> SavedKind | None:
     except OSError as error:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
     except (ValueError, LookupError):
-        header = None
-    return saved_kind(header)
+        return None
+    return None if saved_kind(header) is None else dict(header)
 
 
 def _is_parquet(path: Path) -> bool:

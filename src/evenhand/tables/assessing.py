@@ -29,6 +29,7 @@ from evenhand.judging.sheet import check_calls
 from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
+from evenhand.results.run_record import remembers
 from evenhand.run_options import AssessmentOptions, RunOptions
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.mode_results import ModeResults
@@ -61,6 +62,7 @@ def judge(
 ) -> ModeResults: ...
 
 
+@remembers
 @takes(RunOptions, AssessmentOptions)
 def judge(
     dataset: object,

@@ -17,6 +17,7 @@ from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.run import RunEstimate
 from evenhand.modes.checklist import ChecklistMode
+from evenhand.results.run_record import remembers
 from evenhand.run_options import ChecklistOptions, ItemVoteFields, RunOptions
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.recorded_items import answer_of, recorded_checklist
@@ -48,6 +49,7 @@ def checklist(
 ) -> ChecklistTable: ...
 
 
+@remembers
 @takes(RunOptions, ChecklistOptions, ItemVoteFields)
 def checklist(
     dataset: object = None,

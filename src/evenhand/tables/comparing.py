@@ -29,6 +29,7 @@ from evenhand.judging.settings import RunSettings
 from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
+from evenhand.results.run_record import remembers
 from evenhand.run_options import PairVoteFields, RunOptions, StopOptions, check_resamples
 from evenhand.tables.recorded_pairs import recorded_winrates
 from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
@@ -113,6 +114,7 @@ def winrates(
 ) -> WinrateTable: ...
 
 
+@remembers
 @takes(RunOptions, StopOptions, PairVoteFields)
 def winrates(
     dataset: object = None,

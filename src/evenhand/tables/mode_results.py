@@ -26,6 +26,7 @@ from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, with_ids
+from evenhand.results.run_record import remembers
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RunOptions
@@ -332,6 +333,7 @@ def run_mode(
 ) -> ModeResults: ...
 
 
+@remembers
 @takes(RunOptions)
 def run_mode(
     dataset: object,

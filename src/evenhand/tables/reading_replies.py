@@ -24,6 +24,7 @@ from evenhand.judge_reliability.columns import (
 )
 from evenhand.parsing import match_closest_option
 from evenhand.question import swapped_index
+from evenhand.results.run_record import remembers
 from evenhand.run_options import RecordedOptions
 from evenhand.tables.recorded_votes import RecordedInstance, VoteTable, named_weights
 from evenhand.tables.vote_rows import swapped_in
@@ -31,6 +32,7 @@ from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Completion, Match, Vote, is_missing
 
 
+@remembers
 @takes(RecordedOptions)
 def read_replies(
     dataset: object,

@@ -48,6 +48,7 @@ from evenhand.results.notes import unread_note, unscored_votes_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before, with_ids
+from evenhand.results.run_record import remembers
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
@@ -520,6 +521,7 @@ def _pair_record(pair: RaterPair) -> dict[str, Any]:
     return record | {key: value for name, each in defined.items() for key, value in score_entries(name, each).items()}
 
 
+@remembers
 @takes(RecordedOptions)
 def aggregate_votes(
     dataset: object,
@@ -582,6 +584,7 @@ def aggregate_votes(
     return VoteTable.of_cells(header, cells)
 
 
+@remembers
 @takes(RecordedOptions)
 def agreement(
     dataset: object,

@@ -1,0 +1,184 @@
+"""What is done with the result of a verb: it is printed and written, and what must hold of it decides the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from evenhand.cli.output import OutputError, complain, is_quiet, say
+from evenhand.errors import GateFailedError, InvalidInputError
+from evenhand.numbers import format_count, format_number, format_percent
+from evenhand.run_options import JobOptions
+
+if TYPE_CHECKING:
+    from evenhand.cli.verbs import Verb
+
+EXIT_GATE = 3
+MOST_UNREAD = 0.1
+"""The share of questions without an answer that a run of judges may have. So many gaps can move a share by 0.1, as far
+as the interval of a hundred rows reaches to each side: beyond it, what is missing outweighs chance."""
+
+NOT_PUT = frozenset({"missing_response", "not_asked"})
+"""Why a question was not put to a judge at all, which is no judge's doing."""
+
+OUTPUTS = ("out", "leave_out", "run_file")
+"""What is written: no part of the run that a result keeps, whose second run overwrites nothing."""
+
+READ = ("data", "journal", "criteria", "rubric", "checklist", "examples")
+"""What may name files that a run reads."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is done with a result, checked before the first call.
+
+    Attributes:
+        verb: Whose.
+        options: What must hold, and what is written beside the result.
+        out: Where the result is written.
+        left_out: What of the votes is not.
+        asking: Judges are asked, or replies are read.
+    """
+
+    verb: Verb
+    options: JobOptions
+    out: Path | None = None
+    left_out: tuple[str, ...] = ()
+    asking: bool = False
+
+    @classmethod
+    def of(cls, verb: Verb, given: Mapping[str, Any]) -> Self:
+        """What is given of it.
+
+        Raises:
+            InvalidInputError: If something of it cannot be written or checked.
+        """
+        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - which imports this module
+
+        options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
+        read = [text for name in READ for text in _texts(given.get(name))]
+        out, left_out = check_out(given.get("out"), read), tuple(given.get("leave_out") or ())
+        if out is not None:
+            _check_file(verb, out, left_out)
+        elif left_out:
+            raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
+        if options.run_file is not None:
+            _check_run_file(verb, options.run_file, read)
+        asking = verb.name == "read" or given.get("engine") is not None
+        return cls(verb, options, out, left_out, asking)
+
+    def shown(self, result: Any) -> int:  # noqa: ANN401 - of any verb
+        """Print a result, write it, and say what does not hold.
+
+        Returns:
+            The exit code.
+        """
+        try:
+            written = self.written(result)
+        except BaseException:
+            with suppress(OutputError):
+                say(result)  # it is shown, at least
+            raise
+        say(result, *([] if is_quiet() else written), saved=self.out)
+        failed = self.failures(result)
+        for line in failed:
+            complain(line)
+        return EXIT_GATE if failed else 0
+
+    def written(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
+        """Write a result, and what goes with it.
+
+        Returns:
+            What was written, a line each.
+        """
+        said = []
+        if self.out is not None:
+            result.save(self.out, **({"leave_out": self.left_out} if self.left_out else {}))
+            attribute, name = self.verb.written
+            held = format_count(len(getattr(result, attribute)), name) if self.verb.kind else "the report was"
+            said.append(f"{held} written to {self.out}")
+        if self.options.run_file is not None:
+            result.to_run_file(self.options.run_file)
+            said.append(f"what makes it again was written to {self.options.run_file}")
+        return said
+
+    def demand(self, result: Any) -> None:  # noqa: ANN401 - as above
+        """Check what was demanded of a result in so many words.
+
+        Raises:
+            GateFailedError: If it does not hold.
+        """
+        stated = self.options.max_unread is not None
+        failed = self.failures(result) if stated else []
+        if failed:
+            raise GateFailedError("\n".join(failed), result)
+
+    def failures(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
+        """What does not hold of a result, a line each."""
+        return list(self._unread(result))
+
+    def _unread(self, result: Any) -> Iterator[str]:  # noqa: ANN401 - as above
+        most = self.options.max_unread
+        if most is None:
+            most = MOST_UNREAD if self.asking else 1.0
+        reasons = unread_reasons(result)
+        asked, unread = reasons.total(), reasons.total() - reasons[None]
+        if unread > most * asked + 1e-9:  # 0.29 · 100 is 28.999999999999996
+            told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common() if reason is not None)
+            yield (
+                f"{unread} of {asked} questions ({format_percent(unread / asked)}) have no answer ({told}), more than "
+                f"--max-unread {format_number(most)} allows: {_next_step(reasons)}"
+                + ("" if self.out is None else f". What was judged is in {str(self.out)!r}")
+            )
+
+
+def unread_reasons(result: Any) -> Counter[str | None]:  # noqa: ANN401 - of any verb
+    """Why judges gave no answer -> to how many questions; None for those that have one, or were not to be asked."""
+    from evenhand.results import Results  # noqa: PLC0415 - seconds of import
+
+    if not isinstance(result, Results):
+        return Counter()
+    put = [each for each in result.asked() if each.verdict.unscored_reason not in NOT_PUT]
+    return Counter(each.verdict.unscored_reason if each.unread else None for each in put)
+
+
+def _next_step(reasons: Mapping[str | None, int]) -> str:
+    if "budget" in reasons:
+        return "raise --max-calls or --max-cost and run the same again, where the journal buys nothing twice"
+    if "offline" in reasons:
+        return "run the same without --offline"
+    return "the reasons say what to mend; --max-unread 1 accepts any share"
+
+
+def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
+    """Check before the first call that the result can be saved under a name that ends so, without that."""
+    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - seconds of import
+    from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - as above
+
+    votes_columns.check_left_out(left_out)
+    if verb.kind:
+        saved.check_suffix(out)
+    else:
+        saved.check_ending(out, REPORT_SUFFIXES)
+
+
+def _check_run_file(verb: Verb, path: str | Path, read: Iterable[str]) -> None:
+    from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
+    from evenhand.data.plain_data import YAML_ENDINGS  # noqa: PLC0415 - as above
+    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
+
+    if not verb.kind:
+        raise InvalidInputError(f"--run-file is {str(path)!r}, and a report of {verb.name} keeps no run")
+    check_out(path, read, "--run-file")
+    check_ending(path, sorted(YAML_ENDINGS))
+
+
+def _texts(given: object) -> list[str]:
+    """The texts among what is given, which may be one, several, or an object."""
+    return [
+        str(each) for each in (given if isinstance(given, list | tuple) else [given]) if isinstance(each, str | Path)
+    ]

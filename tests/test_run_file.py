@@ -1,0 +1,319 @@
+"""Runs as files: what is read, what counts before what, what is refused and where, and that a result runs again."""
+
+import json
+import logging
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand
+from evenhand.cli import main
+from evenhand.cli.run_file import PREFIX, RunFile, fields_of, settled, verb_named
+from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
+from evenhand.cli.verbs import VERBS
+from evenhand.data.plain_data import parse_yaml
+from evenhand.errors import GateFailedError, InvalidInputError
+from evenhand.results.run_record import JOBS, absolute, relative, run_yaml
+from evenhand.run_options import RunOptions
+from tests.support.rows import write_rows
+from tests.support.server import JudgeServer
+
+BASELINE = "engines.evenhand.baseline"
+ROWS = [
+    {"id": f"r{n}", "question": f"What is {n}?", "answer": f"{n} is a number.", "other": "No idea."} for n in range(6)
+]
+RUN = {"job": "judge", "data": "rows.jsonl", "systems": ["answer"], "judges": BASELINE, "criteria": ["Is it true?"]}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with data that is not the current one."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    write_rows(tmp_path / "there" / "rows.jsonl", ROWS)
+    return tmp_path / "there"
+
+
+def write(folder, name="run.yaml", **changes):
+    path = folder / name
+    said = {key: value for key, value in {**RUN, **changes}.items() if value is not None}
+    path.write_text(json.dumps(said, indent=1) if name.endswith(".json") else run_yaml(said, folder), encoding="utf-8")
+    return path
+
+
+def said(path, **call):
+    file = RunFile.read(path)
+    return settled(verb_named(file), file, call)
+
+
+def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead(folder, capsys):
+    path = write(folder, out="result.parquet")
+    assert main(["run", str(path), "--limit", "4", "--quiet", "--out", str(folder / "other.parquet")]) == 0
+    assert not capsys.readouterr().err
+    assert len(evenhand.open(folder / "other.parquet")) == 4
+    assert not (folder / "result.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["run.yaml", "run.json", "run.toml"])
+def test_the_same_run_in_each_notation(name, folder):
+    path = write(folder, name, samples=3)
+    if name == "run.toml":
+        lines = (f"{key} = {json.dumps(value)}" for key, value in {**RUN, "samples": 3}.items())
+        path.write_text("\n".join(lines), encoding="utf-8")
+    assert said(path) == {
+        "data": str(folder / "rows.jsonl"),
+        "response_field": ("answer",),
+        "engine": BASELINE,
+        "criteria": ("Is it true?",),
+        "samples": 3,
+    }
+
+
+def test_the_call_counts_before_the_environment_and_that_before_the_file(folder, monkeypatch):
+    path = write(folder, samples=3, max_calls=5, seed=1, gold={"a": "b"}, rubric=None)
+    monkeypatch.setenv(PREFIX + "MAX_CALLS", "20")
+    monkeypatch.setenv(PREFIX + "SEED", "2")
+    monkeypatch.setenv(PREFIX + "ENGINE", "one 'and two'")
+    found = said(path, seed=3, gold_fields={"c": "d"}, rubric="rubrics.evenhand.dialogue")
+    assert (found["samples"], found["max_calls"], found["seed"]) == (3, 20, 3)
+    assert found["engine"] == ("one", "and two")
+    assert found["gold_fields"] == {"c": "d"}  # not merged
+    assert "criteria" not in found  # the rubric stands for it
+    assert found["rubric"] == "rubrics.evenhand.dialogue"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sampels": 3}, "run.yaml, line 7: sampels is nothing that a run of judge takes. Did you mean 'samples'?"),
+        ({"samples": "many"}, "run.yaml, line 7: samples is 'many'; give a whole number of at least 1"),
+        ({"samples": 0}, "run.yaml, line 7: samples is 0; give a whole number of at least 1"),
+        ({"limit": -1}, "run.yaml, line 7: limit is -1; give a whole number of at least 1, or None for all rows"),
+        ({"orders": "bth"}, "run.yaml, line 7: orders is 'bth'. Did you mean 'both'?"),
+        ({"check_positional_bias": 2}, "line 7: check_positional_bias is 2; give True, False, or a share"),
+        ({"systems": 5}, "run.yaml, line 4: systems is 5; give a text, or a list, a text each"),
+        ({"job": "jugde"}, "run.yaml, line 2: job is 'jugde'. Did you mean 'judge'?"),
+        ({"job": None}, "has no job"),
+        ({"engine": "a"}, "run.yaml, line 7: engine says engine a second time, under another name"),
+        (
+            {"judges": None},
+            "judge needs 'engine', which neither the run file nor an option says (in the shell --engine)",
+        ),
+        ({"criteria": None}, "judge needs one of 'criteria' and 'rubric' and 'rubric_field', and not several"),
+        ({"labels": {"desing": "random"}}, "desing is nothing that labels take. Did you mean 'design'?"),
+        ({"guidelines": "house.md"}, "guidelines is 'house.md', which looks like the name of a file that is not there"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_accepted(changes, message, folder, capsys):
+    assert main(["run", str(write(folder, **changes))]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a\n- b\n", "is no mapping of names to values"),
+        ("job: judge\njob: judge\n", "the field 'job' stands here twice"),
+        ("job: !!python/object/apply:os.system [ls]\n", "is not YAML as it is read here (line 1"),
+        (
+            "a: &a [1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+            + "".join(
+                f"{new}: &{new} [{','.join(['*' + old] * 10)}]\n" for old, new in zip("bcdef", "cdefg", strict=True)
+            ),
+            "its aliases make more than 100000 values",
+        ),
+    ],
+)
+def test_a_file_that_is_no_run_is_told_by_one_line(text, message, folder, capsys):
+    (folder / "run.yaml").write_text(text, encoding="utf-8")
+    assert main(["run", str(folder / "run.yaml")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_mistyped_variable_of_the_environment_is_refused(folder, monkeypatch):
+    monkeypatch.setenv(PREFIX + "MAX_CALS", "20")
+    with pytest.raises(
+        InvalidInputError, match=r"EVENHAND_RUN_MAX_CALS, which no run reads\. Did you mean '.*MAX_CALLS'"
+    ):
+        said(write(folder))
+    monkeypatch.delenv(PREFIX + "MAX_CALS")
+    monkeypatch.setenv(PREFIX + "MAX_CALLS", "several")
+    with pytest.raises(InvalidInputError, match=r"^EVENHAND_RUN_MAX_CALLS: .*is 'several'"):
+        said(write(folder))
+
+
+def test_criteria_are_written_inline_and_texts_and_files_lie_beside_the_run_file(folder):
+    criterion = {
+        "name": "tone",
+        "description": "Is it polite?",
+        "options": [{"label": "Yes", "value": 1}, {"label": "No", "value": 0}],
+    }
+    (folder / "mine.json").write_text(json.dumps(criterion | {"name": "mine"}), encoding="utf-8")
+    (folder / "house.md").write_text("Be strict.", encoding="utf-8")
+    path = write(folder, criteria=[criterion, "mine.json", "Is it short?"], guidelines="house.md")
+    table = evenhand.run(path, limit=1)
+    assert [each.name for each in table.criteria][:2] == ["tone", "mine"]
+    assert table.parameters["guidelines"] == "Be strict."
+
+
+def test_a_run_of_python_gives_the_result_and_takes_objects(folder):
+    table = evenhand.run(write(folder), data=ROWS[:2], engine=evenhand.BaselineEngine())
+    assert len(table) == 2
+    assert table.run_file["left_out"] == ["data", "engine"]
+    with pytest.raises(InvalidInputError, match="there is no option 'sampels' of judge"):
+        evenhand.run(write(folder), sampels=3)
+
+
+def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_path, capsys):
+    with JudgeServer(reply=lambda body: "Yes") as server:
+        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
+        path = write(folder, judges=engine, journal="journal.db", seed=7, flow="verdict_only")
+        first = folder / "first.parquet"
+        assert (
+            main(["run", str(path), "--out", str(first), "--run-file", str(tmp_path / "again.yaml"), "--limit", "3"])
+            == 0
+        )
+        bought = server.seen
+        assert bought > 0
+        header = json.loads(__import__("pyarrow.parquet").parquet.read_schema(first).metadata[b"evenhand"])["run"]
+        assert header["data"] == "rows.jsonl"
+        assert header["journal"] == "journal.db"
+        before = evenhand.open(first)
+        for again in (tmp_path / "again.yaml", first):
+            second = tmp_path / f"second{again.suffix}.jsonl"
+            assert main(["run", str(again), "--out", str(second)]) == 0
+            after = evenhand.open(second)
+            assert [each.verdict.aggregated_value for each in after] == [
+                each.verdict.aggregated_value for each in before
+            ]
+            assert after.run_file == before.run_file
+            assert after.parameters["seed"] == 7
+        assert server.seen == bought
+    assert "key" not in (tmp_path / "again.yaml").read_text(encoding="utf-8")
+
+
+def test_a_result_of_python_gives_its_run_where_its_data_are_a_path(folder):
+    made = {"engine": BASELINE, "response_field": "answer", "progress": False, "context_fields": {"task": "question"}}
+    table = evenhand.judge(folder / "rows.jsonl", "Is it true?", **made)
+    table.to_run_file(folder / "run.yaml")
+    again = evenhand.run(folder / "run.yaml")
+    assert list(again.records(votes=True)) == list(table.records(votes=True))
+    in_memory = evenhand.judge(ROWS, "Is it true?", **made)
+    assert "# data: left out" in in_memory.to_run_file()
+    in_memory.save(folder / "memory.jsonl")
+    with pytest.raises(InvalidInputError, match="does not say the data of the run that made it"):
+        evenhand.run(folder / "memory.jsonl")
+    assert len(evenhand.run(folder / "memory.jsonl", data=folder / "rows.jsonl")) == len(ROWS)
+    with pytest.raises(InvalidInputError, match="no run is known that makes this result"):
+        table.filter(instance=0).to_run_file()
+
+
+def test_no_key_is_in_the_run_of_a_result(folder, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-this-is-secret-4711")
+    table = evenhand.judge(
+        ROWS, "Is it true?", BASELINE, response_field="answer", guidelines="sk-this-is-secret-4711", progress=False
+    )
+    assert "guidelines" not in table.run_file
+    assert "guidelines" in table.run_file["left_out"]
+    assert "4711" not in table.to_run_file()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20), st.integers(0, 5))
+@settings(max_examples=30, deadline=None)
+def test_what_is_written_is_read_as_it_was(tmp_path_factory, text, number):
+    folder = tmp_path_factory.getbasetemp()
+    run = {
+        "job": "judge",
+        "data": str(folder / "x" / "rows.jsonl"),
+        "guidelines": text,
+        "context_fields": {text: text},
+        "seed": number,
+    }
+    found = parse_yaml(run_yaml(run, folder), "the run")
+    assert absolute(found, folder) == run
+    assert absolute(relative(run, folder / "y"), folder / "y") == run
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_each_template_runs_as_it_is_and_its_schema_accepts_it(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--template", name]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
+    assert main(["run", "run.yaml", "--limit", "2", "--quiet"]) == 0
+    assert capsys.readouterr().out
+    jsonschema.Draft202012Validator(json.loads(run_schema())).validate(parse_yaml(text, "the template"))
+    verb = next(verb for verb in VERBS if verb.name == TEMPLATES[name].job)
+    assert all(f"{option}: " in text for model in verb.models for option in model.model_fields if option != "progress")
+
+
+def test_the_schema_refuses_what_the_reader_refuses():
+    validator = jsonschema.Draft202012Validator(json.loads(run_schema()))
+    validator.check_schema(json.loads(run_schema()))
+    run = parse_yaml(run_template("direct"), "the template")
+    for change in ({"sampels": 3}, {"samples": 0}, {"samples": "3"}, {"orders": "bth"}, {"job": "jugde"}, {"level": 2}):
+        assert not validator.is_valid(run | change), change
+    described = json.loads(run_schema())["$defs"]["judge"]["properties"]
+    assert all(described[name]["description"] for name in RunOptions.model_fields)
+
+
+def test_every_verb_has_a_name_in_python_and_every_option_stands_in_its_run_file():
+    assert {verb.function: verb.name for verb in VERBS} == JOBS
+    for verb in VERBS:
+        assert {name for model in verb.models for name in model.model_fields} <= set(fields_of(verb))
+
+
+LONG = [{**row, "system": name, "response": row[name]} for name in ("answer", "other") for row in ROWS]
+
+
+def test_a_limit_counts_prompts_where_these_have_several_rows_and_says_so(folder, capsys):
+    data = write_rows(folder / "long.jsonl", LONG)
+    columns = ["--systems-field", "system", "--response-field", "response", "--id-field", "id"]
+    criteria = ["--criteria", "criteria.evenhand.pairwise.overall_quality", "--engine", BASELINE]
+    out = folder / "long.parquet"
+    assert main(["compare", str(data), *columns, *criteria, "--no-progress", "--limit", "2", "--out", str(out)]) == 0
+    assert "the first 2 of 6 prompts, told apart by 'id', are taken (--limit 2)" in capsys.readouterr().err
+    assert [contest.prompt_id for contest in evenhand.open(out)] == ["r0", "r1"]
+
+
+def test_a_run_of_which_more_than_a_tenth_is_unread_ends_in_3_and_is_saved(folder, capsys):
+    with JudgeServer(reply=lambda body: "Yes") as server:
+        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
+        path = write(folder, judges=engine, journal="journal.db", flow="verdict_only", check_positional_bias=False)
+        out = folder / "out.parquet"
+        run = ["run", str(path), "--max-calls", "2", "--out", str(out), "--quiet"]
+        assert main(run) == 3
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "4 of 6 questions (67 %) have no answer (4 budget), more than --max-unread 0.10 allows" in line
+        assert "raise --max-calls or --max-cost and run the same again" in line
+        assert len(evenhand.open(out)) == 6
+        assert main([*run, "--max-unread", "0.7"]) == 0
+        with pytest.raises(GateFailedError, match="2 of 6 questions") as failed:
+            evenhand.run(path, max_calls=0, max_unread=0.2)  # the journal has 4
+        assert len(failed.value.results) == 6
+
+
+def test_quiet_leaves_results_and_errors_and_verbose_tells_what_is_done_without_texts(folder, capsys):
+    path = write(folder)
+    assert main(["run", str(path), "--limit", "2"]) == 0
+    assert "the first 2 of 6 rows are taken" in capsys.readouterr().err
+    assert main(["run", str(path), "--limit", "2", "--verbose"]) == 0
+    told = capsys.readouterr().err
+    assert "INFO evenhand.judging.run: 2 questions" in told
+    assert not any(row["answer"] in told for row in ROWS)
+    assert main(["run", str(path), "--limit", "2", "--log-level=debg"]) == 2
+    assert "--log-level is 'debg'. Did you mean 'debug'?" in capsys.readouterr().err
+    assert main(["run", str(path), "--quiet", "--verbose"]) == 2
+    assert logging.getLogger("evenhand").handlers == []
+
+
+def test_the_help_names_every_exit_code(capsys):
+    assert main(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Exit codes: 0 done; 1 the run failed" in shown
+    assert "3 a gate or an alarm" in shown
