@@ -31,7 +31,11 @@ class Browser:
             "binary": CHROMIUM,
             "args": [*arguments, f"--window-size={width},900", f"--user-data-dir={folder / 'profile'}"],
         }
-        wanted = {"browserName": "chrome", "goog:chromeOptions": chrome, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": chrome,
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
         self.session = ""
         made = self.ask("POST", "", {"capabilities": {"alwaysMatch": wanted}})
         self.session = f"/{made['sessionId']}"
@@ -71,6 +75,33 @@ class Browser:
     def complaints(self) -> list[str]:
         """What the browser's console holds."""
         return [entry["message"] for entry in self.ask("POST", "/se/log", {"type": "browser"})]
+
+    def requests(self) -> list[str]:
+        """What was asked for over any network, or from disk, since it was last asked."""
+        events = [
+            json.loads(entry["message"])["message"] for entry in self.ask("POST", "/se/log", {"type": "performance"})
+        ]
+        return [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+
+    def command(self, name: str, **parameters: object) -> Any:
+        """A command of the DevTools protocol."""
+        return self.ask("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
+
+    def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
+        """A window of another size, light or dark."""
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.command("Emulation.setEmulatedMedia", features=[scheme])
+
+    def wait_for(self, condition: str, seconds: float = 30) -> None:
+        """Until an expression holds in the page."""
+        end = time.monotonic() + seconds
+        while not self.run(f"return Boolean({condition})"):
+            if time.monotonic() > end:
+                raise AssertionError(f"not so within {seconds} s: {condition}")
+            time.sleep(0.02)
 
     def downloaded(self, pattern: str, seconds: float = 30) -> Path:
         """The file that was saved."""

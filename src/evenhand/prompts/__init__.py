@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
@@ -382,6 +383,10 @@ class ShownTexts:
 _NONCE_SAID = re.compile(r"\bpair of tags that end in ([0-9a-f]{8})\b")
 
 
+_SHOWN = re.compile(r"context|response|(?:response|option)-\w+")
+_CONTEXT_NAME = re.compile(r"Context, ([^\n]*):\n\Z")
+
+
 def shown_texts(prompt: str) -> ShownTexts | None:
     """What was shown in a prompt that was sent, read out of its tags: the data cannot hold their nonce.
 
@@ -394,9 +399,17 @@ def shown_texts(prompt: str) -> ShownTexts | None:
     said = _NONCE_SAID.search(prompt)
     if said is None:
         return None
-    tag = rf"(?:Context, (?P<name>[^\n]*):\n)?<(?P<tag>context|response|(?:response|option)-\w+)-{said[1]}>\n"
-    found = list(re.finditer(rf"{tag}(?P<text>.*?)\n</(?P=tag)-{said[1]}>", prompt, re.DOTALL))
-    return ShownTexts(
-        context={each["name"]: each["text"] for each in found if each["tag"] == "context" and each["name"]},
-        responses=tuple(each["text"] for each in found if each["tag"] != "context"),
-    )
+    context: dict[str, str] = {}
+    responses = []
+    parts = prompt.split(f"-{said[1]}>")
+    for before, held in pairwise(parts):
+        head, _, tag = before.rpartition("<")
+        end = f"\n</{tag}"
+        if not _SHOWN.fullmatch(tag) or not held.startswith("\n") or not held[1:].endswith(end):
+            continue
+        text = held[1 : -len(end)]
+        if tag != "context":
+            responses.append(text)
+        elif name := _CONTEXT_NAME.search(head):
+            context[name[1]] = text
+    return ShownTexts(context, tuple(responses))

@@ -11,7 +11,7 @@ from evenhand.numbers import MISSING, Missing, format_count, format_level, forma
 from evenhand.report.packed import PackedVerdicts
 from evenhand.results import Results
 from evenhand.results.findings import Finding, Reported
-from evenhand.results.measures import format_value, measures_of
+from evenhand.results.measures import format_value
 from evenhand.results.notes import baseline_note, early_stop_note
 from evenhand.statistics import Interval
 from evenhand.visible import visible_line
@@ -45,27 +45,27 @@ class Headline:
 def headlines(results: Results[Any]) -> dict[str, list[Headline]]:
     """The scores by what they measure: those that have a name of their own, or else the first that a result reports."""
     reported = list(results.reported())
-    found: dict[str, list[Headline]] = {}
     named = [each for each in reported if each.name and len(each.of) < 2]
-    leading = _leading(reported) if not named else None
-    for each in named or reported:
-        for finding in each.findings():
-            if finding.name == (each.name or leading) and (named or len(each.of) == _width(reported, leading)):
-                found.setdefault(visible_line(finding.name), []).append(_headline(finding))
+    found: dict[str, list[Headline]] = {}
+    for finding in [_own(each) for each in named] if named else _leading(reported):
+        if finding is not None:
+            found.setdefault(visible_line(finding.name), []).append(_headline(finding))
     return found
 
 
-def _leading(reported: Iterable[Reported]) -> str | None:
-    """The name of the first number with an interval."""
-    for each in reported:
-        for measured in measures_of(each.measured) if each.of else ():
-            if measured.kind in {"score", "share", "number"} and hasattr(measured.value, "low"):
-                return measured.name
-    return None
+def _own(reported: Reported) -> Finding | None:
+    """The score that the other numbers are about."""
+    return next((each for each in reported.findings() if each.name == reported.name), None)
 
 
-def _width(reported: Iterable[Reported], leading: str | None) -> int:
-    return next((len(each.of) for each in reported for found in each.findings() if found.name == leading), 0)
+def _leading(reported: Iterable[Reported]) -> list[Finding]:
+    """The first number with an interval, of each that has it; all scores of a result that tells no systems apart."""
+    found = [finding for each in reported for finding in each.findings()]
+    known = [each for each in found if each.kind in {"score", "share", "number"} and hasattr(each.value, "low")]
+    first = next((each for each in known if each.of), None)
+    if first is None:
+        return [each for each in known if each.kind == "score"]
+    return [each for each in found if each.name == first.name and len(each.of) == len(first.of)]
 
 
 def _headline(found: Finding) -> Headline:

@@ -290,7 +290,7 @@ def _shown(text: str) -> str:
 
 
 def _utf16_length(text: str) -> int:
-    return len(text) + sum(ord(sign) > 0xFFFF for sign in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
 
 
 def _pieces(content: str) -> Iterator[str]:

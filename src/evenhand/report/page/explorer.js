@@ -50,6 +50,7 @@
     fill();
     at("explorer").hidden = false;
     choose();
+    performance.mark("listed");
     if (location.hash.startsWith("#verdict=")) follow(true);
     else if (total && matchMedia("(min-width: 64rem)").matches) {
       current = 0;
@@ -216,12 +217,18 @@
   function move(step) {
     const from = shown.indexOf(current);
     const next = from < 0 ? (step > 0 ? page * PAGE : -1) : from + step;
-    if (next >= 0 && next < shown.length) location.hash = link(shown[next]);
+    if (next >= 0 && next < shown.length) {
+      location.hash = link(shown[next]);
+      follow(false);  // at once, as the next key may come before the event
+    }
   }
 
   // --- one verdict -----------------------------------------------------------------------------------------------
 
+  let followed = "";  // the link that was shown last
+
   function follow(first) {
+    followed = location.hash;
     if (!location.hash.startsWith("#verdict=")) return;
     let name;
     try {
@@ -411,19 +418,22 @@
 
   // --- searching -------------------------------------------------------------------------------------------------
 
-  const lower = new Map();  // part -> its texts in lower case, and of each verdict the numbers of its own
+  // part -> its texts in lower case, and the verdicts with the places of their own among these
+  const lower = new Map();
 
   async function prepared(number) {
     if (!lower.has(number)) {
       const held = await part(number);
-      const texts = new Map();
+      const places = new Map();
+      const texts = [];
       const own = [];
       for (const [verdict, [question, context, responses, , votes]] of Object.entries(held.verdicts)) {
         const numbers = new Set([question, ...context.map((each) => each[1]), ...responses.map((each) => each[1])]);
         for (const those of votes) for (const each of those) for (const which of [7, 8, 9, 11]) numbers.add(each[which]);
         numbers.delete(-1);
-        own.push([Number(verdict), [...numbers]]);
-        for (const each of numbers) if (!texts.has(each)) texts.set(each, held.texts[each].toLowerCase());
+        for (const each of numbers) if (!places.has(each)) places.set(each, texts.push(held.texts[each].toLowerCase()) - 1);
+        const name = texts.push(data.names[verdict].toLowerCase()) - 1;
+        own.push([Number(verdict), name, ...[...numbers].map((each) => places.get(each))]);
       }
       lower.set(number, [texts, own]);
     }
@@ -456,11 +466,13 @@
           if (mine !== asked) return;
         }
         const [texts, own] = lower.get(number);
-        const matching = new Set();
-        for (const [each, words] of texts) if (words.includes(wanted)) matching.add(each);
-        for (const [verdict, numbers] of own) {
-          if (numbers.some((each) => matching.has(each)) || data.names[verdict].toLowerCase().includes(wanted)) {
-            hits.add(verdict);
+        const matching = texts.map((words) => words.includes(wanted));
+        for (const numbers of own) {
+          for (let each = 1; each < numbers.length; each += 1) {
+            if (matching[numbers[each]]) {
+              hits.add(numbers[0]);
+              break;
+            }
           }
         }
       }
@@ -494,7 +506,11 @@
   }
 
   document.addEventListener("keydown", pressed);
-  addEventListener("hashchange", () => follow(false));
+  addEventListener("hashchange", () => { if (location.hash !== followed) follow(false); });
+  at("list").addEventListener("click", (event) => {
+    const entry = event.target.closest("a");
+    if (entry && entry.hash === location.hash) follow(false);  // which is no change of the link
+  });
   at("filters").addEventListener("change", (event) => { if (event.target.id !== "search") choose(); });
   at("filters").addEventListener("submit", (event) => event.preventDefault());
   at("filters").addEventListener("reset", () => { found = null; setTimeout(choose); });
