@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,16 @@ from tests.support.processes import Running
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "src" / "evenhand").rglob("*.py"))
 CHECKED = [folder for folder in ("src", "tests", "benchmarks") if (ROOT / folder).is_dir()]
+
+
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def classes_in(path):
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)]
 
 
 def run(*arguments):
@@ -119,9 +130,7 @@ def test_the_engine_of_litellm_is_imported_without_litellm():
 
 def test_no_file_and_no_class_of_the_package_has_the_name_of_another():
     files = [path for path in (ROOT / "src" / "evenhand").rglob("*.py") if path.name != "__init__.py"]
-    classes = [
-        node.name for path in files for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)
-    ]
+    classes = [node.name for path in files for node in parsed(path).body if isinstance(node, ast.ClassDef)]
     for names in ([path.name for path in files], classes):
         assert {name for name in names if names.count(name) > 1} == set()
 
@@ -139,53 +148,50 @@ def names_annotations_import(tree):
     )
 
 
+@cache
 def artifact_names():
     """The classes that are artifacts of unitxt, directly or through others."""
     found = {"Artifact", "Criteria", "CriteriaWithOptions", "InferenceEngine", "MapReduceMetric"}
     derived = [
         (node.name, {base.id for base in node.bases if isinstance(base, ast.Name)})
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
+        for node in classes_in(path)
     ]
     while more := {name for name, bases in derived if bases & found} - found:
         found |= more
     return found
 
 
-ARTIFACTS = artifact_names()
 DEFINING = [path for path in SOURCES if path.name != "bases.py"]  # which says what types unitxt's own have
 
 
-def artifacts_in(tree):
+def artifacts_in(path):
     return [
         node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        and any(isinstance(base, ast.Name) and base.id in ARTIFACTS for base in node.bases)
+        for node in classes_in(path)
+        if any(isinstance(base, ast.Name) and base.id in artifact_names() for base in node.bases)
     ]
 
 
 def test_artifacts_are_found_through_their_bases():
-    assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "LiteLLMEngine"} <= ARTIFACTS
-    assert not {"Flow", "JudgementTable", "FreeJudge"} & ARTIFACTS
+    assert {"JudgeMetric", "GradeScore", "VoteAggregation", "EvenhandRubric", "LiteLLMEngine"} <= artifact_names()
+    assert not {"Flow", "JudgementTable", "FreeJudge"} & artifact_names()
 
 
 def test_no_module_that_defines_artifacts_postpones_its_annotations():
     """unitxt reads annotations at run time; as strings they silently stop nested artifacts from being built."""
     defining = []
     for path in DEFINING:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        if artifacts_in(tree):
+        if artifacts_in(path):
             defining.append(path.name)
-            assert not names_annotations_import(tree), f"{path} defines artifacts and imports annotations"
+            assert not names_annotations_import(parsed(path)), f"{path} defines artifacts and imports annotations"
     assert {"artifacts.py", "judge_metric.py", "direct.py"} <= set(defining)
 
 
 def test_no_artifact_field_has_an_optional_type():
     """unitxt drops the nested artifacts of fields whose type is a union with None."""
     for path in DEFINING:
-        for artifact in artifacts_in(ast.parse(path.read_text(encoding="utf-8"))):
+        for artifact in artifacts_in(path):
             for node in artifact.body:
                 if isinstance(node, ast.AnnAssign):
                     written = ast.unparse(node.annotation)
@@ -246,12 +252,7 @@ def test_the_engines_and_metrics_of_the_catalog_are_public_under_their_names():
 
 
 def test_a_public_name_is_the_name_of_one_class_only():
-    named = Counter(
-        node.name
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-    )
+    named = Counter(node.name for path in SOURCES for node in classes_in(path))
     assert {name for name in evenhand.__all__ if named[name] > 1} == set()
 
 
@@ -279,7 +280,7 @@ def test_there_is_no_module_for_odds_and_ends():
 
 def test_every_module_says_what_it_is():
     for path in SOURCES:
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} has no docstring"
+        assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
 
 
 def test_the_tests_are_not_part_of_the_package():
@@ -289,7 +290,7 @@ def test_the_tests_are_not_part_of_the_package():
 def test_every_table_has_a_kind_by_which_it_is_asked_for():
     """One that it is made with: tables of texts, and those of measures, from which it is passed on."""
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"TextTable", "measures_table"}:
                 named = {keyword.arg for keyword in node.keywords}
                 assert "kind" in named or (len(node.args) >= 5 and node.func.id == "TextTable"), (path, node.lineno)

@@ -265,7 +265,7 @@ REPLY_PIECES = st.sampled_from(
     reply=st.one_of(st.text(), st.lists(REPLY_PIECES, max_size=40).map(" ".join)),
     labels=st.one_of(st.sampled_from(SCALES), LABELS),
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_is_read_and_the_result_is_coherent(reply, labels):
     match = match_closest_option(reply, labels)
     assert match.index is None or 0 <= match.index < len(labels)
@@ -274,7 +274,7 @@ def test_any_text_is_read_and_the_result_is_coherent(reply, labels):
 
 
 @given(data=st.data(), reply=st.one_of(st.text(), st.lists(REPLY_PIECES, max_size=25).map(" ".join)))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_order_of_the_labels_does_not_matter(data, reply):
     labels = data.draw(st.sampled_from(SCALES))
     order = data.draw(st.permutations(range(len(labels))))
@@ -285,7 +285,7 @@ def test_the_order_of_the_labels_does_not_matter(data, reply):
 
 
 @given(labels=LABELS, data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_label_as_the_whole_reply_is_itself(labels, data):
     index = data.draw(st.integers(0, len(labels) - 1))
     assert match_closest_option(labels[index], labels) == Match(index=index, kind="exact")
@@ -314,7 +314,7 @@ def test_wrapping_a_label_does_not_change_it(wrapper, labels):
     words=st.lists(st.text(alphabet="cdfghjklmpqrtuvwxz", min_size=2, max_size=8), max_size=60),
     labels=st.sampled_from(SCALES),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_reply_without_any_word_of_the_labels_names_none(words, labels):
     of_labels = {word for label in labels for word in label.casefold().replace("(", " ").replace(")", " ").split()}
     assume(not of_labels & set(words))
@@ -366,7 +366,7 @@ def test_a_verdict_counts_only_where_it_is_given_whatever_the_options_are_called
     labels=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=4),
     data=st.data(),
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_reply_and_no_label_makes_the_reader_raise(reply, labels, data):
     try:
         compile_labels(tuple(labels))

@@ -1,4 +1,4 @@
-"""The reading of replies measured on every fourth reply of two sets of recorded judges, beside their authors' labels.
+"""The reading of replies measured on a sixteenth and an eighth of two sets of recorded judges, beside their labels.
 
 ``python -m benchmarks.reading`` reads all of them.
 
@@ -34,9 +34,9 @@ STATES_SIDE = re.compile(
 )
 
 
-def read(name, labels, spelled):
+def read(name, labels, spelled, every):
     with gzip.open(shared_path(f"data/{name}"), "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in islice(lines, 0, None, 4)]
+        rows = [json.loads(line) for line in islice(lines, 0, None, every)]
     known = {}
     for row in rows:
         key = (row["text"], FINISH[row.get("fin", "")])
@@ -49,12 +49,12 @@ def read(name, labels, spelled):
 
 @pytest.fixture(scope="module")
 def llmbar():
-    return read("llmbar_raw_completions.jsonl.gz", OUTPUTS, "ab")
+    return read("llmbar_raw_completions.jsonl.gz", OUTPUTS, "ab", every=16)
 
 
 @pytest.fixture(scope="module")
 def mtbench():
-    return read("posbias_mtbench_raw.jsonl.gz", SIDES, "ABC")
+    return read("posbias_mtbench_raw.jsonl.gz", SIDES, "ABC", every=8)
 
 
 def without_markup(text):
@@ -86,14 +86,14 @@ def test_llmbar_nearly_every_reply_is_read(llmbar):
 @pytest.mark.slow
 def test_llmbar_a_reply_is_read_differently_only_where_its_last_verdict_differs(llmbar):
     different = [row for row in llmbar if row["ours"] and row["parsed"] and row["ours"] != row["parsed"]]
-    assert 0 < len(different) <= 400  # the authors' rule takes the first "(a)" anywhere: 390 such texts are known
+    assert 0 < len(different) <= 100  # the authors' rule takes the first "(a)" anywhere: 390 such texts are known of
     assert [row["text"] for row in different if last_stated(row["text"]) != row["ours"]] == []
 
 
 @pytest.mark.slow
 def test_llmbar_no_reply_without_a_verdict_is_given_one(llmbar):
     free = [row for row in llmbar if not names_an_output(row["text"])]
-    assert len(free) > 75
+    assert len(free) > 15
     assert [row["text"] for row in free if row["ours"] is not None] == []
 
 
@@ -107,7 +107,7 @@ def test_llmbar_what_the_authors_read_and_we_do_not_is_cut_off_denied_or_contrad
         denied_or_absent = not names_an_output(row["text"])
         if not (cut_off or contradictory or denied_or_absent):
             unexplained.append(row["text"])
-    assert len(unread) <= 40
+    assert len(unread) <= 10
     assert unexplained == []
 
 

@@ -313,7 +313,7 @@ def test_a_yes_has_to_be_earned(probabilities, rule, answer, scoring):
 SHARES = st.floats(0, 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["yes", "no"]), st.none() | SHARES), min_size=1, max_size=5),
     st.sampled_from(["selected", "expected"]),

@@ -61,7 +61,7 @@ def outcome(votes, criterion):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA.values(), ids=CRITERIA)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_settled_is_what_no_continuation_can_change(criterion, data):
     said = st.sampled_from([None, *range(len(criterion.options))])
@@ -149,7 +149,7 @@ DISTINCT = {
 
 
 @pytest.mark.parametrize("criterion", DISTINCT.values(), ids=DISTINCT)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_the_predictive_probability_is_that_of_every_continuation(criterion, data):
     """The oracle lists every count of the further draws, with scipy's Dirichlet-multinomial mass."""

@@ -217,7 +217,7 @@ TEXTS = st.text(max_size=60) | st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(TEXTS, TEXTS, st.lists(TEXTS, max_size=2))
 def test_any_text_has_a_quality_between_0_and_1(response, context, references):
     question = assessment(response, references=tuple(references), context={"text": context})
@@ -225,7 +225,7 @@ def test_any_text_has_a_quality_between_0_and_1(response, context, references):
     assert not LEVELS.options[choose_option(question)].na
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(TEXTS, min_size=2, max_size=2), st.sampled_from([(False, False), (True, False), (True, True)]))
 def test_a_comparison_is_the_same_in_both_orders_and_mirrored_when_the_systems_are(pair, kind):
     criterion = comparison_criterion("better", "Which?", allow_ties=kind[0], graded=kind[1])

@@ -180,7 +180,7 @@ VOTES = st.lists(st.lists(st.integers(1, 60), min_size=1, max_size=3), min_size=
     max_calls=st.none() | st.integers(0, 40),
     fails=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 2), st.integers(0, 1)), max_size=4).map(frozenset),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_with_a_token_limit_the_server_never_bills_more_than_the_budget(votes, share, at_once, judged, **limits):
     most = share * whole_cost(PricedJudge(*judged), votes)
     judge, budget = PricedJudge(*judged, limits["fails"]), Budget(limits["max_calls"], most)
@@ -191,7 +191,7 @@ def test_with_a_token_limit_the_server_never_bills_more_than_the_budget(votes, s
 
 
 @given(votes=VOTES, share=st.floats(0.3, 3.0), at_once=st.integers(1, 8), replies=st.integers(1, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_vote_that_begins_is_finished_where_replies_are_as_long_as_those_before(votes, share, at_once, replies):
     votes = [[replies] * len(votes[0])] * len(votes)
     most = share * whole_cost(PricedJudge(), votes)

@@ -35,7 +35,7 @@ def test_a_pace_below_twenty_a_second_is_exact():
     per_minute=st.floats(0.1, 1e5),
     pauses=st.lists(st.floats(0, 100), min_size=2, max_size=60),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_window_of_a_minute_holds_more_than_the_limit_allows(per_minute, pauses):
     pace = Pace(per_minute, now=0.0)
     now, starts = 0.0, []
@@ -191,7 +191,7 @@ class Server:
     ),
     at_once=st.integers(1, 8),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_minute_of_the_servers_count_holds_more_tokens_than_allowed_and_every_call_gets_in(limit, calls, at_once):
     pace, server, now, under_way = TokenPace(limit, 0.0), Server(), 0.0, []
     for used, excess, seconds, counted_after, answered in calls:

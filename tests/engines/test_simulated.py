@@ -142,7 +142,7 @@ def test_noise_in_a_comparison_is_integrated():
     assert engine.choice_probabilities(pair("a", "b"), (0, 1))[0] == pytest.approx(expected, abs=0.003)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.tuples(st.floats(-4, 4), st.floats(-4, 4)), st.floats(-3, 3), st.sampled_from([0.0, 0.7]),
     st.floats(0, 1), st.sampled_from(["two", "tie", "graded"]),

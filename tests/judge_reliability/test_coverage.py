@@ -6,7 +6,7 @@ import pytest
 from tests.judge_reliability.builders import report
 from tests.judge_reliability.simulation import CRITERION, Simulation, measured
 
-DATA_SETS, INSTANCES = 90, 60
+DATA_SETS, INSTANCES = 45, 60
 
 
 @pytest.mark.slow
@@ -16,7 +16,7 @@ DATA_SETS, INSTANCES = 90, 60
     ids=str,
 )
 def test_the_intervals_hold_the_truth_in_95_of_100_data_sets(faults):
-    """The standard error of a coverage of 95 % over 90 data sets is 2.3 points.
+    """The standard error of a coverage of 95 % over 45 data sets is 3.2 points.
 
     Where there is nothing to see (no refusal is simulated) and for shares near 0 the intervals are conservative by
     design: see `evenhand.statistics.ratio_intervals`.
@@ -30,6 +30,6 @@ def test_the_intervals_hold_the_truth_in_95_of_100_data_sets(faults):
             interval = found[name]
             held[name].append(true == 0 if interval is None else interval.low <= true <= interval.high)
     covered = {name: float(np.mean(each)) for name, each in held.items()}
-    assert all(share >= 0.95 - 3 * 0.023 for share in covered.values()), covered
+    assert all(share >= 0.95 - 3 * 0.032 for share in covered.values()), covered
     shared = [covered[name] for name in ("position consistency", "flips of the first", "repetition", "spread")]
-    assert 0.92 <= np.mean(shared) <= 0.985, covered
+    assert 0.91 <= np.mean(shared) <= 0.99, covered

@@ -238,7 +238,7 @@ def renamed(question: Asked) -> Asked:
 
 
 @given(QUESTIONS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_naming_the_responses_otherwise_changes_nothing(drawn):
     questions = [
         comparison(draws, instance, label=label, lengths=(length, 20)) for draws, instance, label, length in drawn
@@ -258,7 +258,7 @@ def test_naming_the_responses_otherwise_changes_nothing(drawn):
 
 
 @given(QUESTIONS, st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_the_order_of_the_questions_changes_nothing(drawn, random):
     questions = [comparison(draws, instance, label=label) for draws, instance, label, _ in drawn]
     shuffled = random.sample(questions, len(questions))

@@ -336,7 +336,7 @@ SELECTED = st.none() | st.just("na") | st.integers(0, 2)
 
 
 @given(st.lists(st.lists(SELECTED, min_size=3, max_size=3), min_size=1, max_size=6), st.integers(0, 99))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 def test_the_order_of_the_votes_never_matters_and_nothing_is_nan(rows, seed):
     instances = [panel(*row) for row in rows]
     shuffled = [random.Random(seed).sample(votes, len(votes)) for votes in instances]

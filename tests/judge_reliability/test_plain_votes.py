@@ -32,7 +32,7 @@ def chosen(votes, criterion, rule, weights=None):
 
 @BY_RULE
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_order_of_the_judges_never_matters(criterion, rule, data):
     votes = data.draw(panels(criterion))
     shuffled = data.draw(st.permutations(votes))
@@ -43,7 +43,7 @@ def test_the_order_of_the_judges_never_matters(criterion, rule, data):
 
 @BY_RULE
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_an_added_abstention_never_changes_the_choice(criterion, rule, data):
     votes = data.draw(panels(criterion))
     if rule == "absolute_majority":  # which counts those who abstain
@@ -53,7 +53,7 @@ def test_an_added_abstention_never_changes_the_choice(criterion, rule, data):
 
 @BY_RULE
 @given(data=st.data(), scale=st.sampled_from([0.25, 3, 7.5]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_weights_scaled_by_a_constant_change_nothing(criterion, rule, data, scale):
     votes = data.draw(panels(criterion))
     weighted = rule in {"weighted", "weighted_mean", "weighted_mode"}
@@ -67,7 +67,7 @@ def test_weights_scaled_by_a_constant_change_nothing(criterion, rule, data, scal
 
 @BY_RULE
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_unanimous_panel_is_followed(criterion, rule, data):
     option = data.draw(st.integers(0, SCORED[criterion.scale] - 1))
     silent = [] if rule == "absolute_majority" else [None]  # that rule counts those who abstain
@@ -76,7 +76,7 @@ def test_a_unanimous_panel_is_followed(criterion, rule, data):
 
 
 @given(votes=panels(LEVELS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_least_the_mean_and_the_greatest(votes):
     least, mean, median, greatest = (chosen(votes, LEVELS, rule)[1] for rule in ("min", "mean", "median", "max"))
     if least is None:

@@ -287,7 +287,7 @@ QUESTIONS = st.lists(
 
 
 @given(QUESTIONS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_every_sentence_has_a_number_or_a_reason(drawn):
     questions = [
         comparison(draws, instance, label=label, lengths=(length, 20)) for draws, instance, label, length in drawn
@@ -304,7 +304,7 @@ def test_every_sentence_has_a_number_or_a_reason(drawn):
 
 
 @given(st.lists(st.sampled_from(["Good", "Fair", "Bad", "N/A", None]), min_size=2, max_size=2), st.integers(1, 40))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_wide_intervals_and_only_they_are_called_too_few(pair, number):
     found = report([asked(CLEAR, [tuple(pair)], place) for place in range(number)], CLEAR)
     said = said_of(found)

@@ -41,7 +41,7 @@ LABELLED = st.lists(st.sampled_from(["High", "Mid", "Low"]), min_size=1, max_siz
 
 
 @given(LABELLED, st.integers(1, 14), st.text(max_size=3))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_as_balanced_as_the_rows_allow(rows, number, key):
     cases = drawn(pool_of(rows, number=number), question(key=key))
     assert len(cases) == min(number, len(rows))

@@ -65,7 +65,7 @@ def test_strata_have_their_share_in_every_draw():
         assert {name: sum(STRATA[unit] == name for unit in each) for name in shares} == shares
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=60), st.integers(1, 60), st.integers(0, 9))
 def test_any_strata_are_drawn_from(strata, n, seed):
     n = min(n, len(strata))
@@ -76,7 +76,7 @@ def test_any_strata_are_drawn_from(strata, n, seed):
     assert len(drawn_within(strata, probabilities, order)) == n
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 0.5), min_size=2, max_size=60), st.integers(1, 60), st.integers(0, 9))
 def test_any_uncertainty_is_bounded_below(uncertain, n, seed):
     n, values = min(n, len(uncertain)), np.array(uncertain)

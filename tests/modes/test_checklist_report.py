@@ -128,7 +128,7 @@ def test_nothing_at_all():
 ROWS = st.lists(st.tuples(*[st.sampled_from(["yes", "no", "na", None])] * 3), min_size=1, max_size=6)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 @given(ROWS, st.randoms())
 def test_the_order_of_responses_and_items_does_not_matter(rows, random):
     before = report_checklists([result(ABC, *row) for row in rows])
@@ -149,7 +149,7 @@ def test_the_order_of_responses_and_items_does_not_matter(rows, random):
     assert before.unanswered == after.unanswered
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 @given(ROWS)
 def test_missing_answers_can_only_make_the_score_what_the_bounds_say(rows):
     report = report_checklists([result(ABC, *row) for row in rows])

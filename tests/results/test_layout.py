@@ -116,7 +116,7 @@ def tables(draw):
     return TextTable("A title of some words", tuple(headers), tuple(body), naming=naming)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables(), st.integers(40, 200))
 def test_every_number_stands_whole_on_one_line_and_once(table, width):
     lines = table.to_terminal(width=width).splitlines()

@@ -10,7 +10,7 @@ import evenhand
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.tables import judge
 
-ROWS = 300
+ROWS = 120
 
 
 def judged(count):

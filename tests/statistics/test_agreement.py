@@ -56,7 +56,7 @@ def test_the_published_kappas_and_alphas_of_33_labellers_recompute():
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40),
     st.sampled_from([None, "linear", "quadratic"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_kappa_is_scikit_learns(pairs, weights):
     first, second = zip(*pairs, strict=True)
     if len({*first, *second}) == 1:
@@ -74,7 +74,7 @@ def test_kappa_is_scikit_learns(pairs, weights):
     st.lists(st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NAN]), min_size=3, max_size=3), min_size=2, max_size=25),
     st.sampled_from(["nominal", "ordinal", "interval"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_alpha_is_that_of_the_package_krippendorff(rows, metric):
     ratings = np.array(rows)
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) >= 2]
@@ -156,7 +156,7 @@ def test_the_intervals_cover_the_truth(prevalence, copied):
     generator = np.random.default_rng(11)
     for n in (20, 60):
         held = {"kappa": 0, "alpha": 0, "trials": 0}
-        for _ in range(300):
+        for _ in range(150):
             first, drawn = generator.choice(len(prevalence), p=prevalence, size=(2, n))
             second = np.where(generator.random(n) < copied, first, drawn)
             if np.unique([first, second]).size == 1:
@@ -166,8 +166,9 @@ def test_the_intervals_cover_the_truth(prevalence, copied):
             held["kappa"] += kappa.low <= copied <= kappa.high
             held["alpha"] += alpha.low <= copied <= alpha.high
             held["trials"] += 1
-        assert held["kappa"] >= 0.93 * held["trials"]
-        assert held["alpha"] >= 0.93 * held["trials"]
+        # The standard error of a rate of 0.95 over 150 is 0.018.
+        assert held["kappa"] >= 0.92 * held["trials"]
+        assert held["alpha"] >= 0.92 * held["trials"]
 
 
 CATEGORY = st.one_of(st.integers(0, 3), st.none())
@@ -182,7 +183,7 @@ def columns(pairs):
 
 
 @given(PAIRS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_matrix_is_scikit_learns_and_drops_nothing(pairs):
     matrix = np.array(confusion_matrix(*columns(pairs), 4))
     assert matrix.sum() == len(pairs)
@@ -194,7 +195,7 @@ def test_the_matrix_is_scikit_learns_and_drops_nothing(pairs):
 
 
 @given(PAIRS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_accuracy_is_scikit_learns_over_the_complete_pairs(pairs):
     truth, judged = columns(pairs)
     complete = [pair for pair in pairs if None not in pair]
@@ -211,7 +212,7 @@ def test_accuracy_is_scikit_learns_over_the_complete_pairs(pairs):
 
 
 @given(st.lists(st.tuples(UNIT, UNIT), min_size=1, max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_errors_are_scikit_learns(pairs):
     truth, judged = zip(*pairs, strict=True)
     found = value_errors(truth, judged)

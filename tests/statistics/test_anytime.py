@@ -71,7 +71,7 @@ class TestByHand:
 
 class TestProperties:
     @given(st.lists(UNITS, min_size=1, max_size=40), st.randoms())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     def test_order_and_sides_do_not_matter_and_the_mean_is_inside(self, scores, random):
         sequence = ConfidenceSequence.of(scores)
         low, high = sequence.limits(0.95)
@@ -87,13 +87,13 @@ class TestProperties:
         )
 
     @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.05, 0.95))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     def test_steps_never_add_evidence(self, scores, mean):
         exact = float(log_e_values(scores, mean)[-1])
         assert ConfidenceSequence.of(scores).log_e_value(mean) <= exact + 1e-9
 
     @given(st.lists(UNITS, min_size=2, max_size=40), st.floats(0.05, 0.95))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     def test_after_each_score_as_at_once(self, scores, mean):
         after = log_e_values(scores, mean)
         assert after[-1] == pytest.approx(ConfidenceSequence.of(scores).log_e_value(mean), abs=1e-9)

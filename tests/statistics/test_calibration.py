@@ -15,7 +15,7 @@ from evenhand.statistics.intervals import IntervalLevel
     st.lists(st.tuples(st.integers(0, 40).map(lambda k: k / 40), st.integers(0, 1)), min_size=2, max_size=60),
     st.integers(1, 10),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_bins_are_scikit_learns(rows, bins):
     confidences, outcomes = np.array(rows).T
     if len(np.unique(outcomes)) < 2:
@@ -113,13 +113,13 @@ def test_the_interval_covers_the_true_error(gap):
     # Four confidences, each in a bin of its own and equally often: the error is the mean of the gaps.
     truth = float(np.abs(values - true).mean())
     for n in (60, 240):
-        held, repeats = 0, 120
+        held, repeats = 0, 60
         for _ in range(repeats):
             chosen = generator.integers(4, size=n)
             found = calibration(values[chosen], generator.random(n) < true[chosen], draws=200).debiased_error
             held += found.low - 1e-9 <= truth <= found.high
-        # The standard error of a rate of 0.95 over 120 is 0.02.
-        assert held >= 0.90 * repeats
+        # The standard error of a rate of 0.95 over 60 is 0.028.
+        assert held >= 0.88 * repeats
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ ROWS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_s
 
 
 @given(ROWS, st.one_of(st.none(), st.integers(1, 12)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_it_is_scikit_learns_and_its_parts_add_up(rows, bins):
     confidences, outcomes = np.array(rows).T
     found = brier_score(confidences, outcomes, bins=bins)

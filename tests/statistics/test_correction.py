@@ -244,7 +244,7 @@ def data_sets(draw):
     return np.array(judged), np.array(human)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data_sets(), st.sampled_from(DESIGNS), st.booleans())
 def test_a_correction_is_within_the_bounds_or_missing_with_a_reason(data, design, clustered):
     judged, human = data
@@ -261,7 +261,7 @@ def test_a_correction_is_within_the_bounds_or_missing_with_a_reason(data, design
     assert isinstance(found.labels_saved, Missing) or np.isfinite(found.labels_saved)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data_sets(), st.integers(0, 3))
 def test_neither_the_order_of_rows_nor_the_unit_matters(data, seed):
     judged, human = np.tile(data[0], 3), np.tile(data[1], 3)

@@ -85,12 +85,12 @@ def test_the_interval_covers_the_truth():
     answers = (random.random((1_000_000, 4)) < quality[:, None]).astype(float)
     truth = np.corrcoef(answers[:, 0], answers[:, 1:].mean(axis=1))[0, 1]
     covered = 0
-    for _ in range(200):
+    for _ in range(100):
         quality = random.beta(2, 2, 60)
         sample = (random.random((60, 4)) < quality[:, None]).astype(float)
         found = item_rest_correlations(sample, resamples=300, seed=int(random.integers(2**31)))[0]
         covered += found is not None and found.low <= truth <= found.high
-    assert covered / 200 >= 0.92  # nominal 95 %, standard error 1.5 %
+    assert covered / 100 >= 0.905  # nominal 95 %, standard error 2.2 %
 
 
 def correlated(rng, n, k, rho):
@@ -159,7 +159,7 @@ class TestEffectiveJudges:
         assert effective_judges([*table, [NAN, NAN, 1], [NAN] * 3]) == effective_judges(table)
 
     @given(st.integers(2, 5), st.integers(4, 12), st.integers(0, 10_000))
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     def test_neither_units_nor_offset_nor_the_order_of_the_judges_matters(self, k, n, seed):
         rng = np.random.default_rng(seed)
         table = rng.normal(size=(n, k))

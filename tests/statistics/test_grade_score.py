@@ -47,7 +47,7 @@ def means(expected):
 
 
 @given(questions())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_it_is_the_mean_of_the_questions_scores(selections):
     expected = [score_of_question(row, rotations(len(row))) for row in selections]
     if all(row is None for row in expected):
@@ -69,7 +69,7 @@ def test_it_is_the_mean_of_the_questions_scores(selections):
 @given(
     st.integers(2, 5).flatmap(lambda n: st.lists(st.lists(st.integers(-2, n - 1), min_size=n, max_size=n), min_size=1))
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_of_one_number_of_options_the_statistic_is_that_of_arrays_of_any(selections):
     try:
         reference = grade_score(selections)
@@ -91,7 +91,7 @@ def test_options_that_were_not_shown_are_refused(selections):
 
 
 @given(questions(least=UNSCORED), st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=9, deadline=None)
 def test_renaming_the_options_and_rotating_the_presentation_change_nothing(selections, random):
     if sum(choice >= 0 for row in selections for choice in row) == 0:
         return
@@ -202,7 +202,7 @@ def test_the_judge_of_one_mind_scores_exactly_1_and_the_stuck_judge_exactly_0(n)
     generator = np.random.default_rng(n)
     best = np.repeat(generator.integers(n, size=(5, 1)), n, axis=1)
     stuck = np.tile(np.array(rotations(n))[:, n // 2], (5, 1))
-    for unanswered in range(n - 1):
+    for unanswered in sorted({0, 1, n // 2, n - 2} & set(range(n - 1))):
         fair, biased = best.copy(), stuck.copy()
         fair[:, :unanswered] = biased[:, n - unanswered :] = UNSCORED
         result = grade_score(fair, draws=200, shift_draws=1)
@@ -314,16 +314,16 @@ def test_the_intervals_cover_the_true_score_of_a_judge(n):
         free = np.take_along_axis(names, generator.choice(n, (questions, n, 1), p=shares), axis=2)[:, :, 0]
         return np.where(generator.random((questions, n)) < 0.3, first, free)
 
-    truth = grade_score(draw(50_000), shift_draws=1)
+    truth = grade_score(draw(20_000), shift_draws=1)
     for questions_asked in (30, 80):
         held = [0, 0]
-        for _ in range(200):
+        for _ in range(100):
             result = grade_score(draw(questions_asked), shift_draws=1)
             held[0] += result.grade_score.low <= truth.grade_score.estimate <= result.grade_score.high
             held[1] += result.chance_corrected.low <= truth.chance_corrected.estimate <= result.chance_corrected.high
-        # The standard error of a rate of 0.95 over 200 is 0.0154; the scores of two options are 0 or 1.
-        assert min(held) >= 0.91 * 200
-        assert max(held) <= (1 if n == 2 else 0.99) * 200
+        # The standard error of a rate of 0.95 over 100 is 0.022; the scores of two options are 0 or 1.
+        assert min(held) >= 89
+        assert max(held) <= (100 if n == 2 else 99)
 
 
 @pytest.mark.parametrize(
@@ -484,19 +484,19 @@ def test_the_intervals_cover_the_truth():
         favourite = generator.integers(n, size=(questions, 1))
         return np.where(generator.random((questions, n)) < 0.6, favourite, generator.integers(n, size=(questions, n)))
 
-    large_with, large_without = (grade_score(choices(30_000, n), shift_draws=1) for n in (4, 3))
+    large_with, large_without = (grade_score(choices(20_000, n), shift_draws=1) for n in (4, 3))
     truth = large_with.grade_score.estimate - large_without.grade_score.estimate
     corrected_truth = large_with.chance_corrected.estimate - large_without.chance_corrected.estimate
     # The favourite is the unrelated one in a quarter, and of the rest a quarter is.
-    held, repeats = [0, 0, 0], 200
+    held, repeats = [0, 0, 0], 100
     for _ in range(repeats):
         found = unrelated_option(choices(50, 4), choices(50, 3), generator.integers(4, size=50))
         for index, (interval, true) in enumerate(
             ((found.chosen, 0.25), (found.difference, truth), (found.corrected_difference, corrected_truth))
         ):
             held[index] += interval.low <= true <= interval.high
-    # The standard error of a rate of 0.95 over 200 is 0.015.
-    assert min(held) >= 0.91 * repeats
+    # The standard error of a rate of 0.95 over 100 is 0.022.
+    assert min(held) >= 0.89 * repeats
     assert max(held) <= 0.99 * repeats
 
 

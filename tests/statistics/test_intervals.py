@@ -274,14 +274,15 @@ POPULATIONS = {
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_the_intervals_cover_the_truth(population):
     generator = np.random.default_rng(20)
-    for n, repeats in ((15, 1000), (30, 1000), (100, 800), (1000, 300)):
+    for n, repeats in ((15, 400), (30, 400), (100, 300), (1000, 200)):
         numerators, denominators, truth = POPULATIONS[population](generator, n, repeats)
         results = [result for result in ratio_intervals(numerators, denominators) if result is not None]
         coverage = np.mean([result.low <= truth <= result.high for result in results])
         # Fifteen clusters of sizes that tell their rate are the hardest case: 93.5 % over many more repeats.
-        assert coverage >= (0.92 if population == "clusters whose size tells" and n == 15 else 0.93), n
+        expected = 0.935 if population == "clusters whose size tells" and n == 15 else 0.95
+        assert coverage >= expected - 2.5 * (expected * (1 - expected) / repeats) ** 0.5, n
         if n == 1000:
-            assert coverage <= 0.98
+            assert coverage <= 0.99
 
 
 def test_the_coverage_of_rates_is_exact_arithmetic_and_what_the_docstring_promises():
@@ -307,7 +308,7 @@ def test_a_sample_without_spread_has_an_interval_that_the_truth_may_lie_in():
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0, math.nan]), min_size=1, max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_interval_has_width_and_holds_its_estimate_within_the_bounds(values):
     result = mean_intervals(values)[0]
     present = [value for value in values if not math.isnan(value)]
@@ -324,7 +325,7 @@ def test_every_interval_has_width_and_holds_its_estimate_within_the_bounds(value
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=25))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_mirrored_scale_mirrors_the_interval(values):
     result, mirrored = only(mean_intervals(values)), only(mean_intervals([1 - value for value in values]))
     assert (mirrored.low, mirrored.high) == pytest.approx((1 - result.high, 1 - result.low), abs=1e-6)
@@ -334,7 +335,7 @@ def test_a_mirrored_scale_mirrors_the_interval(values):
     st.lists(st.tuples(st.sampled_from([0.0, 1e-9, 0.4, 0.4, 1.0]), st.sampled_from([1, 1, 1000, 0.01])), min_size=1),
     st.sampled_from([0.5, 0.8, 0.95, 0.999999]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_limits_are_found_for_any_level_and_any_sizes_and_widen_with_the_level(clusters, level):
     score, size = np.array(clusters).T
     result = only(ratio_intervals(score * size, size, level=level))

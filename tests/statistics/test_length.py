@@ -238,7 +238,7 @@ def test_the_simulated_judges_preference_is_recovered(position, tie):
 @pytest.mark.parametrize(("prompts", "slope", "spread"), [(40, 0.0, 0.0), (40, 1.0, 1.0), (100, 0.5, 1.0)])
 def test_the_intervals_cover_the_truth(prompts, slope, spread):
     generator = np.random.default_rng(6)
-    held, repeats = 0, 150
+    held, repeats = 0, 100
     clusters = np.repeat(np.arange(prompts), 3)
     for _ in range(repeats):
         score, lengths, quality, _ = draw(generator, len(clusters), slope, spread=spread, tie=0.5)
@@ -250,8 +250,8 @@ def test_the_intervals_cover_the_truth(prompts, slope, spread):
             ties="davidson",
         ).slope.interval
         held += found.low <= slope <= found.high
-    # The standard error of a rate of 0.95 over 150 is 0.018.
-    assert 0.905 * repeats <= held <= 0.99 * repeats
+    # The standard error of a rate of 0.95 over 100 is 0.022.
+    assert 0.8955 * repeats <= held <= 0.99 * repeats
 
 
 @pytest.mark.parametrize(

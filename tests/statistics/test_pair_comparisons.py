@@ -94,7 +94,7 @@ class TestGroups:
         assert indistinguishable_groups(pairs, "abcd") == (("a", "b"), ("b", "c"), ("d",))
         assert indistinguishable_groups(pairs, "dcba") == (("d",), ("c", "b"), ("b", "a"))
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(
         st.integers(1, 6).flatmap(lambda k: st.tuples(st.just(k), st.lists(st.booleans(), min_size=15, max_size=15)))
     )

@@ -171,7 +171,7 @@ def decided_contests(draw):
     return contests
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(decided_contests())
 def test_strengths_are_those_of_evalica(contests):
     winners = [evalica.Winner.X if score else evalica.Winner.Y for score in contests.score]
@@ -182,7 +182,7 @@ def test_strengths_are_those_of_evalica(contests):
     np.testing.assert_allclose(shares, oracle / oracle.sum(), atol=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(decided_contests())
 def test_showing_every_pair_the_other_way_round_turns_the_order_effect_only(contests):
     turned = replace(contests, first=contests.second, second=contests.first, score=1 - contests.score)

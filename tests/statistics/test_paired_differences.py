@@ -32,7 +32,7 @@ def test_prompts_without_a_difference_inform_nothing():
     assert sign_flip_p_value([]) == (1.0, "exact", 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(-4, 4).filter(bool), min_size=2, max_size=10))
 def test_exact_is_that_of_scipy(differences):
     oracle = permutation_test(
@@ -50,14 +50,14 @@ def test_equal_sizes_are_the_exact_sign_test(m):
         assert (method, informative) == ("exact", m)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.sampled_from([-1, -2 / 3, -0.5, -1 / 6, 0.25, 1 / 3, 0.75, 1]), min_size=13, max_size=15))
 def test_unequal_sizes_with_a_common_unit_are_exact(differences):
     p_value, method, _ = sign_flip_p_value(differences)
     assert (p_value, method) == (pytest.approx(by_listing(differences)), "exact")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(13, 15))
 def test_without_a_common_unit_the_p_value_is_at_least_the_exact_one_and_close_to_it(seed, m):
     differences = np.random.default_rng(seed).normal(0.3, 1, m)

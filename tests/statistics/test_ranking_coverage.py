@@ -1,4 +1,4 @@
-"""Do the intervals hold the truth as often as they say? 250 data sets each, the outcomes of a prompt dependent."""
+"""Do the intervals hold the truth as often as they say? 120 data sets each, the outcomes of a prompt dependent."""
 
 from itertools import combinations
 
@@ -13,7 +13,8 @@ from evenhand.statistics.paired_differences import compare_pairs
 from evenhand.statistics.ranking import rank_by_win_rate
 from tests.statistics.simulated_contests import expected_score, simulated_contests
 
-DATA_SETS = 250
+DATA_SETS = 120
+"""The standard error of a rate of 0.95 over so many is 0.02."""
 SCENARIOS = {
     "equal systems, position advantage": {"strengths": (0.0, 0.0, 0.0), "advantage": 0.8, "ties": 0.0},
     "unequal systems, ties": {"strengths": (0.9, 0.3, -0.2, -1.0), "advantage": 0.5, "ties": 0.6},
@@ -40,8 +41,8 @@ def test_win_rates(scenario):
     truth = (in_both_orders.sum(axis=1) - 0.5) / (size - 1)
     rates = [[record.win_rate for record in win_rates(contests)] for contests in data_sets(scenario, 1)]
     held = np.mean([[holds(rate, true) for rate, true in zip(row, truth, strict=True)] for row in rates], axis=0)
-    assert 0.93 <= held.mean() <= 0.97
-    assert (held >= 0.92).all()
+    assert 0.915 <= held.mean() <= 0.985
+    assert (held >= 0.9).all()
     error = np.std([[rate.estimate for rate in row] for row in rates], axis=0) / DATA_SETS**0.5
     assert (np.abs(np.mean([[rate.estimate for rate in row] for row in rates], axis=0) - truth) < 4 * error).all()
 
@@ -57,15 +58,15 @@ def test_pairs(scenario):
     compared = [list(zip(pairs, compare_pairs(contests), strict=True)) for contests in data_sets(scenario, 6)]
     met = [[holds(pair.win_rate, head_to_head[i, j]) for (i, j), pair in row] for row in compared]
     differ = [[holds(pair.difference, rate[i] - rate[j]) for (i, j), pair in row] for row in compared]
-    assert 0.93 <= np.mean(met) <= 0.97
-    assert 0.93 <= np.mean(differ) <= 0.97
+    assert 0.915 <= np.mean(met) <= 0.985
+    assert 0.915 <= np.mean(differ) <= 0.985
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_strengths_ties_and_position_advantage(scenario):
     truth = SCENARIOS[scenario]
-    fits = [fit_davidson(contests, order_effect=True) for contests in data_sets(scenario, 2)]
+    fits = [fit_davidson(contests, order_effect=True) for contests in data_sets(scenario, 2, 200)]
     held = np.mean(
         [
             [holds(s.log_strength, true) for s, true in zip(fit.strengths, truth["strengths"], strict=True)]
@@ -73,14 +74,15 @@ def test_strengths_ties_and_position_advantage(scenario):
         ],
         axis=0,
     )
-    assert 0.93 <= held.mean() <= 0.97
-    assert (held >= 0.92).all()
+    # The standard error of a rate of 0.95 over 200 is 0.0154.
+    assert 0.92 <= held.mean() <= 0.98
+    assert (held >= 0.91).all()
     advantages = [fit.position_log_odds.interval for fit in fits]
-    assert 0.93 <= np.mean([holds(interval, truth["advantage"]) for interval in advantages]) <= 0.97
+    assert 0.91 <= np.mean([holds(interval, truth["advantage"]) for interval in advantages]) <= 0.99
     estimates = [interval.estimate for interval in advantages]
-    assert np.mean(estimates) == pytest.approx(truth["advantage"], abs=0.02)
+    assert np.mean(estimates) == pytest.approx(truth["advantage"], abs=0.025)
     if truth["ties"]:
-        assert 0.92 <= np.mean([holds(fit.tie.interval, truth["ties"]) for fit in fits]) <= 0.98
+        assert 0.91 <= np.mean([holds(fit.tie.interval, truth["ties"]) for fit in fits]) <= 0.99
 
 
 @pytest.mark.slow
@@ -91,8 +93,8 @@ def test_equal_systems_are_told_apart_as_rarely_as_the_level_says():
     ]
     alone = np.mean([[test.p_value < 0.05 for test in row] for row in tests])
     any_of_them = np.mean([any(test.adjusted_p_value < 0.05 for test in row) for row in tests])
-    assert 0.03 <= alone <= 0.07
-    assert any_of_them <= 0.07  # 0.05 and two Monte Carlo errors
+    assert 0.02 <= alone <= 0.08
+    assert any_of_them <= 0.09  # 0.05 and two Monte Carlo errors
 
 
 @pytest.mark.slow
@@ -100,11 +102,11 @@ def test_rank_intervals_hold_the_true_ranks_together_of_nearly_equal_systems():
     generator = np.random.default_rng(4)
     truth = (1, 2, 3, 4)
     held = []
-    for _ in range(200):
+    for _ in range(100):
         contests = simulated_contests(generator, (0.15, 0.05, -0.05, -0.15), advantage=0.5, ties=0.4)
         ranks = rank_by_win_rate(contests, resamples=1).ranks
         held.append(all(rank.low <= true <= rank.high for rank, true in zip(ranks, truth, strict=True)))
-    assert np.mean(held) >= 0.93
+    assert np.mean(held) >= 0.906  # 0.95 less two Monte Carlo errors
 
 
 @pytest.mark.slow
@@ -122,6 +124,6 @@ def test_length_controlled_win_rates():
         controlled.append(found.win_rates[0].estimate)
         plain.append(won.mean())
     assert np.mean(plain) > 0.6
-    assert np.mean(controlled) == pytest.approx(0.5, abs=0.015)
-    assert 0.93 <= np.mean(held) <= 0.97
-    assert 0.93 <= np.mean(effects) <= 0.98
+    assert np.mean(controlled) == pytest.approx(0.5, abs=0.02)
+    assert 0.9 <= np.mean(held) <= 0.99
+    assert 0.9 <= np.mean(effects) <= 0.99

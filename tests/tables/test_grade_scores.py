@@ -234,9 +234,9 @@ class TestRuns:
 
 class TestSimulatedJudges:
     def test_a_taste_for_the_first_place_lowers_the_score_and_bends_the_histogram(self):
-        gammas = (0.0, 1.0, 2.0, 4.0, 8.0)
+        gammas = (0.0, 2.0, 4.0, 8.0)
         judges = [SimulatedJudge(quality=spread(2.0), position_preference=g, name=f"gamma {g}") for g in gammas]
-        table = scores(rows(150), judges)
+        table = scores(rows(80), judges)
         found = [grading(table, f"gamma {gamma}") for gamma in gammas]
         estimates = [one.grade_score.estimate for one in found]
         assert estimates == sorted(estimates, reverse=True)
@@ -250,7 +250,7 @@ class TestSimulatedJudges:
 
     @pytest.mark.parametrize("size", [2, 4, 9])
     def test_a_random_judge_is_at_chance(self, size):
-        table = scores(rows(250, size), SimulatedJudge(quality=lambda question, index: 0.0, name="dice"))
+        table = scores(rows(120, size), SimulatedJudge(quality=lambda question, index: 0.0, name="dice"))
         result = grading(table)
         each = np.array([one.chance_corrected for one in result.instances])
         assert abs(each.mean()) < 4 * each.std(ddof=1) / np.sqrt(len(each))
@@ -259,9 +259,9 @@ class TestSimulatedJudges:
 
     def test_a_random_judge_takes_the_unrelated_option_as_often_as_any_other(self):
         dice = SimulatedJudge(quality=lambda question, index: 0.0)
-        effect = scores(rows(200, 3), dice, unrelated_option=True).unrelated_effects["simulated-0", "evaluate_first"]
-        # 800 answers: 4 · sqrt(3/16 / 800) = 0.061. The corrected scores allow for the further option.
-        assert effect.chosen.estimate == pytest.approx(1 / 4, abs=0.061)
+        effect = scores(rows(100, 3), dice, unrelated_option=True).unrelated_effects["simulated-0", "evaluate_first"]
+        # 400 answers: 4 · sqrt(3/16 / 400) = 0.087. The corrected scores allow for the further option.
+        assert effect.chosen.estimate == pytest.approx(1 / 4, abs=0.087)
         assert effect.corrected_difference.low < 0 < effect.corrected_difference.high
 
     def test_refusals_do_not_count_against_the_choices(self):
@@ -302,7 +302,7 @@ class TestWhatMustNotMatter:
         np.testing.assert_allclose(first[0], second[0], atol=1e-9)
         assert first[1:] == second[1:]
 
-    @settings(deadline=None, max_examples=15)
+    @settings(deadline=None, max_examples=9)
     @given(st.lists(TEXTS, min_size=1, max_size=6), st.data())
     def test_names_the_order_of_instances_and_the_rotation_given(self, lists, data):
         plain = [{"question": "q", "answers": texts} for texts in lists]

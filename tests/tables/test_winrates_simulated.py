@@ -15,6 +15,7 @@ ADVANTAGE = float(logit(0.7))
 """Between equals the response shown first wins 70 %: its winrate is off by 0.2 when only one order is shown."""
 
 DATA_SETS, PROMPTS = 80, 30
+WHOLE = DATA_SETS * PROMPTS
 
 
 @cache
@@ -68,7 +69,7 @@ def test_equal_systems_before_a_judge_that_likes_the_first():
 @pytest.mark.slow
 @pytest.mark.parametrize("quality", [0.0, 0.8])
 def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
-    table = simulated(1500, quality, position_preference=ADVANTAGE)
+    table = simulated(WHOLE if quality else 1500, quality, position_preference=ADVANTAGE)
     model = table.ranking.model
     assert model.position_log_odds.interval.low < ADVANTAGE < model.position_log_odds.interval.high
     assert model.position_log_odds.interval.estimate == pytest.approx(ADVANTAGE, abs=0.15)
@@ -80,7 +81,7 @@ def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
 
 @pytest.mark.slow
 def test_unequal_systems():
-    table = simulated(1500, 0.8, position_preference=ADVANTAGE)
+    table = simulated(WHOLE, 0.8, position_preference=ADVANTAGE)
     mean, variance = score_of_a(0.8)
     # Without ties the mean of both orders is the mean of the two chances to win.
     assert mean == pytest.approx((expit(0.8 + ADVANTAGE) + expit(0.8 - ADVANTAGE)) / 2)
@@ -90,19 +91,19 @@ def test_unequal_systems():
 
 @pytest.mark.slow
 def test_ties():
-    table = simulated(1500, 0.8, ties=True, position_preference=ADVANTAGE, tie=1.0)
+    table = simulated(800, 0.8, ties=True, position_preference=ADVANTAGE, tie=1.0)
     expect_winrate(table, *score_of_a(0.8, tie=1.0))
     tie = table.ranking.model.tie.interval
     assert tie.low < 1.0 < tie.high
-    assert tie.estimate == pytest.approx(1.0, abs=0.15)
+    assert tie.estimate == pytest.approx(1.0, abs=0.2)
 
 
 @pytest.mark.slow
 def test_refusals_move_no_winrate_and_are_counted():
-    table = simulated(1500, 0.0, position_preference=ADVANTAGE, refusal_rate=0.3)
+    table = simulated(800, 0.0, position_preference=ADVANTAGE, refusal_rate=0.3)
     # A contest is lost when both votes are: 0.09 of them. One vote alone stands, as often for the one as the other.
-    assert table.summary.unscored_contests == {"refusal": pytest.approx(0.09 * 1500, abs=35)}
-    assert table.summary.unscored_votes == {"refusal": pytest.approx(0.3 * 3000, abs=80)}
+    assert table.summary.unscored_contests == {"refusal": pytest.approx(0.09 * 800, abs=25)}
+    assert table.summary.unscored_votes == {"refusal": pytest.approx(0.3 * 1600, abs=58)}
     rate = table.winrate("a")
     assert abs(rate.estimate - 0.5) < 3 * np.sqrt(0.25 / rate.n)
     summary = table.summary.systems[0]
@@ -116,12 +117,9 @@ def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
     The lowest share that passes is 75 of 80. Intervals that hold the truth in 90 (85, 80) of 100 data sets reach it
     with a probability of 0.18 (0.01, 0.0006); such as hold it always are found, for 78 of 80 is the most.
     """
-    whole = simulated(DATA_SETS * PROMPTS, 0.8, position_preference=ADVANTAGE)
+    whole = simulated(WHOLE, 0.8, position_preference=ADVANTAGE)
     truth, _ = score_of_a(0.8)
-    tables = [
-        replace(whole, contests=whole.contests[start : start + PROMPTS])
-        for start in range(0, DATA_SETS * PROMPTS, PROMPTS)
-    ]
+    tables = [replace(whole, contests=whole.contests[start : start + PROMPTS]) for start in range(0, WHOLE, PROMPTS)]
     rates = [table.winrate("a") for table in tables]
     effects = [table.ranking.model.position_log_odds.interval for table in tables]
     assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.98
