@@ -1,4 +1,4 @@
-"""The pages that are made when the site is built: the catalog, the command line, the options, and the Python names.
+"""The pages that are made when the site is built: catalog, command line, options, Python names and notebooks.
 
 They are not written down anywhere: what they show is read from the catalog and the package.
 """
@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections import defaultdict
+from pathlib import Path
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, InclusionLevel
@@ -45,10 +46,35 @@ FOLDERS = {"criteria": "Criteria", "rubrics": "Rubrics", "checklists": "Checklis
 
 def on_files(files, config):
     """Add the pages."""
-    for name, text in {**python_pages(), **catalog_pages(), "command-line": command_line(), "options": options()}.items():
-        level = InclusionLevel.NOT_IN_NAV if name.count(".") else InclusionLevel.INCLUDED  # the index leads to them
-        files.append(File.generated(config, f"reference/{name}.md", content=text, inclusion=level))
+    reference = {**python_pages(), **catalog_pages(), "command-line": command_line(), "options": options()}
+    pages = {f"reference/{name}.md": text for name, text in reference.items()}
+    for source in Path(config["docs_dir"]).glob("notebooks/*.ipynb"):
+        pages[f"notebooks/{source.stem}.md"] = notebook(json.loads(source.read_text(encoding="utf-8")))
+    for path, text in pages.items():
+        listed = InclusionLevel.NOT_IN_NAV if ".evenhand." in path else InclusionLevel.INCLUDED  # their index leads there
+        files.append(File.generated(config, path, content=text, inclusion=listed))
     return files
+
+
+def notebook(given):
+    """A notebook as a page."""
+    parts = []
+    for cell in given["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        else:
+            parts += [f"```python\n{source}\n```", *map(_output, cell["outputs"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _output(output):
+    data = output.get("data", {"text/plain": output.get("text", "")})
+    if "image/png" in data:
+        return f'<img alt="{html.escape("".join(data["text/plain"]))}" src="data:image/png;base64,{data["image/png"].strip()}">'
+    if "text/html" in data:
+        return f'<div class="output">{" ".join("".join(data["text/html"]).split())}</div>'
+    return "```text\n" + re.sub(r"\x1b\[[0-9;]*m", "", "".join(data["text/plain"])).rstrip() + "\n```"
 
 
 def python_pages():

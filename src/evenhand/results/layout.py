@@ -54,7 +54,7 @@ def terminal_width() -> int:
     given = os.environ.get("COLUMNS", "").strip()
     if given.isdecimal() and int(given):
         return max(int(given), _LEAST_WIDTH)
-    shown = Console()
+    shown = Console(force_jupyter=False)
     return max(shown.width, _LEAST_WIDTH) if shown.is_terminal else UNBOUND_WIDTH
 
 

@@ -114,7 +114,9 @@ class TextTable:
         legend = tuple(f"{short} = {name}" for name, short in laid.legend.items())
         text = io.StringIO()  # and not the terminal, which may be gone
         widest = max((part.width for part in laid.parts), default=0)
-        console = Console(file=text, width=max(width, widest), highlight=False, force_terminal=Console().is_terminal)
+        terminal = Console(force_jupyter=False).is_terminal  # a notebook would be shown each part, and get no text
+        width = max(width, widest)
+        console = Console(file=text, width=width, highlight=False, force_terminal=terminal, force_jupyter=False)
         _print_lines(console, self.title, width, style="bold")
         for number, part in enumerate(laid.parts, start=1):
             if number > 1:
