@@ -317,3 +317,39 @@ def test_the_help_names_every_exit_code(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "Exit codes: 0 done; 1 the run failed" in shown
     assert "3 a gate or an alarm" in shown
+
+
+def test_labels_of_people_and_what_is_written_beside_a_result_lie_where_the_file_does(folder, capsys):
+    gold = [{"id": row["id"], "label": "Yes" if number % 2 else "No"} for number, row in enumerate(ROWS)]
+    write_rows(folder / "gold.jsonl", gold)
+    written = {"out": "out.parquet", "tables": "tables.md", "report": "report.html", "run-file": "again.yaml"}
+    path = write(folder, ids="id", labels={"gold": "gold.jsonl", "design": "random"}, **written)
+    assert main(["run", str(path), "--no-progress"]) == 0
+    printed = capsys.readouterr().out
+    corrected = evenhand.correct(evenhand.open(folder / "out.parquet"), folder / "gold.jsonl", design="random")
+    assert str(corrected) in printed
+    assert corrected.to_markdown() in (folder / "tables.md").read_text(encoding="utf-8")
+    assert "corrected" in (folder / "report.html").read_text(encoding="utf-8").lower()
+    again = parse_yaml((folder / "again.yaml").read_text(encoding="utf-8"), "the run")
+    assert again["labels"] == {"gold": "gold.jsonl", "design": "random"}
+    assert not {"out", "tables", "report", "run_file"} & set(again)
+    assert not list((folder.parent / "here").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"report": "x.pdf"}, "x.pdf' ends in '.pdf'. Accepted: '.html'"),
+        ({"tables": "rows.jsonl"}, "rows.jsonl', the same file as the input"),
+        ({"report": "x.html", "out": "missing/x.parquet"}, "its folder does not exist"),
+        ({"labels": {"gold": "nothing.csv", "design": "random"}}, "there is no such file"),
+        ({"labels": {"gold": "rows.jsonl"}}, "the labels have no design"),
+        ({"run_file": "x.yaml", "tables": "x.md", "out": "x.csv"}, "a result is saved as Parquet"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_first_call(changes, message, folder, capsys):
+    with JudgeServer(reply=lambda body: "Yes") as server:
+        engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
+        assert main(["run", str(write(folder, judges=engine, **changes))]) == 2
+        assert message in capsys.readouterr().err
+        assert server.seen == 0

@@ -336,6 +336,16 @@ class JobOptions(Options):
         ge=1,
         accepted="a whole number of at least 1, or None for all rows",
     )
+    report: str | Path | None = option(
+        None,
+        "Write a page there (.html) with scores, pictures and every verdict, which opens offline.",
+        accepted="the path of a file that ends in .html, or None",
+    )
+    tables: str | Path | None = option(
+        None,
+        "Write the tables there, as Markdown, CSV or LaTeX (.md, .csv, .tex).",
+        accepted="the path of a file that ends in .md, .csv or .tex, or None",
+    )
     run_file: str | Path | None = option(
         None,
         "Write the run file (.yaml) that makes this run again there; every saved result holds it too.",

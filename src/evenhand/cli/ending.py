@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from evenhand.cli.options import flag_of
 from evenhand.cli.output import OutputError, complain, is_quiet, say
 from evenhand.errors import GateFailedError, InvalidInputError
+from evenhand.files import expanded
 from evenhand.numbers import format_count, format_number, format_percent
 from evenhand.run_options import JobOptions
 
@@ -25,11 +27,18 @@ as the interval of a hundred rows reaches to each side: beyond it, what is missi
 NOT_PUT = frozenset({"missing_response", "not_asked"})
 """Why a question was not put to a judge at all, which is no judge's doing."""
 
-OUTPUTS = ("out", "leave_out", "run_file")
+OUTPUTS = ("out", "leave_out", "report", "tables", "run_file")
 """What is written: no part of the run that a result keeps, whose second run overwrites nothing."""
 
 READ = ("data", "journal", "criteria", "rubric", "checklist", "examples")
 """What may name files that a run reads."""
+
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "report": (".html",),
+    "tables": (".md", ".csv", ".tex"),
+    "run_file": (".yaml", ".yml"),
+}
+"""What is written beside the result, and how its name may end."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class Ending:
         out: Where the result is written.
         left_out: What of the votes is not.
         asking: Judges are asked, or replies are read.
+        labels: Those of people by which scores are corrected, as :func:`evenhand.correct` takes them; none if empty.
     """
 
     verb: Verb
@@ -49,6 +59,7 @@ class Ending:
     out: Path | None = None
     left_out: tuple[str, ...] = ()
     asking: bool = False
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, verb: Verb, given: Mapping[str, Any]) -> Self:
@@ -60,16 +71,18 @@ class Ending:
         from evenhand.cli.verbs import check_out  # noqa: PLC0415 - which imports this module
 
         options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
-        read = [text for name in READ for text in _texts(given.get(name))]
+        labels = dict(given.get("labels") or {})
+        read = [text for name in READ for text in _texts(given.get(name))] + _texts(labels.get("gold"))
         out, left_out = check_out(given.get("out"), read), tuple(given.get("leave_out") or ())
         if out is not None:
             _check_file(verb, out, left_out)
         elif left_out:
             raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
-        if options.run_file is not None:
-            _check_run_file(verb, options.run_file, read)
+        _check_beside(verb, options, out, read)
+        if labels:
+            _check_labels(labels)
         asking = verb.name == "read" or given.get("engine") is not None
-        return cls(verb, options, out, left_out, asking)
+        return cls(verb, options, out, left_out, asking, labels)
 
     def shown(self, result: Any) -> int:  # noqa: ANN401 - of any verb
         """Print a result, write it, and say what does not hold.
@@ -83,11 +96,16 @@ class Ending:
             with suppress(OutputError):
                 say(result)  # it is shown, at least
             raise
-        say(result, *([] if is_quiet() else written), saved=self.out)
+        corrected = self.corrected(result)
+        say(result, *([] if corrected is None else [corrected]), *([] if is_quiet() else written), saved=self.out)
         failed = self.failures(result)
         for line in failed:
             complain(line)
         return EXIT_GATE if failed else 0
+
+    def corrected(self, result: Any) -> Any:  # noqa: ANN401 - as above
+        """The scores that people would give; None without labels."""
+        return result.correct(**self.labels) if self.labels else None
 
     def written(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
         """Write a result, and what goes with it.
@@ -101,10 +119,28 @@ class Ending:
             attribute, name = self.verb.written
             held = format_count(len(getattr(result, attribute)), name) if self.verb.kind else "the report was"
             said.append(f"{held} written to {self.out}")
+        if self.options.tables is not None:
+            self._write_tables(result, self.options.tables)
+            said.append(f"the tables were written to {self.options.tables}")
+        if self.options.report is not None:
+            known = {name: self.labels[name] for name in ("gold", "design") if name in self.labels}
+            result.to_html(self.options.report, **known)
+            said.append(f"the report was written to {self.options.report}")
         if self.options.run_file is not None:
             result.to_run_file(self.options.run_file)
             said.append(f"what makes it again was written to {self.options.run_file}")
         return said
+
+    def _write_tables(self, result: Any, path: str | Path) -> None:  # noqa: ANN401 - as above
+        from evenhand.results.saved import write_as_it_ends  # noqa: PLC0415 - seconds of import
+
+        tables = [result] if not self.labels else [result, self.corrected(result)]
+
+        def in_form(form: str) -> Callable[[], str]:
+            return lambda: "\n".join(getattr(each, f"to_{form}")() for each in tables)
+
+        forms = zip(ENDINGS["tables"], ("markdown", "csv", "latex"), strict=True)
+        write_as_it_ends(path, {ending: in_form(form) for ending, form in forms})
 
     def demand(self, result: Any) -> None:  # noqa: ANN401 - as above
         """Check what was demanded of a result in so many words.
@@ -166,15 +202,34 @@ def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
         saved.check_ending(out, REPORT_SUFFIXES)
 
 
-def _check_run_file(verb: Verb, path: str | Path, read: Iterable[str]) -> None:
+def _check_beside(verb: Verb, options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
+    """Check what is written beside the result: that it can be, and each to a place of its own."""
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
-    from evenhand.data.plain_data import YAML_ENDINGS  # noqa: PLC0415 - as above
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
-    if not verb.kind:
-        raise InvalidInputError(f"--run-file is {str(path)!r}, and a report of {verb.name} keeps no run")
-    check_out(path, read, "--run-file")
-    check_ending(path, sorted(YAML_ENDINGS))
+    taken = {} if out is None else {out.resolve(): "--out"}
+    for name, endings in ENDINGS.items():
+        flag, path = flag_of(name), getattr(options, name)
+        place = check_out(path, read, flag)
+        if place is None:
+            continue
+        check_ending(place, endings)
+        if name == "run_file" and not verb.kind:
+            raise InvalidInputError(f"{flag} is {str(path)!r}, and a report of {verb.name} keeps no run")
+        if taken.setdefault(place.resolve(), flag) != flag:
+            raise InvalidInputError(f"{flag} is {str(path)!r}, the same file as {taken[place.resolve()]}: give another")
+
+
+def _check_labels(labels: Mapping[str, Any]) -> None:
+    """Check what can be before there are scores."""
+    gold = labels.get("gold")
+    if isinstance(gold, str | Path) and not expanded(gold).exists():
+        raise InvalidInputError(f"gold of the labels is {str(gold)!r}, and there is no such file")
+    if "design" not in labels:
+        raise InvalidInputError(
+            "the labels have no design: say how the labelled rows were chosen, as design: random (or by_verdict, "
+            "probabilities, by_gold), for it cannot be seen in them"
+        )
 
 
 def _texts(given: object) -> list[str]:

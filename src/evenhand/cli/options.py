@@ -84,7 +84,7 @@ METAVARS: Mapping[str, str] = {
     **dict.fromkeys(("checklist", "criteria", "engine", "rubric"), "ID"),
     **dict.fromkeys(("context_fields", "gold", "gold_fields", "group_fields", "systems", "votes"), "COLUMN"),
     "data_classification": "CLASS",
-    **dict.fromkeys(("config", "examples", "out", "run_file"), "FILE"),
+    **dict.fromkeys(("config", "examples", "out", "report", "run_file", "tables"), "FILE"),
     **dict.fromkeys(("guidelines", "prompt"), "TEXT|FILE"),
 }
 """What a text is."""

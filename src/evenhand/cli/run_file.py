@@ -105,9 +105,9 @@ class RunFile:
             raise InvalidInputError(
                 f"{what} is no mapping of names to values; evenhand run --template direct shows one"
             )
-        held.pop(SCHEMA_KEY, None)
         folder = Path.cwd() if is_opened(path) else path.parent
-        return cls(str(given), text, absolute(held, folder)).with_texts(folder)
+        said = {name.replace("-", "_"): value for name, value in held.items() if name != SCHEMA_KEY}
+        return cls(str(given), text, absolute(said, folder)).with_texts(folder)
 
     def with_texts(self, folder: Path) -> Self:
         """With what the files hold that stand for a text."""
@@ -149,7 +149,7 @@ class RunFile:
         known, also = [*fields_of(verb)], other_names(verb)
         found: dict[str, tuple[str, Any]] = {}
         for written, value in self.said.items():
-            name = also.get(written.replace("-", "_"), written.replace("-", "_"))
+            name = also.get(written, written)
             if written == "job":
                 continue
             if name not in known:

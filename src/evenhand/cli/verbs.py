@@ -40,7 +40,7 @@ CRITERIA = declared(Words, None, "Criteria: catalog ids, JSON or YAML files, or 
 LEAVE_OUT = declared(
     Words, None, "What of the votes is not written with --out, because it is long: prompts, reasoning, logprobs."
 )
-NO_ARGUMENTS = ("data", "split", "log", "out", "leave_out")
+NO_ARGUMENTS = ("data", "split", "log", "out", "leave_out", "labels")
 """What no function is given: the rows are read, and the result is written, beside it."""
 
 CONFIGURED = "_with_a_run_file"
