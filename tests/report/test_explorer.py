@@ -12,6 +12,7 @@ import evenhand
 from evenhand.cli import main
 from evenhand.data.fields import LeftOutContextWarning
 from evenhand.errors import InvalidInputError
+from evenhand.report.explorer import _in_place
 from evenhand.report.packed import _pieces, pack
 from tests.golden import runs
 
@@ -43,7 +44,8 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
 
 
 def test_without_a_path_the_tables_stay_as_they_were(direct):
-    assert direct.to_html().startswith("<table>")
+    assert "<!doctype" not in direct.to_html()
+    assert direct.to_html().count("<table>") == len(direct.text_tables())
     with pytest.raises(InvalidInputError, match="None is no path"):
         direct.to_html(title="x")
     with pytest.raises(InvalidInputError, match="leave_out names 'prompt'"):
@@ -100,3 +102,16 @@ def test_equal_results_give_equal_pages(direct, tmp_path):
     for name, result in (("one", direct), ("two", evenhand.open(tmp_path / "run.parquet"))):
         result.to_html(tmp_path / f"{name}.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses():
+    rows = [{"id": f"p-{place}", "alder": f"{row['alder']} ({place})"} for place, row in enumerate(runs.rows(4))]
+    changed = [{**row, "alder": row["alder"].upper()} if row["id"] == "p-1" else row for row in reversed(rows)]
+    how = {"response_field": "alder", "id_field": "id", "context_fields": {}, **runs.QUIET}
+    one, other = (evenhand.judge(data, runs.RELEVANCE, runs.judge_of(), **how) for data in (rows, changed))
+    packed = pack([one.verdict_views(), _in_place(one, other, None)])
+    assert packed.index["names"] == [f"{place}/alder/relevance" for place in range(4)]
+    (part,) = packed.parts
+    responses = [[(part["texts"][text], run) for _, text, run in part["verdicts"][place][2]] for place in range(4)]
+    told = rows[1]["alder"]
+    assert responses == [[(row["alder"], -1)] if row["id"] != "p-1" else [(told, 0), (told.upper(), 1)] for row in rows]

@@ -7,7 +7,8 @@ filtered, searched and read whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,12 +19,13 @@ from evenhand import __version__
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.numbers import format_count
 from evenhand.report.in_words import cautions, facts, headlines, options_of
-from evenhand.report.packed import FLAGS, PackedVerdicts, pack
+from evenhand.report.packed import pack
 from evenhand.report.pictures import pictures_of
 from evenhand.results import Results
 from evenhand.results.offline_page import data_element, offline_page
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.saved import check_ending, write_as_it_ends
+from evenhand.results.verdict_view import VerdictView
 from evenhand.visible import visible_line
 
 MOST_LISTED: Final = 200
@@ -86,17 +88,18 @@ def report_page(
     for each in leave_out:
         if each not in LEFT_OUT:
             raise InvalidInputError(f"leave_out names {each!r}. {did_you_mean(each, LEFT_OUT)}")
-    tables = found.text_tables()
     page: dict[str, Any] = {
-        "title": visible_line(title or (tables[0].title if tables else type(found).__name__)),
-        "tables": tables,
+        "title": visible_line(title or _title(found)),
         "words": _words,
-        "notes": [visible_line(note) for note in found.closing_notes()],
         "version": __version__,
-        **dict.fromkeys(("facts", "cautions", "headlines", "corrected", "pictures", "options"), ()),
-        **dict.fromkeys(("comparison", "changed", "parts"), ()),
-        **dict.fromkeys(("verdicts", "index", "changed_count", "unlisted"), ""),
+        "said": [_said(found, "")],
+        "pictures": _pictures(found, ""),
+        "verdicts": False,
         "headlines_note": HEADLINES,
+        **dict.fromkeys(
+            ("facts", "cautions", "headlines", "corrected", "options", "comparison", "changed", "parts"), ()
+        ),
+        **dict.fromkeys(("index", "changed_count", "unlisted"), ""),
     }
     if isinstance(found, Results):
         how: dict[str, Any] = {"data": data, "gold": gold, "design": design, "leave_out": leave_out, "names": names}
@@ -107,6 +110,31 @@ def report_page(
             "give it alone"
         )
     return offline_page("evenhand.report", "explorer", **page)
+
+
+def _title(found: PrintedTables) -> str:
+    tables = found.text_tables()
+    return tables[0].title if tables else type(found).__name__
+
+
+def _said(found: PrintedTables, name: str) -> Mapping[str, Any]:
+    """The tables of a result, and what stands beneath all of them."""
+    notes = [visible_line(note) for note in found.closing_notes()]
+    return {"name": name, "tables": found.text_tables(), "notes": notes}
+
+
+def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
+    """The pictures of what can be drawn."""
+    drawn = pictures_of(found) if hasattr(found, "plot") else ()
+    return [
+        {
+            "kind": each.kind,
+            "title": visible_line(f"{each.title} · {name}" if name else each.title),
+            "caption": visible_line(each.caption),
+            "svg": Markup(each.to_svg()),  # noqa: S704 - elements of ours, in which texts are escaped
+        }
+        for each in drawn
+    ]
 
 
 def _words(table: TextTable, column: int) -> Markup:
@@ -125,43 +153,76 @@ def _of_results(
     leave_out: Collection[str],
     names: Sequence[str],
 ) -> dict[str, Any]:
-    """What the page has of a result beside its tables."""
-    comparison = () if other is None else found.compare(other).text_tables()  # type: ignore[arg-type] # compare checks it
-    corrected = found.correct(gold, design=design).text_tables() if design is not None else ()
+    """What the page has of a result, or of two, beside the tables."""
     if gold is not None and design is None:
         raise InvalidInputError(
             "labels were given, and not how the labelled rows were chosen, without which no score can be corrected: "
             "give design='random', 'by_verdict', 'probabilities' or 'by_gold', in the shell --design"
         )
-    runs = [found, *([other] if isinstance(other, Results) else [])]
-    packed = pack([run.verdict_views(data) for run in runs], leave_out=leave_out)
-    index = {**packed.index, "runs_named": [visible_line(name) for name in names]}
-    changed = list(_changed(packed)) if other is not None else []
+    corrected = found.correct(gold, design=design).text_tables() if design is not None else ()
+    runs, called, compared = [("", found)], [""], {}
+    views = [found.verdict_views(data)]
+    if other is not None:
+        compared = _compared(found, other)
+        called = [visible_line(name) for name in names]
+        runs = [(called[0], found), (called[1], other)]  # type: ignore[list-item] # of the same kind, as compare found
+        views.append(_in_place(found, other, data))  # type: ignore[arg-type] # as above
+    packed = pack(views, leave_out=leave_out)
+    lists, each = packed.index["lists"], list(zip(runs, packed.counts, strict=True))
     return {
-        "facts": list(facts(found, packed)),
-        "cautions": list(cautions(found, packed, corrected=bool(corrected))),
-        "comparison": comparison,
-        "changed": changed[:MOST_LISTED],
-        "changed_count": f"{format_count(len(changed), 'verdict')} changed",
-        "unlisted": "The list below has all of them: choose “changed between the runs” there."
-        if len(changed) > MOST_LISTED
-        else "",
-        "headlines": [{"name": name, "scores": scores} for name, scores in headlines(found).items()],
+        "said": [_said(run, name) for name, run in runs],
+        "pictures": [drawn for name, run in runs for drawn in _pictures(run, name)],
+        "facts": _once((name, list(facts(run, lists, counts))) for (name, run), counts in each),
+        "cautions": [
+            f"{name}: {said}" if name else said
+            for (name, run), counts in each
+            for said in cautions(run, counts, corrected=bool(corrected))
+        ],
+        "headlines": [
+            {"name": f"{measured} · {name}" if name else measured, "scores": scores}
+            for name, run in runs
+            for measured, scores in headlines(run).items()
+        ],
         "corrected": corrected,
-        "pictures": pictures_of(found),
         "options": list(options_of(found)),
-        "verdicts": bool(packed.count),
-        "index": data_element("index", index),
+        "verdicts": bool(packed.parts),
+        "index": data_element("index", {**packed.index, "called": called}),
         "parts": [data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
+        **compared,
     }
 
 
-def _changed(packed: PackedVerdicts) -> Iterator[Mapping[str, str]]:
-    """The verdicts that both runs have and do not share, with their links."""
-    labels = packed.index["lists"]["labels"]
-    (before, after), names = packed.index["runs"], packed.index["names"]
-    for place, name in enumerate(names):
-        one, two = before[0][place], after[0][place]
-        if one != two and not (before[4][place] | after[4][place]) & FLAGS["absent"]:
-            said = [labels[each] if each >= 0 else "no verdict" for each in (one, two)]
-            yield {"name": name, "link": Markup("#verdict=") + quote(name), "before": said[0], "after": said[1]}
+def _once(told: Iterable[tuple[str, list[tuple[str, str]]]]) -> list[tuple[str, str]]:
+    """The facts of all runs, of later ones those that are not the same, under the name of the run."""
+    found: list[tuple[str, str]] = []
+    for name, said in told:
+        found += [(f"{what} · {name}" if found else what, fact) for what, fact in said if (what, fact) not in found]
+    return found
+
+
+def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterator[VerdictView]:
+    """The verdicts of a second run under the names that the first has for these rows."""
+    place = found.places_of(other)
+    for view in other.verdict_views(data):
+        yield replace(view, name=f"{place[view.instance]}{view.name.removeprefix(str(view.instance))}")
+
+
+def _compared(found: Results[Any], other: PrintedTables) -> dict[str, Any]:
+    """What changed between two runs: in numbers, and which verdicts, with their links."""
+    comparison = found.compare(other)  # type: ignore[arg-type] # compare checks it
+    count = format_count(len(comparison.changes))
+    more = f"The {MOST_LISTED} greatest; the list below has all of them as “changed between the runs”."
+    return {
+        "comparison": [table for table in comparison.text_tables() if table.kind != "changes"],
+        "changed": [
+            {
+                "name": visible_line(" · ".join([each.row, *each.about.values()])),
+                "link": Markup("#verdict=") + quote(visible_line(each.name_before), safe=""),
+                "before": visible_line(each.before),
+                "after": visible_line(each.after),
+            }
+            for each in comparison.changes[:MOST_LISTED]
+        ],
+        "changed_count": f"{count} of {format_count(comparison.n_questions, 'verdict')} changed",
+        "unlisted": more if len(comparison.changes) > MOST_LISTED else "",
+    }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evenhand.numbers import MISSING, Missing, format_count, format_level, format_percent
-from evenhand.report.packed import PackedVerdicts
+from evenhand.report.packed import Counts
 from evenhand.results import Results
 from evenhand.results.findings import Finding, Reported
 from evenhand.results.measures import format_value
@@ -79,9 +79,15 @@ def _headline(found: Finding) -> Headline:
     return Headline(visible_line(", ".join(found.of)) or "all", estimate, limits, ", ".join(counts))
 
 
-def facts(results: Results[Any], packed: PackedVerdicts) -> Iterator[tuple[str, str]]:
-    """What was judged, by whom, how, what could not be read, and what it cost."""
-    said, lists = results.parameters, packed.index["lists"]
+def facts(results: Results[Any], lists: Mapping[str, Any], counts: Counts) -> Iterator[tuple[str, str]]:
+    """What was judged, by whom, how, what could not be read, and what it cost.
+
+    Args:
+        results: The result.
+        lists: The names of systems, criteria, judges and rows, as the page shows them.
+        counts: What is counted in its verdicts.
+    """
+    said = results.parameters
     rows = format_count(said.get("n", len(lists["rows"])), "row")
     yield (
         "Judged",
@@ -94,16 +100,9 @@ def facts(results: Results[Any], packed: PackedVerdicts) -> Iterator[tuple[str, 
     asked = _asked(said)
     if asked:
         yield "Asked", asked
-    votes = sum(len(each) for part in packed.parts for verdict in part["verdicts"].values() for each in verdict[4][:1])
-    reasons = ", ".join(
-        f"{format_count(count)} {name.replace('_', ' ')}" for name, count in sorted(packed.unread.items())
-    )
-    unread = sum(packed.unread.values())
-    told = f": {reasons}" if reasons else ""
-    yield (
-        "Read",
-        f"{format_count(packed.asked, 'question')}, {format_count(votes, 'vote')}; {format_count(unread)} unread{told}",
-    )
+    reasons = [f"{format_count(count)} {name.replace('_', ' ')}" for name, count in sorted(counts.unread.items())]
+    unread = format_count(counts.unread.total()) + (f" unread: {', '.join(reasons)}" if reasons else " unread")
+    yield "Read", f"{format_count(counts.asked, 'question')}, {format_count(counts.votes, 'vote')}; {unread}"
     if results.spending is not None:
         yield "Spent", str(results.spending)
     yield "Intervals", f"{format_level(said['level'])}, over {'clusters' if results.clusters() else 'rows'}"
@@ -135,15 +134,14 @@ def _asked(said: Mapping[str, Any]) -> str:
     return "; ".join(words)
 
 
-def cautions(results: Results[Any], packed: PackedVerdicts, *, corrected: bool) -> Iterator[str]:
+def cautions(results: Results[Any], counts: Counts, *, corrected: bool) -> Iterator[str]:
     """What a reader must know before the scores."""
     said = results.parameters
     yield from baseline_note(said.get("judges", ()))
-    unread = sum(packed.unread.values())
-    if unread:
-        share = format_percent(unread / packed.asked)
+    if unread := counts.unread.total():
+        share = format_percent(unread / counts.asked)
         yield (
-            f"{format_count(unread, 'question')} of {format_count(packed.asked)} ({share}) got no answer that can be "
+            f"{format_count(unread, 'question')} of {format_count(counts.asked)} ({share}) got no answer that can be "
             "read. They are in no mean, and they are no random part."
         )
     for finding in results.findings():
@@ -152,11 +150,11 @@ def cautions(results: Results[Any], packed: PackedVerdicts, *, corrected: bool) 
             of = visible_line(f" of {', '.join(finding.of)}" if finding.of else "")
             what = visible_line(finding.name.rpartition(".")[0])
             yield f"Parse rate{f' on {what}' if what else ''}{of}: {format_value(value, finding.kind)}."
-    flips, known = packed.flips
-    if flips:
+    if counts.flipped:
+        share = format_percent(counts.flipped / counts.ordered)
         yield (
-            f"{format_count(flips)} of {format_count(known)} verdicts ({format_percent(flips / known)}) changed when "
-            "the order of what was shown did: there the judge has no opinion of its own."
+            f"{format_count(counts.flipped)} of {format_count(counts.ordered)} verdicts ({share}) changed when the "
+            "order of what was shown did: there the judge has no opinion of its own."
         )
     yield from early_stop_note(said)
     if said.get("grid", {}).get("samples") == 1:
@@ -164,9 +162,7 @@ def cautions(results: Results[Any], packed: PackedVerdicts, *, corrected: bool) 
     models = results.fingerprint.models
     if len(models) > len(said.get("judges", ())):
         yield f"More models answered than there are judges: {visible_line(', '.join(models))}."
-    if corrected:
-        return
-    if any(each >= 0 for each in packed.index["runs"][0][6]):
+    if counts.labelled and not corrected:
         yield (
             "The result holds labels of people, and the scores are not corrected by them: say how the labelled rows "
             "were chosen (design=…, in the shell --design)."

@@ -6,8 +6,9 @@ Whatever stands here is shown and not obeyed (:mod:`evenhand.visible`), and ever
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from evenhand.numbers import format_cost, format_number, format_percent
@@ -47,6 +48,37 @@ class Numbered(Generic[Kind]):
         return number
 
 
+@dataclass
+class Counts:
+    """What is counted in the verdicts of a run.
+
+    Attributes:
+        asked: How many there are.
+        votes: On all of them.
+        unread: Reason -> how many have no answer for it.
+        ordered: Of how many it is known whether they changed with the order.
+        flipped: How many did.
+        labelled: How many have a label of people.
+    """
+
+    asked: int = 0
+    votes: int = 0
+    unread: Counter[str] = field(default_factory=Counter)
+    ordered: int = 0
+    flipped: int = 0
+    labelled: int = 0
+
+    def add(self, view: VerdictView) -> None:
+        """Count a verdict."""
+        self.asked += 1
+        self.votes += len(view.votes)
+        self.ordered += view.flipped is not None
+        self.flipped += bool(view.flipped)
+        self.labelled += view.gold is not None
+        if view.unread:
+            self.unread[view.unscored_reason or "no reason known"] += 1
+
+
 @dataclass(frozen=True)
 class PackedVerdicts:
     """What the page reads.
@@ -54,18 +86,12 @@ class PackedVerdicts:
     Attributes:
         index: All that lists, filters and sorts need.
         parts: Texts and votes, the rows in their order.
-        count: How many verdicts there are, those of all runs with one name once.
-        asked: How many the first run has.
-        unread: Reason -> how many verdicts of the first run have no answer for it.
-        flips: How many verdicts of the first run changed with the order, and of how many that is known.
+        counts: Of each run.
     """
 
     index: Mapping[str, Any]
     parts: Sequence[Mapping[str, Any]]
-    count: int
-    asked: int
-    unread: Mapping[str, int]
-    flips: tuple[int, int]
+    counts: Sequence[Counts]
 
 
 def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = ()) -> PackedVerdicts:
@@ -76,10 +102,13 @@ def pack(runs: Sequence[Iterable[VerdictView]], *, leave_out: Collection[str] = 
         leave_out: What of the votes the page does not hold: ``prompts``, ``reasoning``.
     """
     packer = _Packer(leave_out)
+    counts = [Counts() for _ in runs]
     for number, views in enumerate(runs):
         for view in views:
             packer.add(view, number)
-    return packer.packed(len(runs))
+            counts[number].add(view)
+    index, parts = packer.packed(len(runs))
+    return PackedVerdicts(index, parts, counts)
 
 
 @dataclass
@@ -118,8 +147,6 @@ class _Packer:
         self._texts: Numbered[str] = Numbered(_shown)
         self._messages: Numbered[tuple[int, tuple[int, ...]]] = Numbered(list)
         self._held: dict[str, _PackedVerdict] = {}
-        self._unread: dict[str, int] = {}
-        self._flips = [0, 0]
 
     def _number(self, value: float | None, write: Callable[[float], str] = format_number) -> int:
         return -1 if value is None else self._lists["numbers"]((value, write(value)))
@@ -132,31 +159,41 @@ class _Packer:
         held = self._held.get(view.name)
         if held is None:
             held = self._held[view.name] = self._about(view)
+        else:
+            self._also(view, held, run)
         texts, messages = held.texts, held.messages
         for vote in view.votes:  # the labels in the order of the criterion, as far as votes show it
             for label in vote.shown:
                 self._of("labels", label)
         held.columns[run] = self._columns(view)
         held.votes[run] = [self._vote(vote, texts, messages) for vote in view.votes]
-        if run == 0:
-            if view.unread:
-                reason = view.unscored_reason or "no reason known"
-                self._unread[reason] = self._unread.get(reason, 0) + 1
-            if view.flipped is not None:
-                self._flips[0] += view.flipped
-                self._flips[1] += 1
 
     def _about(self, view: VerdictView) -> _PackedVerdict:
         texts: set[int] = set()
         pair = tuple(self._of("systems", system) for system in view.systems)
         context = [[self._of("contexts", name), self._text(text, texts)] for name, text in view.context.items()]
-        responses = [[self._of("systems", name), self._text(text, texts)] for name, text in view.responses.items()]
+        responses = [[self._of("systems", name), self._text(text, texts), -1] for name, text in view.responses.items()]
         length = sum(len(text) for text in view.responses.values() if text)
         self._of("criteria", view.criterion)
         about = [self._of("items", _item(view)), self._of("pairs", pair), length]
         row = self._of("rows", view.row)
         details = [self._text(view.question, texts), context, responses, self._text(view.cluster, texts)]
         return _PackedVerdict([about, details], row, {}, {}, texts, set())
+
+    def _also(self, view: VerdictView, held: _PackedVerdict, run: int) -> None:
+        """Hold what another run was shown in place of what the first was, or beside it."""
+        _, context, responses, _ = held.about[1]
+        for name, text in view.context.items():
+            shown = [self._of("contexts", name), self._text(text, held.texts)]
+            if shown not in context:
+                context.append(shown)
+        for name, response in view.responses.items():
+            system, number = self._of("systems", name), self._text(response, held.texts)
+            known = [each for each in responses if each[0] == system]
+            if not any(each[1] == number for each in known):
+                responses.append([system, number, run])
+                for each in known:
+                    each[2] = 0
 
     def _columns(self, view: VerdictView) -> list[Any]:
         flags = {"na": view.na, "flipped": view.flipped, "wrong": view.wrong, "divided": view.divided}
@@ -231,8 +268,8 @@ class _Packer:
             texts.add(number)
         return number
 
-    def packed(self, runs: int) -> PackedVerdicts:
-        """All that was added."""
+    def packed(self, runs: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The index and the parts of all that was added."""
         names = sorted(self._held, key=lambda name: self._held[name].row)  # stable: within a row as they came
         held = [self._held[name] for name in names]
         absent = [-1, -1, -1, -1, FLAGS["absent"], -1, -1, -1]
@@ -247,9 +284,7 @@ class _Packer:
             "lists": {name: numbered.values for name, numbered in self._lists.items()},
             "flags": FLAGS,
         }
-        flipped, known = self._flips
-        asked = sum(0 in each.columns for each in held)
-        return PackedVerdicts(index, parts, len(held), asked, self._unread, (flipped, known))
+        return index, parts
 
     def _parts(self, held: Sequence[_PackedVerdict], runs: int) -> tuple[list[dict[str, Any]], list[int]]:
         """The verdicts with their texts in parts, and which part holds each; no row is divided."""

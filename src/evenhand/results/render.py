@@ -229,6 +229,8 @@ class PrintedTables(ABC):
             UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
         if path is not None or how:
+            if kind is not None:
+                raise InvalidInputError(f"kind is {kind!r}, and a page has all tables: give no path, or no kind")
             import_module("evenhand.report.explorer").write_report(path, self, **how)
             return None
         notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()] if kind is None else []

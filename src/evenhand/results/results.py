@@ -433,7 +433,7 @@ class Results(PrintedTables, Generic[Entry]):
             raise InvalidInputError(
                 f"a {type(self).__name__} cannot be compared with a {type(other).__name__}: give a result of its kind"
             )
-        place = self._places_of(other)
+        place = self.places_of(other)
         clusters = {place[row]: cluster for row, cluster in other.clusters().items()}
         how: dict[str, Any] = {
             "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
@@ -467,7 +467,7 @@ class Results(PrintedTables, Generic[Entry]):
         """What entries are made of and is compared too, as the items of a checklist that all rows share."""
         return iter(())
 
-    def _places_of(self, other: Results[Any]) -> dict[int, int]:
+    def places_of(self, other: Results[Any]) -> dict[int, int]:
         """Row of another result -> the row here that has its id, or else a number that no row here has.
 
         Where either has no ids, rows are joined by their index.

@@ -299,7 +299,7 @@
     head.append(made("span", "", made("span", "said", name), value >= 0 ? " · " + written(value) : "",
       reason >= 0 ? made("span", "tag bad", lists.reasons[reason].replaceAll("_", " ")) : ""));
     const seen = order >= 0 ? lists.orders[order].map((each) => lists.labels[each]) : [];
-    const facts = [runs.length > 1 ? data.runs_named[run] : "", judge >= 0 ? lists.judges[judge] : "", `draw ${sample}`,
+    const facts = [runs.length > 1 ? data.called[run] : "", judge >= 0 ? lists.judges[judge] : "", `draw ${sample}`,
       model >= 0 && lists.models[model] !== lists.judges[judge] ? lists.models[model] : "",
       cost >= 0 ? written(cost) : ""];
     head.append(made("span", "", facts.filter(Boolean).join(" · ")));
@@ -362,7 +362,7 @@
     nodes.push(made("p", "moves", back, own));
     nodes.push(made("h3", "", [lists.rows[data.row[number]], about(number)].filter(Boolean).join(" · ")));
     runs.forEach((run, which) => {
-      if (runs.length > 1) nodes.push(made("h4", "", data.runs_named[which]));
+      if (runs.length > 1) nodes.push(made("h4", "", data.called[which]));
       nodes.push(verdictOf(run, number));
     });
     if (cluster >= 0) nodes.push(made("p", "note", "Belongs to " + held.texts[cluster]));
@@ -370,28 +370,29 @@
     if (context.length) nodes.push(made("h4", "", "Context"));
     for (const [name, words] of context) nodes.push(shownText(lists.contexts[name], held.texts[words], "context"));
     // Responses of other systems stand beside those of this verdict.
-    const beside = responses.map(([system, words]) => [system, words, number]);
+    const beside = responses.map((each) => [...each, number]);
     for (const each of row) {
       if (each === number || data.item[each] !== data.item[number]) continue;
-      for (const [system, words] of held.verdicts[each][2]) {
-        if (!beside.some(([known]) => known === system)) beside.push([system, words, each]);
+      for (const [system, words, run] of held.verdicts[each][2]) {
+        if (!beside.some(([known, , of]) => known === system && of === run)) beside.push([system, words, run, each]);
       }
     }
     if (beside.length) nodes.push(made("h4", "", beside.length > 1 ? "Responses" : "Response"));
     const columns = made("div", "beside");
-    for (const [system, words, each] of beside) {
-      let head = runs.map((run) => label(run, each)).join(" → ");
+    for (const [system, words, run, each] of beside) {
+      let head = (run < 0 ? runs : [runs[run]]).map((own) => label(own, each)).join(" → ");
       if (each !== number) {
         const other = made("a", "", head);
         other.href = link(each);
         head = other;
       } else if (responses.length > 1) head = "";
-      const box = shownText(lists.systems[system] || "response", words < 0 ? undefined : held.texts[words],
+      const name = lists.systems[system] + (run < 0 ? "" : " · " + data.called[run]);
+      const box = shownText(name, words < 0 ? undefined : held.texts[words],
         each === number && responses.length < beside.length ? "this" : "", head);
       columns.append(box);
     }
     nodes.push(columns);
-    const others = row.filter((each) => each !== number && !beside.some(([, , shownAt]) => shownAt === each));
+    const others = row.filter((each) => each !== number && !beside.some(([, , , shownAt]) => shownAt === each));
     if (others.length) {
       nodes.push(folded(`Other verdicts on this row (${count(others.length)})`, () => [made("ul", "others",
         ...others.map((each) => {
