@@ -143,7 +143,7 @@ def _middle_left_out(name: str, width: int, end: float, sign: str = "…") -> st
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _FittedColumn:
     """What a column needs.
 
     Attributes:
@@ -193,7 +193,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FittedTable:
     """A table as it fits.
 
     Attributes:
@@ -207,7 +207,7 @@ class Layout:
     legend: Mapping[str, str] = field(default_factory=dict)
 
 
-def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, width: int) -> Layout:
+def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, width: int) -> FittedTable:
     """The layout of a table in so many cells.
 
     Args:
@@ -218,20 +218,20 @@ def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, widt
     """
     cells = list(zip(*rows, strict=True)) or [()] * len(headers)
     columns = [
-        _Column(header, tuple(own), place < naming and _are_names(own))
+        _FittedColumn(header, tuple(own), place < naming and _are_names(own))
         for place, (header, own) in enumerate(zip(headers, cells, strict=True))
     ]
     names, values = columns[:naming], columns[naming:]
     if _needed(each.narrowest for each in columns) <= width:
-        return Layout((_part(columns, width),))
+        return FittedTable((_part(columns, width),))
     known = [name for column in names if column.names for cell in column.cells for name in cell.split(PAIR)]
     longest = max(map(cell_len, known), default=0)
 
-    def shown(limit: int) -> list[_Column]:
+    def shown(limit: int) -> list[_FittedColumn]:
         legend = shortened(known, limit)
         return [_with_short_names(each, legend) if each.names else each for each in names]
 
-    def parts(limit: int) -> list[list[_Column]]:
+    def parts(limit: int) -> list[list[_FittedColumn]]:
         return _parted(shown(limit), values, width)
 
     limit = _greatest(lambda limit: len(parts(limit)) == 1, _NAME_IN_ONE_TABLE, longest)
@@ -239,8 +239,8 @@ def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, widt
         fewest = len(parts(_NAME_IN_PARTS)) or len(parts(_SHORTEST_NAME))
         limit = _greatest(lambda limit: 0 < len(parts(limit)) <= fewest, _SHORTEST_NAME, max(longest, _SHORTEST_NAME))
     if limit is not None:
-        return Layout(tuple(_part(some, width) for some in parts(limit)), legend=shortened(known, limit))
-    return Layout((), tuple(tuple(_list(headers, row, naming, width)) for row in rows))
+        return FittedTable(tuple(_part(some, width) for some in parts(limit)), legend=shortened(known, limit))
+    return FittedTable((), tuple(tuple(_list(headers, row, naming, width)) for row in rows))
 
 
 def _are_names(cells: Iterable[str]) -> bool:
@@ -259,7 +259,7 @@ def _greatest(fits: Callable[[int], bool], least: int, most: int) -> int | None:
     return least + place - 1 if place else None
 
 
-def _with_short_names(column: _Column, legend: Mapping[str, str]) -> _Column:
+def _with_short_names(column: _FittedColumn, legend: Mapping[str, str]) -> _FittedColumn:
     return replace(column, cells=tuple(_short(cell, legend) for cell in column.cells))
 
 
@@ -267,7 +267,7 @@ def _short(cell: str, legend: Mapping[str, str]) -> str:
     return PAIR.join(legend.get(name, name) for name in cell.split(PAIR))
 
 
-def _parted(names: Sequence[_Column], values: Sequence[_Column], width: int) -> list[list[_Column]]:
+def _parted(names: Sequence[_FittedColumn], values: Sequence[_FittedColumn], width: int) -> list[list[_FittedColumn]]:
     """As many columns a table as fit beside the names, in their order; nothing where one does not."""
     parts = [[*names]]
     for value in values:
@@ -277,7 +277,7 @@ def _parted(names: Sequence[_Column], values: Sequence[_Column], width: int) -> 
     return parts if all(_needed(each.narrowest for each in part) <= width for part in parts) else []
 
 
-def _part(columns: Sequence[_Column], width: int) -> Part:
+def _part(columns: Sequence[_FittedColumn], width: int) -> Part:
     """The columns as wide as there is room: the widest give way first."""
     widest = max(each.widest for each in columns)
     widths = [each.widest for each in columns]

@@ -70,10 +70,10 @@ class TextTable:
 
     def to_markdown(self) -> str:
         """A pipe table with its title and notes."""
-        lines = [f"**{_as_markdown(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
+        lines = [f"**{as_markdown(self.title)}**", "", _pipe_row(self.headers), _pipe_row(["---"] * len(self.headers))]
         lines += [_pipe_row(row) for row in self.rows]
         for note in self.notes:
-            lines += ["", _paragraph(note)]
+            lines += ["", as_paragraph(note)]
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
@@ -203,7 +203,7 @@ class PrintedTables(ABC):
 
     def to_markdown(self, kind: str | None = None) -> str:
         """The tables in Markdown, or the one of a kind (see :meth:`tables`)."""
-        notes = map(_paragraph, self._closing()) if kind is None else ()
+        notes = map(as_paragraph, self._closing()) if kind is None else ()
         return "\n".join([*(table.to_markdown() for table in self.tables(kind)), *notes])
 
     @overload
@@ -234,7 +234,7 @@ class PrintedTables(ABC):
             import_module("evenhand.report.explorer").write_report(path, self, **how)
             return None
         notes = [f"<p>{html.escape(note)}</p>" for note in self._closing()] if kind is None else []
-        return _styled("".join([*(table.to_html() for table in self.tables(kind)), *notes]))
+        return styled("".join([*(table.to_html() for table in self.tables(kind)), *notes]))
 
     def to_latex(self, kind: str | None = None) -> str:
         """The tables in LaTeX, for the package booktabs, or the one of a kind (see :meth:`tables`)."""
@@ -280,7 +280,7 @@ _STYLE: Final = (
 """Of what a notebook shows: its colours are those of the page that it stands in, light or dark, and it scrolls."""
 
 
-def _styled(body: str) -> str:
+def styled(body: str) -> str:
     """HTML in a box of its own, whose style reaches nothing outside it."""
     return f'<div class="evenhand"><style>{_STYLE}</style>{body}</div>'
 
@@ -295,17 +295,18 @@ _BLOCK: Final = re.compile(r"\A(\d+(?=[.)](?:\s|$))|(?=[#>=+\[-]))")
 """Where a paragraph would begin as a list, a heading, a quotation or a definition."""
 
 
-def _as_markdown(text: str) -> str:
+def as_markdown(text: str) -> str:
     """Markdown that shows the text as it is."""
     return _MARKDOWN.sub(lambda sign: "&lt;" if sign["tag"] else "&amp;" if sign["entity"] else f"\\{sign[0]}", text)
 
 
-def _paragraph(text: str) -> str:
-    return _BLOCK.sub(r"\1\\", _as_markdown(text.lstrip()))
+def as_paragraph(text: str) -> str:
+    """The same at the beginning of a line, where a list, a heading or a quotation could begin too."""
+    return _BLOCK.sub(r"\1\\", as_markdown(text.lstrip()))
 
 
 def _pipe_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(_as_markdown(cell).replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(as_markdown(cell).replace("\n", " ") for cell in cells) + " |"
 
 
 _FORMULA: Final = re.compile(r"\s*[=+\-@＝＋－＠]|\t")

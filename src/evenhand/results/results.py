@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar, overload
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
@@ -31,6 +31,7 @@ from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml
 from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write, written_whole
 from evenhand.results.spending import LIMITS, Spending, spending_notes
+from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, verdict_view, with_prompts
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
@@ -50,7 +51,8 @@ class Results(PrintedTables, Generic[Entry]):
     """What judging a data set came to, with every vote.
 
     As a sequence it holds its entries: ``len(results)``, ``for entry in results``, ``results[0]``, and by what names
-    it ``results["3/alder/relevance"]``.
+    it ``results["3/alder/relevance"]``. ``results["p-17"]`` shows the row of this id whole (:meth:`row`), unless an
+    entry has that name.
 
     Attributes:
         parameters: What made it: judges, fields, orders, rules, seed, interval level, version. They cannot be changed.
@@ -160,12 +162,13 @@ class Results(PrintedTables, Generic[Entry]):
                 gold=cell.about.get("gold") or cell.about.get("reference"),
             )
 
-    def verdict_views(self, data: object = None) -> Iterator[VerdictView]:
+    def verdict_views(self, data: object = None, *, row: str | None = None) -> Iterator[VerdictView]:
         """Each question with all that is to be seen of it: texts, votes, reasons, prompts and replies.
 
         Args:
             data: The rows that were judged, for their texts; by default these are those of the prompts that were sent,
                 where they were kept.
+            row: Only those about a row: its id, or its index as a text.
 
         Raises:
             InvalidInputError: If the data are not those that were judged.
@@ -175,8 +178,53 @@ class Results(PrintedTables, Generic[Entry]):
             texts = import_module("evenhand.labels.judged_texts").JudgedTexts.of(self, data, None, None)
         sheets: dict[Any, Any] = {}
         for cell, asked in zip(self.cells(), self.asked(), strict=True):
-            row = self.row_name(cell.about["instance"])
-            yield verdict_view(with_prompts(cell, asked, sheets), asked, row, texts)
+            named = self.row_name(cell.about["instance"])
+            if row in {None, named}:
+                yield verdict_view(with_prompts(cell, asked, sheets), asked, named, texts)
+
+    def verdict_list(self, data: object = None) -> VerdictList:
+        """Every verdict, to be looked at: printed as a table, filtered, sorted, and one by one whole.
+
+        Args:
+            data: As :meth:`verdict_views` takes them.
+        """
+        return VerdictList("Verdicts", lambda: self.verdict_views(data))
+
+    def head(self, n: int = 5) -> VerdictList:
+        """The first verdicts; see :class:`~evenhand.results.verdict_list.VerdictList`, which is no result."""
+        return self.verdict_list().head(n)
+
+    def sort(self, by: str | Key = "spread", *, ascending: bool = False) -> VerdictList:
+        """All verdicts by ``spread``, ``disagreement``, ``length``, ``score`` or ``cost``, the greatest first."""
+        return self.verdict_list().sort(by, ascending=ascending)
+
+    def disagreements(self) -> VerdictList:
+        """The verdicts of which votes chose different things."""
+        return self.verdict_list().disagreements()
+
+    def flips(self) -> VerdictList:
+        """The verdicts of which a judge chose otherwise in another order."""
+        return self.verdict_list().flips()
+
+    def unread(self, reason: str | None = None) -> VerdictList:
+        """The verdicts that have no answer, or of which a vote was not read for a reason such as ``refusal``."""
+        return self.verdict_list().unread(reason)
+
+    def row(self, row: str | int, data: object = None) -> RowView:
+        """Everything about one row, as it is printed: its texts, and each verdict with each vote.
+
+        Args:
+            row: Its id, or its index where rows have none.
+            data: As :meth:`verdict_views` takes them.
+
+        Raises:
+            InvalidInputError: If there is no such row.
+        """
+        found = tuple(self.verdict_views(data, row=str(row)))
+        if not found:
+            known = dict.fromkeys(self.row_name(cell.about["instance"]) for cell in self.cells())
+            raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
+        return RowView(str(row), found)
 
     def question_name(self, cell: Cell) -> QuestionName:
         """What names a cell among those of all rows."""
@@ -201,14 +249,23 @@ class Results(PrintedTables, Generic[Entry]):
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, key: int | str) -> Entry:
+    @overload
+    def __getitem__(self, key: int) -> Entry: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...  # noqa: ANN401 - an entry, or a row
+
+    def __getitem__(self, key: int | str) -> Entry | RowView:
         if isinstance(key, int):
             return self.entries[key]
-        if key not in self._by_name:
-            raise InvalidInputError(
-                f"there is no entry {key!r}; entries are named {'/'.join(self.names)}, as {next(iter(self._by_name))!r}"
-            )
-        return self._by_name[key]
+        if key in self._by_name:
+            return self._by_name[key]
+        rows = dict.fromkeys(self.row_name(cell.about["instance"]) for cell in self.cells())
+        if key in rows:
+            return self.row(key)
+        raise InvalidInputError(
+            f"there is no entry {key!r}, and no row of this id; entries are named {'/'.join(self.names)}, as "
+            f"{next(iter(self._by_name))!r}, and rows by their ids. {did_you_mean(key, [*rows, *self._by_name])}"
+        )
 
     @cached_property
     def _by_name(self) -> Mapping[str, Entry]:
