@@ -10,13 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import evenhand
+from evenhand.aggregation import VoteRules
 from evenhand.cli import main
+from evenhand.criteria import yes_no_criterion
 from evenhand.errors import InvalidInputError, MissingDependencyError
 from evenhand.numbers import Missing
 from evenhand.report.pictures import pictures_of
 from evenhand.report.plots import figure_of
 from evenhand.report.shapes import Axis, Mark, Marks, Matrix, Picture, Shares, Whole, short_names
 from evenhand.statistics.intervals import Interval, UnreadBounds
+from evenhand.tables.judgements import Judgement, JudgementTable
+from evenhand.votes import Vote
 from tests.golden import runs
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -138,6 +143,93 @@ def test_where_too_much_is_unread_bounds_are_drawn_and_no_mean():
     assert bar.get("fill").startswith("url(#evenhand-")
     assert "– (nothing was read)" in picture.to_svg()
     assert any(each.get_text() == "– (nothing was read)" for each in figure_of(picture).axes[0].texts)
+
+
+def test_verdicts_against_gold_are_counted():
+    picture = only(winrates(), "gold")
+    (panel,) = picture.panels
+    table = winrates()
+    sides = [(entry.gold, entry.contest.winner or "tie", entry.first, entry.second) for entry in table if entry.gold]
+    named = [
+        ({first: "first", second: "second"}.get(gold, "tie"), {first: "first", second: "second"}.get(won, "tie"))
+        for gold, won, first, second in sides
+    ]
+    rows = ("first", "second", "tie")
+    assert panel.names == rows
+    assert panel.texts == tuple((*(str(named.count((row, column))) for column in rows), "0") for row in rows)
+    assert panel.values[0][0] == pytest.approx(
+        named.count(("first", "first")) / sum(row == "first" for row, _ in named)
+    )
+    assert "4 no verdict" in picture.to_svg()
+
+
+def test_calibration_is_that_of_the_probabilities_of_what_was_selected():
+    labels = ["yes", "no"]
+    told = [(0.9, "yes"), (0.9, "no"), (0.8, "yes"), (0.8, "yes"), (0.55, "no"), (0.55, "no")]
+    votes = [
+        Vote(
+            judge_id="j",
+            order=(0, 1),
+            selected_index=0,
+            selected_label="yes",
+            value=1.0,
+            probabilities=(share, 1 - share),
+        )
+        for share, _ in told
+    ]
+    criterion = yes_no_criterion("met", "Is it?")
+    rules = VoteRules()
+    table = JudgementTable(
+        judgements=tuple(
+            Judgement(row, "a", "met", rules.aggregate([vote], criterion), gold=criterion.labels[labels.index(gold)])
+            for row, (vote, (_, gold)) in enumerate(zip(votes, told, strict=True))
+        ),
+        criteria=(criterion,),
+        systems=("a",),
+        parameters={"judges": ["j"], "n": 6, "level": 0.95, "seed": 0, "grid": {"samples": 1}, **rules.parameters()},
+    )
+    (curve,) = only(table, "calibration").panels
+    # bins of a tenth, an edge belonging below: 0.55 came true never, 0.8 in two of two, 0.9 in one of two
+    assert [(point.across, point.mark.estimate, point.n) for point in curve.points] == [
+        (pytest.approx(0.55), 0.0, 2),
+        (pytest.approx(0.8), 1.0, 2),
+        (pytest.approx(0.9), 0.5, 2),
+    ]
+    picture = only(table, "calibration")
+    points = elements(picture, "circle", "estimate")
+    left, side = 60, 300
+    assert [(float(each.get("cx")) - left) / side for each in points] == pytest.approx([0.55, 0.8, 0.9], abs=1e-3)
+    heights = [float(each.get("cy")) for each in points]
+    assert [(heights[0] - height) / side for height in heights] == pytest.approx([0.0, 1.0, 0.5], abs=1e-3)
+    drawn = [each for each in figure_of(picture).axes[0].lines if each.get_gid() == "estimate"]
+    assert [(each.get_xdata()[0], each.get_ydata()[0]) for each in drawn] == [
+        (point.across, point.mark.estimate) for point in curve.points
+    ]
+
+
+def test_reports_on_judges_and_panels_have_pictures_of_their_agreement():
+    report = evenhand.reliability(
+        runs.rows(6),
+        runs.RELEVANCE,
+        runs.panel()[:2],
+        response_field="alder",
+        context_fields=["question"],
+        gold_field="alder_relevance",
+        resamples=100,
+        **runs.QUIET,
+    )
+    (agreement,) = [each for each in pictures_of(report) if each.kind == "agreement"]
+    shown = {(mark.heading, mark.name): mark.estimate for panel in agreement.panels for mark in panel.marks}
+    one = report.results[0]
+    assert shown[f"verdicts as people, {one.criterion}", one.judge_id] == one.people.verdict_accuracy.estimate
+    panel = runs.direct_panel()
+    found = panel.panel("alder", "relevance")
+    shown = {
+        (mark.heading, mark.name): mark.estimate for each in only(panel, "agreement").panels for mark in each.marks
+    }
+    assert shown["Krippendorff's alpha, relevance", "alder"] == found.alpha.estimate
+    pair = found.pairs[0]
+    assert shown["Cohen's kappa, relevance", f"alder, {pair.first} – {pair.second}"] == pair.kappa.estimate
 
 
 HOSTILE = (

@@ -17,7 +17,7 @@ def plot(
     kind: Annotated[
         str | None,
         Parameter(
-            help="scores, winrates, ranks, matrix, items, levels, flips, agreement or calibration, as far as the "
+            help="scores, winrates, ranks, matrix, items, levels, flips, agreement, gold or calibration, as far as the "
             "result has it; by default the first that it has."
         ),
     ] = None,

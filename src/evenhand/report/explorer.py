@@ -125,7 +125,6 @@ def _said(found: PrintedTables, name: str) -> Mapping[str, Any]:
 
 def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
     """The pictures of what can be drawn."""
-    drawn = pictures_of(found) if hasattr(found, "plot") else ()
     return [
         {
             "kind": each.kind,
@@ -133,7 +132,7 @@ def _pictures(found: PrintedTables, name: str) -> list[Mapping[str, Any]]:
             "caption": visible_line(each.caption),
             "svg": Markup(each.to_svg()),  # noqa: S704 - elements of ours, in which texts are escaped
         }
-        for each in drawn
+        for each in pictures_of(found)
     ]
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.agreement_with_people import Confidences, confidences_of
-from evenhand.judge_reliability.asked import NEITHER, Asked, Categories
+from evenhand.judge_reliability.asked import NEITHER, SIDES, Asked, Categories
 from evenhand.judge_reliability.report import measure_at
 from evenhand.modes.pairwise import unread_pairs
 from evenhand.numbers import (
@@ -26,6 +27,7 @@ from evenhand.report.shapes import Axis, Curve, Mark, Marks, Matrix, Panel, Pict
 from evenhand.results.findings import Finding
 from evenhand.results.outcomes import Outcomes
 from evenhand.results.results import Results
+from evenhand.statistics.agreement import confusion_matrix
 from evenhand.statistics.intervals import Interval
 
 MOST_ITEMS: Final = 50
@@ -66,10 +68,6 @@ class _Held:
     def named(self, name: str, width: int = 1) -> list[Finding]:
         """The numbers of this name, of so many systems or of the whole."""
         return [each for (own, of), each in self.findings.items() if own == name and len(of) in {0, width}]
-
-    def asked(self) -> Iterator[tuple[Any, Any]]:
-        """Each cell, and what the result says of it."""
-        return zip(self.results.cells(), self.results.asked(), strict=True)
 
 
 def _mark(name: str, found: Finding, heading: str = "") -> Mark:
@@ -128,7 +126,9 @@ def _of_result(results: Results[Any]) -> Callable[[str], Picture | None]:
 
 
 def _of_report(report: Any) -> Callable[[str], Picture | None]:  # noqa: ANN401 - as above
-    """Draws a kind of picture of a report on judges."""
+    """Draws a kind of picture of a report on judges; nothing of what is no such report."""
+    if not hasattr(report, "agreements"):
+        return lambda _: None
     votes = sum(each.replies.num_votes for each in report.results)
     unread = votes - sum(each.replies.num_scored for each in report.results)
     rows = format_count(report.parameters["n"], "row")
@@ -145,7 +145,8 @@ def _captioned(kind: str, drawn: Drawn | None, about: str) -> Picture | None:
 
 def _intervals_note(found: Sequence[Finding]) -> list[str]:
     """The level and the method of intervals, on how much they rest where that is not all rows."""
-    made = [each.value for each in found if isinstance(each.value, Interval)]
+    values = (getattr(each.value, "interval", each.value) for each in found)
+    made = [value for value in values if isinstance(value, Interval)]
     if not made:
         return []
     methods = ", ".join(dict.fromkeys(each.method.replace("_", " ") for each in made))
@@ -390,9 +391,15 @@ def _counts(found: Outcomes, parts: Sequence[str]) -> tuple[int, ...]:
 def _calibration(held: _Held) -> Drawn | None:
     """The probabilities that judges gave to what they selected, against how often people say the same."""
     level, seed = held.results.parameters["level"], held.results.parameters.get("seed", 0)
-    labelled = _labelled(held).items()
-    found = [(each.name, confidences_of(asked, Categories(each), level=level, seed=seed)) for each, asked in labelled]
-    return _curves(found)
+    labelled: dict[str, tuple[Criterion, list[Asked]]] = {}
+    for criterion, question in _labelled(held):
+        if any(vote.probabilities for vote in question.verdict.votes):
+            labelled.setdefault(criterion.name, (criterion, []))[1].append(question)
+    known = (
+        (name, confidences_of(own, Categories(asked), level=level, seed=seed))
+        for name, (asked, own) in labelled.items()
+    )
+    return _curves(known)
 
 
 def _curves(named: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None:
@@ -413,12 +420,43 @@ def _curves(named: Iterable[tuple[str, Confidences | Missing]]) -> Drawn | None:
     return "Calibration against gold", panels, notes
 
 
-def _labelled(held: _Held) -> dict[Any, list[Asked]]:
-    """The questions with a label of a person, by criterion."""
-    found: dict[Any, list[Asked]] = {}
+def _gold(held: _Held) -> Drawn | None:
+    """What people say against what was selected."""
+    systems: Sequence[str] = getattr(held.results, "systems", ())
+    sides = (systems[0], systems[1]) if len(systems) == 2 else SIDES
+    by_labels: dict[tuple[str, ...], tuple[dict[str, None], Categories, list[Asked]]] = {}
+    for criterion, question in _labelled(held):
+        categories = Categories(criterion, sides)
+        names, _, own = by_labels.setdefault(categories.scale.labels, ({}, categories, []))
+        names[criterion.name] = None
+        own.append(question)
+    panels: list[Panel] = []
+    for labels, (names, categories, own) in by_labels.items():
+        scale = categories.scale
+        people = scale.as_places([question.label for question in own])
+        judged = scale.as_places([categories.of_verdict(question.verdict) for question in own])
+        counts = confusion_matrix(people, judged, len(labels))[:-1]  # the last row is of what nobody labelled
+        title = ", ".join(names) if len(names) < 3 else f"{format_count(len(names))} questions"
+        panels.append(
+            Matrix(
+                title=title,
+                names=labels,
+                columns=(*labels, NONE),
+                values=tuple(tuple(count / sum(row) if sum(row) else None for count in row) for row in counts),
+                texts=tuple(tuple(map(format_count, row)) for row in counts),
+                across="verdicts",
+                down="people",
+            )
+        )
+    said = "How many of what people chose (rows) was selected as what (columns); shades are shares of the row."
+    return ("Verdicts against gold", panels, [said]) if panels else None
+
+
+def _labelled(held: _Held) -> Iterator[tuple[Criterion, Asked]]:
+    """The questions with a label of a person."""
     clusters: dict[object, int] = {}
-    for cell, asked in held.asked():
-        if asked.gold is None or not any(vote.probabilities for vote in cell.votes):
+    for cell, asked in zip(held.results.cells(), held.results.asked(), strict=True):
+        if asked.gold is None or not cell.votes:
             continue
         if asked.compares:
             criterion = held.table.criterion
@@ -428,8 +466,7 @@ def _labelled(held: _Held) -> dict[Any, list[Asked]]:
             label = criterion.index_of(asked.gold)
         row, together = cell.about["instance"], cell.about.get("cluster")
         number = None if together is None else clusters.setdefault(together, len(clusters))
-        found.setdefault(criterion, []).append(Asked(row, asked.verdict, label, cluster=number))
-    return found
+        yield criterion, Asked(row, asked.verdict, label, cluster=number)
 
 
 def _items(held: _Held) -> Drawn | None:
@@ -464,6 +501,7 @@ PICTURES: Final[Mapping[str, Callable[[_Held], Drawn | None]]] = {
     "levels": _levels,
     "flips": _flips,
     "agreement": _agreement,
+    "gold": _gold,
     "calibration": _calibration,
 }
 """Short name -> what draws it; in the order in which they are looked at."""

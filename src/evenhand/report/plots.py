@@ -157,8 +157,7 @@ def _height(panel: Panel) -> float:
     if isinstance(panel, Shares):
         return (ROW + 0.05) * len(panel.wholes) + 0.2 * (1 + len(panel.parts) // 2) + 0.1 + title
     if isinstance(panel, Matrix):
-        listed = 0 if panel.names == panel.columns else len(panel.columns)
-        return 0.22 * len(panel.names) + 0.13 * listed + 0.45 + title
+        return 0.22 * len(panel.names) + 0.13 * len(panel.numbered(MOST_LETTERS)[1]) + 0.45 + title
     return 2.8 + title
 
 
@@ -224,35 +223,18 @@ def _mark(axes: Axes, axis: Axis, mark: Mark, place: int) -> None:
             axes.plot(end, place, sign, color="black", markersize=4, markeredgewidth=0.9, clip_on=False)
     if mark.bounds is not None:
         start, end = mark.bounds
-        axes.barh(
-            place,
-            end - start,
-            0.5,
-            start,
-            facecolor="white",
-            edgecolor="black",
-            hatch="/////",
-            linewidth=0.6,
-            gid="bounds",
-        )
+        axes.barh(place, end - start, 0.5, start, gid="bounds", **HATCHED)
     if mark.estimate is not None:
-        axes.plot(
-            mark.estimate, place, "o", color=BLUE, markersize=4, markeredgecolor="black", markeredgewidth=0.5,
-            gid="estimate", clip_on=False, zorder=3,
-        )  # fmt: skip
+        axes.plot(mark.estimate, place, **POINT)
     axes.text(1.03, place, mark.text, **beside)
 
 
 def _matrix(axes: Axes, panel: Matrix) -> None:
-    same = panel.names == panel.columns
-    names = short_names(panel.names, MOST_LETTERS)
+    names, others = panel.numbered(MOST_LETTERS)
     width = len(panel.columns)
     axes.set_xlim(0, width)
     axes.set_ylim(len(names), 0)
-    axes.set_yticks(
-        [place + 0.5 for place in range(len(names))],
-        [f"{place} {name}" for place, name in enumerate(names, 1)] if same else names,
-    )
+    axes.set_yticks([place + 0.5 for place in range(len(names))], names)
     axes.set_xticks([place + 0.5 for place in range(width)], [format_count(place + 1) for place in range(width)])
     axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
     axes.set_xlabel(panel.across)
@@ -266,9 +248,8 @@ def _matrix(axes: Axes, panel: Matrix) -> None:
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", gid="cell")
     for spine in axes.spines.values():
         spine.set_visible(False)
-    if not same:
-        listed = "\n".join(f"{place} {one_line(name, 60)}" for place, name in enumerate(panel.columns, 1))
-        axes.annotate(listed, (0, 0), (0, -3), "axes fraction", "offset points", va="top")
+    if others:
+        axes.annotate("\n".join(others), (0, 0), (0, -3), "axes fraction", "offset points", va="top")
 
 
 def _rectangle(corner: tuple[float, float], width: float, height: float, **how: Any) -> Any:  # noqa: ANN401 - of matplotlib
@@ -321,18 +302,9 @@ def _curve(axes: Axes, panel: Curve) -> None:
         if mark.limits is not None:
             axes.plot([point.across] * 2, mark.limits, color="black", linewidth=0.9, gid="limits")
         if mark.estimate is not None:
-            axes.plot(
-                point.across,
-                mark.estimate,
-                "o",
-                color=BLUE,
-                markersize=4,
-                markeredgecolor="black",
-                gid="estimate",
-                clip_on=False,
-            )
-            about = f"n={format_count(point.n)}"
-            axes.annotate(about, (point.across, mark.estimate), (4, -8), textcoords="offset points", fontsize=SIZE - 1)
+            axes.plot(point.across, mark.estimate, **POINT)
+        how: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": SIZE - 1.5}
+        axes.annotate(f"n={format_count(point.n)}", (point.across, max(mark.numbers)), (0, 2), **how)
 
 
 _DRAWN: Final[dict[type[Panel], Callable[[Any, Any], None]]] = {

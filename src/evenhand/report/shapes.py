@@ -188,6 +188,18 @@ class Matrix:
         for name in ("names", "columns"):
             object.__setattr__(self, name, tuple(map(visible_line, getattr(self, name))))
 
+    def numbered(self, most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of the rows, with numbers where columns have the same ones; and those of the other columns.
+
+        Args:
+            most: Letters of a name of a row.
+        """
+        same = self.columns[: len(self.names)] == self.names
+        rows = short_names(self.names, most)
+        rows = tuple(f"{place} {name}" for place, name in enumerate(rows, 1)) if same else rows
+        others = list(enumerate(self.columns, 1))[len(self.names) if same else 0 :]
+        return rows, tuple(f"{place} {name}" for place, name in others)
+
     def shade(self, value: float) -> float:
         """From -1 at the low end to 1 at the high one; 0 in the middle."""
         low, high = self.ends

@@ -201,10 +201,7 @@ def _axis(sheet: _Sheet, line: _Line) -> None:
 def _matrix(sheet: _Sheet, panel: Matrix) -> None:
     """Rows by name, columns by the number that stands before the name of their row, or beneath the matrix."""
     sheet.head(panel.title)
-    same = panel.names == panel.columns
-    names = short_names(panel.names, MOST_LETTERS)
-    if same:
-        names = tuple(f"{place} {name}" for place, name in enumerate(names, 1))
+    names, others = panel.numbered(MOST_LETTERS)
     cell = max(40.0, DIGIT * max(_letters(text) for row in panel.texts for text in row) + 10)
     left = LETTER * max(map(_letters, (*names, panel.down))) + 14
     sheet.width = max(sheet.width, int(left + cell * len(panel.columns) + 8))
@@ -220,17 +217,15 @@ def _matrix(sheet: _Sheet, panel: Matrix) -> None:
             _shaded(sheet, left + cell * place, cell, None if value is None else panel.shade(value), text)
         sheet.top += 26
     sheet.top += 4
-    if not same:
-        _listed(sheet, [(f"{place} {name}", None) for place, name in enumerate(panel.columns, 1)])
+    if others:
+        _listed(sheet, [(each, None) for each in others])
     sheet.top += 6
 
 
 def _shaded(sheet: _Sheet, x: float, width: float, shade: float | None, text: str) -> None:
-    how: dict[str, Any] = {"stroke": "currentColor", "stroke_opacity": "0.25"}
-    fill = (
-        {"fill": "none"} if not shade else {"fill": HIGH if shade > 0 else LOW, "fill_opacity": STRONGEST * abs(shade)}
-    )
-    sheet.put("rect", x=x, y=sheet.top - 3, width=width, height=26, class_="cell", **fill, **how)
+    fill = "none" if not shade else HIGH if shade > 0 else LOW
+    how: dict[str, Any] = {"fill": fill, "fill_opacity": STRONGEST * abs(shade or 0.0), "stroke": "currentColor"}
+    sheet.put("rect", x=x, y=sheet.top - 3, width=width, height=26, class_="cell", stroke_opacity="0.25", **how)
     if text:
         sheet.write(x + width / 2, text, text_anchor="middle")
 
@@ -311,7 +306,7 @@ def _curve(sheet: _Sheet, panel: Curve) -> None:
         if point.mark.estimate is not None:
             place = y(point.mark.estimate)
             sheet.put("circle", cx=x, cy=place, r=4, fill=HIGH, stroke="currentColor", class_="estimate")
-    sheet.write(left + side + 24, f"{panel.across.label}: {panel.up.label} (n)", font_size=11)
+    sheet.write(left + side + 24, "stated: confirmed (n)", font_size=11)
     for row, point in enumerate(panel.points, 1):
         stated = format_number(point.across)
         said = f"{stated}: {point.mark.text} ({format_count(point.n)})"

@@ -383,8 +383,8 @@ class Results(PrintedTables, Generic[Entry]):
         """A picture for a paper, by matplotlib (``pip install 'evenhand[plot]'``).
 
         Args:
-            kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement`` or
-                ``calibration``, as far as this result has it; by default the first that it has.
+            kind: ``scores``, ``winrates``, ``ranks``, ``matrix``, ``items``, ``levels``, ``flips``, ``agreement``,
+                ``gold`` or ``calibration``, as far as this result has it; by default the first that it has.
             path: Write it there too: ``.svg``, ``.png`` or ``.pdf``, its caption in the metadata.
 
         Returns:
