@@ -352,7 +352,7 @@ def test_simulated_judges_are_found_out():
     rng = np.random.default_rng(4)
     criterion = yes_no_criterion("met", "Is it met?")
     verdicts = []
-    for truth in rng.integers(0, 2, 1500):
+    for truth in rng.integers(0, 2, 600):
         votes = []
         for judge, accuracy in (("a", 0.9), ("b", 0.9), ("c", 0.9), ("guess", 0.5)):
             for sample in range(3):
@@ -368,7 +368,7 @@ def test_simulated_judges_are_found_out():
     careful = (2 * 0.972 - 1) ** 2
     rho = 3 * careful / 6  # three pairs of careful judges, three pairs with the one that guesses
     assert report.effective.mean_correlation.low < rho < report.effective.mean_correlation.high
-    assert report.effective.effective.estimate == pytest.approx(4 / (1 + 3 * rho), rel=0.06)
+    assert report.effective.effective.estimate == pytest.approx(4 / (1 + 3 * rho), rel=0.1)
     kappa = {(pair.first, pair.second): pair.kappa for pair in report.pairs}
     assert kappa["a", "b"].interval.low < careful < kappa["a", "b"].interval.high
     assert kappa["a", "guess"].interval.low < 0 < kappa["a", "guess"].interval.high

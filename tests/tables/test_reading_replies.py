@@ -161,7 +161,7 @@ def test_the_shell_reads_replies_and_writes_the_votes(tmp_path, capsys):
 def test_recorded_judges_are_read_as_the_reader_reads_each_reply():
     """Replies of MT-bench's judges, where the recorded data are at hand."""
     rows = read_file(shared_path("data/posbias_mtbench_raw.jsonl.gz"))
-    sample = random.Random(0).sample(rows, 300)
+    sample = random.Random(0).sample(rows, 120)
     labels = Criterion(
         name="better",
         description="",

@@ -125,5 +125,5 @@ def test_the_intervals_hold_the_truth_in_95_of_100_data_sets():
     assert 0.93 <= np.mean([rate.low <= truth <= rate.high for rate in rates]) <= 0.98
     assert 0.93 <= np.mean([effect.low <= ADVANTAGE <= effect.high for effect in effects]) <= 0.98
     assert np.mean([rate.estimate for rate in rates]) == pytest.approx(truth, abs=0.01)
-    first_only = [table.rescore(on_position_bias="first").winrate("a") for table in tables]
+    first_only = [table.rescore(on_position_bias="first").winrate("a") for table in tables[::4]]
     assert np.mean([rate.low <= truth <= rate.high for rate in first_only]) < 0.7
