@@ -60,12 +60,19 @@ for mistyped in MISTYPED:
     assert ask(*mistyped[:3]) == 2, mistyped
 import evenhand
 
+with open("run.yaml", "w") as file:
+    file.write("{job: judge, data: demo, systems: alder, judges: engines.evenhand.baselne, criteria: polite?}")
+assert main(["run", "run.yaml"]) == 2
+try:
+    evenhand.run("run.yaml")
+except evenhand.EvenhandError as error:
+    print(error, file=sys.stderr)
 for function in (evenhand.judge, evenhand.winrates):
     try:
         function([{"answer": "Eight."}], ["criteria.evenhand.direct.relevnce"], engine="engines.evenhand.baseline")
     except evenhand.EvenhandError as error:
         print(error, file=sys.stderr)
-print(sorted({"unitxt", "datasets", "litellm", "numpy", "pandas"} & sys.modules.keys()))
+print(sorted({"unitxt", "datasets", "litellm", "scipy", "pandas"} & sys.modules.keys()))
 """
 
 
@@ -74,7 +81,8 @@ def test_a_mistyped_id_is_told_with_the_nearest_one_before_anything_heavy_is_imp
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     nearest = re.findall(r"Did you mean '([\w.]+)'", done.stderr)
-    assert nearest == [*(each[-1] for each in MISTYPED), *2 * ["criteria.evenhand.direct.relevance"]]
+    again = [*2 * ["engines.evenhand.baseline"], *2 * ["criteria.evenhand.direct.relevance"]]
+    assert nearest == [*(each[-1] for each in MISTYPED), *again]
     assert "secret" not in done.stderr
 
 

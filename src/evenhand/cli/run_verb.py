@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from evenhand.cli.output import say
 from evenhand.errors import InvalidInputError
+from evenhand.known_ids import check_ids
 
 
 def run_file_verb(
@@ -86,6 +87,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     verb = verb_named(file)
     said = settled(verb, file, given)
     verb.check_given(said)
+    check_ids(said.values())
     ending = Ending.of(verb, said)
     result = verb.result(said, ending)
     if said.get("dry_run"):
