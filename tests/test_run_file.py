@@ -353,3 +353,23 @@ def test_what_cannot_be_written_is_refused_before_the_first_call(changes, messag
         assert main(["run", str(write(folder, judges=engine, **changes))]) == 2
         assert message in capsys.readouterr().err
         assert server.seen == 0
+
+
+def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unread(folder, capsys, monkeypatch):
+    monkeypatch.setenv("EVENHAND_OFFLINE", "1")
+    engine = "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=judge]"
+    asked = ["--engine", engine, "--no-progress"]
+    report = ["judge-report", str(folder / "rows.jsonl"), "--criteria", "Is it true?", "--response", "answer", *asked]
+    again = folder / "again.yaml"
+    assert main([*report, "--run-file", str(again)]) == 3
+    assert "(100 %) have no answer (12 offline)" in capsys.readouterr().err
+    assert parse_yaml(again.read_text(encoding="utf-8"), "the run")["job"] == "judge-report"
+    assert main(["demo", *asked]) == 3
+    assert capsys.readouterr().err.count("run the same without --offline") == 3
+
+
+def test_agreement_names_its_rows_by_their_ids(folder):
+    rows = [{"id": f"r{n}", "a": n % 2 == 0, "b": n % 3 == 0} for n in range(6)]
+    table = evenhand.agreement(rows, ["a", "b"], id_field="id")
+    assert table.ids == ["r0", "r1", "r2", "r3", "r4", "r5"]
+    assert list(table.votes()["id"].to_pylist())[:2] == ["r0", "r0"]

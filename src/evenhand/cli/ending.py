@@ -51,6 +51,7 @@ class Ending:
         out: Where the result is written.
         left_out: What of the votes is not.
         asking: Judges are asked, or replies are read.
+        record: The run, as a result keeps it.
         labels: Those of people by which scores are corrected, as :func:`evenhand.correct` takes them; none if empty.
     """
 
@@ -59,6 +60,7 @@ class Ending:
     out: Path | None = None
     left_out: tuple[str, ...] = ()
     asking: bool = False
+    record: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -69,6 +71,7 @@ class Ending:
             InvalidInputError: If something of it cannot be written or checked.
         """
         from evenhand.cli.verbs import check_out  # noqa: PLC0415 - which imports this module
+        from evenhand.results.run_record import run_record  # noqa: PLC0415 - as below
 
         options = JobOptions(**{name: value for name, value in given.items() if name in JobOptions.model_fields})
         labels = dict(given.get("labels") or {})
@@ -78,11 +81,12 @@ class Ending:
             _check_file(verb, out, left_out)
         elif left_out:
             raise InvalidInputError("--leave-out says what --out does not write, and there is no --out: give one")
-        _check_beside(verb, options, out, read)
+        _check_beside(options, out, read)
         if labels:
             _check_labels(labels)
         asking = verb.name == "read" or given.get("engine") is not None
-        return cls(verb, options, out, left_out, asking, labels)
+        record = run_record(verb.name, {name: value for name, value in given.items() if name not in OUTPUTS})
+        return cls(verb, options, out, left_out, asking, record, labels)
 
     def shown(self, result: Any) -> int:  # noqa: ANN401 - of any verb
         """Print a result, write it, and say what does not hold.
@@ -113,6 +117,8 @@ class Ending:
         Returns:
             What was written, a line each.
         """
+        from evenhand.results.run_record import write_run  # noqa: PLC0415 - seconds of import
+
         said = []
         if self.out is not None:
             result.save(self.out, **({"leave_out": self.left_out} if self.left_out else {}))
@@ -127,7 +133,7 @@ class Ending:
             result.to_html(self.options.report, **known)
             said.append(f"the report was written to {self.options.report}")
         if self.options.run_file is not None:
-            result.to_run_file(self.options.run_file)
+            write_run(self.options.run_file, self.record)
             said.append(f"what makes it again was written to {self.options.run_file}")
         return said
 
@@ -161,21 +167,29 @@ class Ending:
         most = self.options.max_unread
         if most is None:
             most = MOST_UNREAD if self.asking else 1.0
-        reasons = unread_reasons(result)
-        asked, unread = reasons.total(), reasons.total() - reasons[None]
-        if unread > most * asked + 1e-9:  # 0.29 · 100 is 28.999999999999996
-            told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common() if reason is not None)
-            yield (
-                f"{unread} of {asked} questions ({format_percent(unread / asked)}) have no answer ({told}), more than "
-                f"--max-unread {format_number(most)} allows: {_next_step(reasons)}"
-                + ("" if self.out is None else f". What was judged is in {str(self.out)!r}")
-            )
+        where = "" if self.out is None else f". What was judged is in {str(self.out)!r}"
+        yield from (f"{line}{where}" for line in too_much_unread(result, most))
+
+
+def too_much_unread(result: Any, most: float = MOST_UNREAD) -> Iterator[str]:  # noqa: ANN401 - as above
+    """A line that says so, where more than this share of a result has no answer."""
+    reasons = unread_reasons(result)
+    asked, unread = reasons.total(), reasons.total() - reasons[None]
+    if unread > most * asked + 1e-9:  # 0.29 · 100 is 28.999999999999996
+        told = ", ".join(f"{format_count(count)} {reason}" for reason, count in reasons.most_common() if reason)
+        yield (
+            f"{format_count(unread)} of {format_count(asked, 'question')} ({format_percent(unread / asked)}) have no "
+            f"answer ({told}), more than --max-unread {format_number(most)} allows: {_next_step(reasons)}"
+        )
 
 
 def unread_reasons(result: Any) -> Counter[str | None]:  # noqa: ANN401 - of any verb
-    """Why judges gave no answer -> to how many questions; None for those that have one, or were not to be asked."""
+    """Why judges gave no answer -> to how many questions, of a report votes; None for those that have one."""
     from evenhand.results import Results  # noqa: PLC0415 - seconds of import
+    from evenhand.tables import ReliabilityReport  # noqa: PLC0415 - as above
 
+    if isinstance(result, ReliabilityReport):
+        return Counter(result.unread_reasons())
     if not isinstance(result, Results):
         return Counter()
     put = [each for each in result.asked() if each.verdict.unscored_reason not in NOT_PUT]
@@ -202,7 +216,7 @@ def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
         saved.check_ending(out, REPORT_SUFFIXES)
 
 
-def _check_beside(verb: Verb, options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
+def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
     """Check what is written beside the result: that it can be, and each to a place of its own."""
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
     from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
@@ -214,8 +228,6 @@ def _check_beside(verb: Verb, options: JobOptions, out: Path | None, read: Itera
         if place is None:
             continue
         check_ending(place, endings)
-        if name == "run_file" and not verb.kind:
-            raise InvalidInputError(f"{flag} is {str(path)!r}, and a report of {verb.name} keeps no run")
         if taken.setdefault(place.resolve(), flag) != flag:
             raise InvalidInputError(f"{flag} is {str(path)!r}, the same file as {taken[place.resolve()]}: give another")
 

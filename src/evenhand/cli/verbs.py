@@ -16,9 +16,9 @@ from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
 from evenhand.checked_options import Options
-from evenhand.cli.ending import OUTPUTS, Ending
+from evenhand.cli.ending import EXIT_GATE, Ending, too_much_unread
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
-from evenhand.cli.output import is_quiet, note, say
+from evenhand.cli.output import complain, is_quiet, note, say
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.known_ids import check_ids
@@ -170,7 +170,6 @@ class Verb:
             ending: What is done with it, which was checked.
         """
         from evenhand import tables  # noqa: PLC0415 - seconds of import
-        from evenhand.results.run_record import keep_run  # noqa: PLC0415 - as above
 
         how = {name: value for name, value in given.items() if name not in {*NO_ARGUMENTS, *JobOptions.model_fields}}
         rows = self._rows(given, ending.options.limit)
@@ -181,7 +180,7 @@ class Verb:
         places = [how.pop(name, None) for name in required if name != "dataset"]
         result = getattr(tables, self.function)(rows, *places, **how)
         if hasattr(result, "run_file"):
-            keep_run(result, self.name, {name: value for name, value in given.items() if name not in OUTPUTS})
+            object.__setattr__(result, "run_file", ending.record)  # of all that was said, and not of rows in memory
         return result
 
     def _rows(self, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
@@ -478,8 +477,11 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     RunSettings.from_options(how, ["ordinal", "pairwise"])  # what the second part refuses is refused before the first
     judged = judge(rows, list(demo.CRITERIA), engine, response_field=demo.SYSTEMS, gold_fields=demo.GOLD_FIELDS, **how)
     say(judged)
-    say(winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how))
-    say(checklist(rows, demo.load_demo_checklist(), engine, response_field=demo.SYSTEMS, **_of_a_checklist(how)))
+    compared = winrates(rows, demo.SYSTEMS, demo.COMPARISON, engine, gold_field=demo.GOLD_PREFERENCE, **how)
+    say(compared)
+    items = demo.load_demo_checklist()
+    checked = checklist(rows, items, engine, response_field=demo.SYSTEMS, **_of_a_checklist(how))
+    say(checked)
     say(
         "The same with a real model: evenhand demo --engine 'engines.evenhand.litellm[model=openai/gpt-4.1-mini]' "
         "or, for any OpenAI-compatible server, "
@@ -487,7 +489,10 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     )
     judged.to_html(report, data=rows, title="The demonstration of evenhand: every verdict")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
-    return 0
+    unread = [line for each in (judged, compared, checked) for line in too_much_unread(each)]
+    for line in unread:
+        complain(line)
+    return EXIT_GATE if unread else 0
 
 
 def _place_of_report(out: str | None) -> Path:

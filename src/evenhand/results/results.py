@@ -28,8 +28,8 @@ from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.measures import Measure
 from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.render import PrintedTables
-from evenhand.results.run_record import absolute, relative, run_yaml
-from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write, written_whole
+from evenhand.results.run_record import absolute, relative, run_yaml, write_run
+from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, verdict_view, with_prompts
@@ -621,11 +621,9 @@ class Results(PrintedTables, Generic[Entry]):
                 "no run is known that makes this result: it was filtered, scored again or put together after its run, "
                 "or saved before evenhand 0.2; its parameters say how it was made"
             )
-        text = run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
         if path is not None:
-            with written_whole(path) as beside:
-                beside.write_text(text, encoding="utf-8")
-        return text
+            write_run(path, self.run_file)
+        return run_yaml(self.run_file, Path.cwd() if path is None else check_path(path).parent)
 
     def save(self, path: str | Path, *, leave_out: Collection[str] = ()) -> None:
         """Write a file that :func:`evenhand.open` reads.

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from evenhand import __version__
 from evenhand.engines.replies import redact
 from evenhand.files import expanded, is_opened
+from evenhand.results.saved import check_path, written_whole
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -60,21 +61,10 @@ def remembers(function: Function) -> Function:
         if hasattr(result, "run_file"):
             arguments = inspect.signature(remembered).bind(*given, **keyed).arguments
             said = {"data" if name == "dataset" else name: value for name, value in arguments.items()}
-            keep_run(result, JOBS[function.__name__], said)
+            object.__setattr__(result, "run_file", run_record(JOBS[function.__name__], said))
         return result
 
     return cast(Function, remembered)
-
-
-def keep_run(result: object, job: str, given: Mapping[str, Any]) -> None:
-    """Write into a result what made it.
-
-    Args:
-        result: It has a field ``run_file``.
-        job: What the shell calls the function.
-        given: What it was given.
-    """
-    object.__setattr__(result, "run_file", run_record(job, given))
 
 
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,6 +177,16 @@ def run_yaml(run: Mapping[str, Any], folder: Path) -> str:
     why = "left out, as no file can say it, or it may be secret; give it here"
     left_out = "".join(f"# {name}: {why}\n" for name in run.get(LEFT_OUT, ()))
     return f"# Written by evenhand {__version__}; evenhand run FILE runs it again.\n{left_out}{text}"
+
+
+def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
+    """Write a run file.
+
+    Raises:
+        UnwritableFileError: If it cannot be written.
+    """
+    with written_whole(path) as beside:
+        beside.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
 
 
 def yaml_text(data: Mapping[str, Any]) -> str:

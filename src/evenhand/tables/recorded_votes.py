@@ -592,6 +592,7 @@ def agreement(
     gold: str | Sequence[str] | None = None,
     criteria: object = None,
     *,
+    id_field: str | None = None,
     as_index: bool = False,
     split: str | None = None,
     **options: Any,
@@ -607,6 +608,7 @@ def agreement(
         gold: The column with the labels that a person gave; several are several people.
         criteria: Whose options were chosen: a catalog id, path, dict, artifact or frozen criterion. An ordinal one
             gives weighted kappas and adjacent accuracies too; without it the options are the labels that occur.
+        id_field: The column with the id of each row, which records and saved files have beside its index.
         as_index: Votes and labels that are numbers are places of options, 0 for the first.
         split: Which split of a ``DatasetDict``.
         **options: Of the intervals; see :class:`~evenhand.run_options.RecordedOptions`.
@@ -633,7 +635,13 @@ def agreement(
     people = cast_votes(read.gold, len(read.rows), read.reader, "human")
     cells = _cells([(*judged, *said) for judged, said in zip(judges, people, strict=True)], cluster=clusters)
     named = {"gold": [column.name for column in read.gold], "criteria_given": criteria is not None}
-    parameters = {**read.parameters(drawn), **named, "numbers_read_as": read.note, **drawn.given()}
+    parameters = {
+        **read.parameters(drawn),
+        **row_ids(read.rows, id_field),
+        **named,
+        "numbers_read_as": read.note,
+        **drawn.given(),
+    }
     return AgreementTable.of_cells({"criterion": read.reader.criterion, "parameters": parameters}, cells)
 
 

@@ -110,6 +110,15 @@ class ReliabilityReport(PrintedTables):
         """What the numbers say in words, a sentence per measure."""
         return findings(self.of(criterion, judge))
 
+    def unread_reasons(self) -> dict[str | None, int]:
+        """Why a vote has no selection -> how many, over all criteria and judges; None for those that have one."""
+        found: dict[str | None, int] = {}
+        for replies in (each.replies for each in self.results):
+            for share in replies.unscored:
+                found[share.reason] = found.get(share.reason, 0) + share.count
+            found[None] = found.get(None, 0) + replies.num_votes - sum(share.count for share in replies.unscored)
+        return found
+
     def text_tables(self) -> tuple[TextTable, ...]:
         """All tables as texts."""
         tables: list[TextTable] = []
