@@ -115,8 +115,8 @@ class TextTable:
         text = io.StringIO()  # and not the terminal, which may be gone
         widest = max((part.width for part in laid.parts), default=0)
         terminal = Console(force_jupyter=False).is_terminal  # a notebook would be shown each part, and get no text
-        width = max(width, widest)
-        console = Console(file=text, width=width, highlight=False, force_terminal=terminal, force_jupyter=False)
+        room = max(width, widest)
+        console = Console(file=text, width=room, highlight=False, force_terminal=terminal, force_jupyter=False)
         _print_lines(console, self.title, width, style="bold")
         for number, part in enumerate(laid.parts, start=1):
             if number > 1:
@@ -274,6 +274,10 @@ _STYLE: Final = (
     ".evenhand td.text{white-space:pre-wrap;text-align:left;min-width:12em;max-width:48em;overflow-wrap:anywhere}"
     ".evenhand p{margin:.3em .6em;max-width:60em}"
     ".evenhand mark{color:inherit;background:color-mix(in srgb,currentColor 18%,transparent);font-weight:600}"
+    ".evenhand .row{display:flex;flex-wrap:wrap;gap:0 1em}.evenhand .row>div{flex:1 0 100%;min-width:0}"
+    ".evenhand .row>div.beside{flex:1 1 18em}"
+    ".evenhand .row h3,.evenhand .row h4,.evenhand .row h5{flex:1 0 100%;margin:.9em .6em .2em;padding:0;"
+    "color:inherit;font-size:1em}.evenhand .row b{font-weight:400;opacity:.75}"
     ".evenhand pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em .6em;padding:.4em .6em;color:inherit;"
     "background:none;border-left:3px solid color-mix(in srgb,currentColor 30%,transparent)}"
 )

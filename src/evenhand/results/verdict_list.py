@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args, overload
 
 from rich.cells import cell_len
 
@@ -268,42 +268,45 @@ class RowView:
         """As lines of at most so many cells; by default those of the terminal."""
         width = width or terminal_width()
         lines: list[str] = []
-        for level, label, parts in self._blocks():
-            text = visible("".join(f"⟦{part}⟧" if marked else part for part, marked in parts))
-            if level is not None:
-                lines += ["", *wrapped(visible_line(label), width), ("=", "─")[level] * min(width, 60)]
+        for block in self._blocks():
+            label, text = visible_line(block.label), visible(block.text)
+            if block.level == VOTE:
+                lines += ["", *(f"  {line}" for line in wrapped(label, width - 2))]
+            elif block.level is not None:
+                lines += ["", *wrapped(label, width), ("=", "─")[block.level] * min(width, 60)]
             elif "\n" not in text and cell_len(label) + cell_len(text) + 4 <= width:
-                lines.append(f"  {visible_line(label)}: {text}")
+                lines.append(f"  {label}: {text}")
             else:
-                lines += [f"  {line}" for line in wrapped(f"{visible_line(label)}:", width - 2)]
+                lines += [f"  {line}" for line in wrapped(f"{label}:", width - 2)]
                 lines += [f"    {line}" for line in wrapped(text, width - 4)]
         return "\n".join(lines[1:]) + "\n"
 
     def to_markdown(self) -> str:
         """With headings, and texts as quotations."""
         found = []
-        for level, label, parts in self._blocks():
-            if level is not None:
-                found.append(f"{'#' * (level + 3)} {as_markdown(visible_line(label))}")
+        for block in self._blocks():
+            label = as_markdown(visible_line(block.label))
+            if block.level is not None:
+                found.append(f"{'#' * (block.level + 3)} {label}")
                 continue
-            text = "".join(f"⟦{part}⟧" if marked else part for part, marked in parts)
-            lines = [as_paragraph(line) for line in visible(text).split("\n")]
+            lines = [as_paragraph(line) for line in visible(block.text).split("\n")]
             breaks = ["\\" if one and other else "" for one, other in zip(lines, [*lines[1:], ""], strict=True)]
             quoted = "\n".join(f"> {line}{ends}".rstrip(" ") for line, ends in zip(lines, breaks, strict=True))
-            found.append(f"**{as_markdown(visible_line(label))}**\n\n{quoted}")
+            found.append(f"**{label}**\n\n{quoted}")
         return "\n\n".join(found) + "\n"
 
     def to_html(self) -> str:
-        """In a box of its own, with marks where verdicts were read."""
+        """In a box of its own: responses side by side, and marks where verdicts were read."""
         found = []
-        for level, label, parts in self._blocks():
-            shown = html.escape(visible_line(label))
-            if level is not None:
-                found.append(f"<h{level + 3}>{shown}</h{level + 3}>")
+        for block in self._blocks():
+            label = html.escape(visible_line(block.label))
+            if block.level is not None:
+                found.append(f"<h{block.level + 3}>{label}</h{block.level + 3}>")
                 continue
-            marked = (f"<mark>{text}</mark>" if is_read else text for text, is_read in _escaped(parts))
-            found.append(f"<p><b>{shown}</b></p><pre>{''.join(marked)}</pre>")
-        return styled("".join(found))
+            marked = (f"<mark>{text}</mark>" if is_read else text for text, is_read in _escaped(block.parts))
+            beside = ' class="beside"' if block.beside else ""
+            found.append(f"<div{beside}><p><b>{label}</b></p><pre>{''.join(marked)}</pre></div>")
+        return styled(f'<div class="row">{"".join(found)}</div>')
 
     def __str__(self) -> str:
         return self.to_terminal()
@@ -313,28 +316,41 @@ class RowView:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[_Block]:
         """What is to be shown, in order: the texts once, then verdict by verdict."""
-        yield 0, f"Row {self.row}", ()
+        yield _Block(ROW, f"Row {self.row}")
         yield from dict.fromkeys(
-            (None, name or "response", ((text if text is not None else "(missing)", False),))
-            for shown in ("context", "responses")
+            _Block(None, name or "response", ((text if text is not None else "(missing)", False),), kind == "responses")
+            for kind in ("context", "responses")
             for view in self.views
-            for name, text in getattr(view, shown).items()
+            for name, text in getattr(view, kind).items()
         )
         for view in self.views:
             about = f" of {' and '.join(filter(None, view.systems))}" if any(view.systems) else ""
-            yield 1, f"{view.criterion}{about}: {_selected(view)}", ()
-            yield None, "verdict", ((_in_words(view), False),)
+            yield _Block(VERDICT, f"{view.criterion}{about}: {_selected(view)}")
+            yield _Block(None, "verdict", ((_in_words(view), False),))
             for vote in view.votes:
                 yield from _vote_blocks(vote)
 
 
+ROW, VERDICT, VOTE = range(3)
+"""The levels of headings."""
+
 Parts = tuple[tuple[str, bool], ...]
 """Text, and whether it is where a verdict was read."""
 
-Block = tuple[int | None, str, Parts]
-"""The level of a heading, or None for a text; its label; and what it says."""
+
+class _Block(NamedTuple):
+    """A heading, or a text with its label; responses stand beside each other."""
+
+    level: int | None
+    label: str
+    parts: Parts = ()
+    beside: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(f"⟦{part}⟧" if is_read else part for part, is_read in self.parts)
 
 
 def _escaped(parts: Parts) -> Iterator[tuple[str, bool]]:
@@ -357,18 +373,18 @@ def _in_words(view: VerdictView) -> str:
     return "; ".join(filter(None, said))
 
 
-def _vote_blocks(vote: VoteView) -> Iterator[Block]:
-    shown = f", shown {' – '.join(vote.shown)}" if vote.shown else ""
+def _vote_blocks(vote: VoteView) -> Iterator[_Block]:
+    shown = f"; shown {' – '.join(vote.shown)}" if vote.shown else ""
     chose = "does not apply" if vote.na else vote.selected or f"unread: {vote.unscored_reason}"
     value = "" if vote.value is None else f" ({format_number(vote.value)})"
     how = f", read as {vote.how}" if vote.how and vote.selected else ""
-    yield None, f"{vote.judge}, draw {vote.sample + 1}{shown}", ((f"{chose}{value}{how}", False),)
+    yield _Block(VOTE, f"{vote.judge}, draw {vote.sample + 1}: {chose}{value}{how}{shown}")
     if vote.error:
-        yield None, "error", ((vote.error, False),)
+        yield _Block(None, "error", ((vote.error, False),))
     if vote.reasons and vote.reasons not in (vote.reply or ""):
-        yield None, "reasons", ((vote.reasons, False),)
+        yield _Block(None, "reasons", ((vote.reasons, False),))
     if vote.reply:
-        yield None, "reply", _marked(vote.reply, vote.read_at)
+        yield _Block(None, "reply", _marked(vote.reply, vote.read_at))
 
 
 def _marked(reply: str, read_at: tuple[int, int] | None) -> Parts:
