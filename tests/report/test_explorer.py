@@ -12,7 +12,8 @@ import evenhand
 from evenhand.cli import main
 from evenhand.data.fields import LeftOutContextWarning
 from evenhand.errors import InvalidInputError
-from evenhand.report.explorer import _in_place
+from evenhand.labels.people import Label, Labels
+from evenhand.report.explorer import _as_labelled, _in_place
 from evenhand.report.packed import _pieces, pack
 from tests.golden import runs
 
@@ -38,8 +39,10 @@ def test_the_command_writes_one_file_and_refuses_what_other_verbs_refuse(direct,
     runs.aggregated_votes().save("votes.jsonl")
     assert main(["report", "run.parquet", "votes.jsonl", "--out", "report.html"]) == 2
     assert "cannot be compared with a VoteTable" in capsys.readouterr().err
-    assert main(["report", "run.parquet", "--gold", "other.jsonl", "--out", "report.html"]) == 2
-    assert "how the labelled rows were chosen" in capsys.readouterr().err
+    label = {"instance": 0, "system": "alder", "criterion": "relevance", "label": "Off topic"}
+    Path("gold.jsonl").write_text(json.dumps(label), encoding="utf-8")
+    assert main(["report", "run.parquet", "--gold", "gold.jsonl", "--out", "report.html"]) == 2
+    assert "design is not given" in capsys.readouterr().err
     assert Path("report.html").read_text(encoding="utf-8") == text
 
 
@@ -59,6 +62,18 @@ def test_labels_correct_the_scores_where_it_is_said_how_they_were_chosen(direct,
     assert "are not corrected by them" not in text
     direct.to_html(tmp_path / "plain.html")
     assert "are not corrected by them" in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+def test_verdicts_are_laid_beside_labels_that_are_given(direct):
+    names = ["0/alder/relevance", "1/alder/relevance", "2/alder/relevance"]
+    views = {view.name: view for view in direct.verdict_views()}
+    said = [views[names[0]].selected, "Off topic", "Off topic", views[names[2]].selected]
+    of = [names[0], names[1], names[2], names[2]]
+    labels = [Label((int(name[0]), "alder", "relevance"), str(value)) for name, value in zip(of, said, strict=True)]
+    found = {view.name: view for view in _as_labelled(views.values(), Labels(tuple(labels)))}
+    assert [found[name].wrong for name in names] == [False, True, False]
+    assert found[names[2]].gold == f"Off topic / {views[names[2]].selected}"
+    assert found["3/alder/relevance"].gold is None
 
 
 def test_prompts_are_held_in_pieces_that_make_the_whole_again(direct):

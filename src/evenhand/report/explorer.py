@@ -7,8 +7,10 @@ filtered, searched and read whole.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -17,8 +19,9 @@ from markupsafe import Markup
 
 from evenhand import __version__
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.labels.people import Labels, read_gold
 from evenhand.numbers import format_count
-from evenhand.report.in_words import cautions, facts, headlines, options_of
+from evenhand.report.in_words import Headline, cautions, facts, headlines, options_of
 from evenhand.report.packed import pack
 from evenhand.report.pictures import pictures_of
 from evenhand.results import Results
@@ -76,7 +79,7 @@ def report_page(
         other: A second run: what changed stands first then.
         data: The rows that were judged, for their texts; by default these are those of the prompts that were sent.
         gold: Labels of people, by which scores are corrected; by default those that the result holds.
-        design: How the labelled rows were chosen (:func:`evenhand.correct`); without it nothing is corrected.
+        design: How the labelled rows were chosen (:func:`evenhand.correct`); labels of a blind sheet say it.
         leave_out: What of the votes the page does not hold: ``prompts``, ``reasoning``.
         title: Of the page.
         names: What the two runs are called.
@@ -153,14 +156,11 @@ def _of_results(
     names: Sequence[str],
 ) -> dict[str, Any]:
     """What the page has of a result, or of two, beside the tables."""
-    if gold is not None and design is None:
-        raise InvalidInputError(
-            "labels were given, and not how the labelled rows were chosen, without which no score can be corrected: "
-            "give design='random', 'by_verdict', 'probabilities' or 'by_gold', in the shell --design"
-        )
-    corrected = found.correct(gold, design=design).text_tables() if design is not None else ()
+    labelled = gold is not None or design is not None
+    corrected = found.correct(gold, design=design).text_tables() if labelled else ()
     runs, called, compared = [("", found)], [""], {}
-    views = [found.verdict_views(data)]
+    own = found.verdict_views(data)
+    views = [own if gold is None else _as_labelled(own, read_gold(found, gold))]
     if other is not None:
         compared = _compared(found, other)
         called = [visible_line(name) for name in names]
@@ -172,23 +172,36 @@ def _of_results(
         "said": [_said(run, name) for name, run in runs],
         "pictures": [drawn for name, run in runs for drawn in _pictures(run, name)],
         "facts": _once((name, list(facts(run, lists, counts))) for (name, run), counts in each),
-        "cautions": [
-            f"{name}: {said}" if name else said
-            for (name, run), counts in each
-            for said in cautions(run, counts, corrected=bool(corrected))
-        ],
-        "headlines": [
-            {"name": f"{measured} · {name}" if name else measured, "scores": scores}
-            for name, run in runs
-            for measured, scores in headlines(run).items()
-        ],
+        "cautions": _cautions(
+            {name: list(cautions(run, counts, corrected=bool(corrected))) for (name, run), counts in each}
+        ),
+        "headlines": _headlines(runs),
         "corrected": corrected,
         "options": list(options_of(found)),
         "verdicts": bool(packed.parts),
+        "left_out": f"Left out of this page: {', '.join(leave_out)}." if leave_out else "",
         "index": data_element("index", {**packed.index, "called": called}),
         "parts": [data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
         **compared,
     }
+
+
+def _cautions(said: Mapping[str, Sequence[str]]) -> list[str]:
+    """Those of all runs, with the name of the run where it is not true of all."""
+    found = dict.fromkeys((each, name) for name, own in said.items() for each in own)
+    every = [each for each, _ in found if all(each in own for own in said.values())]
+    return [*dict.fromkeys(every), *(f"{name}: {each}" for each, name in found if each not in every)]
+
+
+def _headlines(runs: Iterable[tuple[str, Results[Any]]]) -> list[dict[str, Any]]:
+    """The scores by what they measure, those of all runs side by side."""
+    found: dict[str, dict[str, list[Headline]]] = {}
+    for name, run in runs:
+        for measured, scores in headlines(run).items():
+            for each in scores:
+                shown = replace(each, of=f"{each.of} · {name}") if name else each
+                found.setdefault(measured, {}).setdefault(each.of, []).append(shown)
+    return [{"name": name, "scores": [*chain.from_iterable(by.values())]} for name, by in found.items()]
 
 
 def _once(told: Iterable[tuple[str, list[tuple[str, str]]]]) -> list[tuple[str, str]]:
@@ -197,6 +210,17 @@ def _once(told: Iterable[tuple[str, list[tuple[str, str]]]]) -> list[tuple[str, 
     for name, said in told:
         found += [(f"{what} · {name}" if found else what, fact) for what, fact in said if (what, fact) not in found]
     return found
+
+
+def _as_labelled(views: Iterable[VerdictView], labels: Labels) -> Iterator[VerdictView]:
+    """The verdicts beside what people say: what most of them do, or each of what equally many do."""
+    told = {"/".join(map(str, name)): given for name, given in labels.by_question.items()}
+    for view in views:
+        counts = Counter(str(each.value) for each in told.get(view.name, ()))
+        most = [label for label, count in counts.items() if count == max(counts.values())]
+        agrees = view.selected is not None and view.selected.casefold() in map(str.casefold, most)
+        wrong = None if not most or view.selected is None else not agrees
+        yield replace(view, gold=" / ".join(most) or None, wrong=wrong)
 
 
 def _in_place(found: Results[Any], other: Results[Any], data: object) -> Iterator[VerdictView]:

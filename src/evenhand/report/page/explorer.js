@@ -227,6 +227,16 @@
 
   let followed = "";  // the link that was shown last
 
+  // Beside the verdict the list scrolls by itself; above it, with the page, unless this was opened by a link.
+  function reveal(entry, also) {
+    const box = at("listing");
+    if (box.scrollHeight > box.clientHeight) {
+      const above = entry.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      if (above < 0 || above + entry.offsetHeight > box.clientHeight) box.scrollTop += above - box.clientHeight / 3;
+    }
+    if (also) entry.scrollIntoView({ block: "nearest" });
+  }
+
   function follow(first) {
     followed = location.hash;
     if (!location.hash.startsWith("#verdict=")) return;
@@ -248,10 +258,8 @@
     const listed = at("list").contains(focused) || focused === document.body;
     list();
     const entry = at("list").querySelector("[aria-current]");
-    if (entry && !first) {
-      if (listed) entry.focus({ preventScroll: true });
-      entry.scrollIntoView({ block: "nearest" });
-    }
+    if (entry && listed && !first) entry.focus({ preventScroll: true });
+    if (entry) reveal(entry, !first);
     show(number, first);
   }
 
@@ -378,6 +386,7 @@
       }
     }
     if (beside.length) nodes.push(made("h4", "", beside.length > 1 ? "Responses" : "Response"));
+    beside.sort((one, other) => one[0] - other[0]);  // so that a system keeps its place
     const columns = made("div", "beside");
     for (const [system, words, run, each] of beside) {
       let head = (run < 0 ? runs : [runs[run]]).map((own) => label(own, each)).join(" → ");
@@ -391,7 +400,8 @@
         each === number && responses.length < beside.length ? "this" : "", head);
       columns.append(box);
     }
-    nodes.push(columns);
+    nodes.push(beside.length ? columns : made("p", "note", "The texts that were judged are not in the result: a report "
+      + "that is made with the data has them (data=…, in the shell --data)."));
     const others = row.filter((each) => each !== number && !beside.some(([, , , shownAt]) => shownAt === each));
     if (others.length) {
       nodes.push(folded(`Other verdicts on this row (${count(others.length)})`, () => [made("ul", "others",
