@@ -23,6 +23,7 @@ from evenhand.statistics.intervals import Interval, UnreadBounds
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.votes import Vote
 from tests.golden import runs
+from tests.support.judges import ScriptedJudge
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -230,6 +231,31 @@ def test_reports_on_judges_and_panels_have_pictures_of_their_agreement():
     assert shown["Krippendorff's alpha, relevance", "alder"] == found.alpha.estimate
     pair = found.pairs[0]
     assert shown["Cohen's kappa, relevance", f"alder, {pair.first} – {pair.second}"] == pair.kappa.estimate
+
+
+def test_of_many_items_those_that_pass_the_least_are_shown_and_the_caption_says_so():
+    items = [{"name": f"item-{number}", "question": f"Is it above {number}?"} for number in range(60)]
+
+    def reads(request):
+        above = int(request.question.criterion.description.split()[-1].rstrip("?"))
+        return "Yes" if int(request.question.responses[0]) > above else "No"
+
+    table = evenhand.checklist(
+        [{"answer": "5"}, {"answer": "30"}],
+        {"name": "many", "items": items},
+        ScriptedJudge(reads),
+        response_field="answer",
+        mode="item",
+        journal=None,
+        progress=False,
+    )
+    picture = only(table, "items")
+    (panel,) = picture.panels
+    assert len(panel.marks) == 50
+    assert {f"item-{number}" for number in range(5, 60)} >= {
+        mark.name for mark in panel.marks
+    }  # the first five pass always
+    assert "Shown are the 50 of 60 items that pass the least." in picture.caption
 
 
 HOSTILE = (
