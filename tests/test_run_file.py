@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 
 import jsonschema
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand
+import evenhand.demo
 from evenhand.cli import main
 from evenhand.cli.run_file import PREFIX, RunFile, fields_of, settled, verb_named
 from evenhand.cli.run_templates import TEMPLATES, run_schema, run_template
@@ -55,6 +57,18 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
     assert not capsys.readouterr().err
     assert len(evenhand.open(folder / "other.parquet")) == 4
     assert not (folder / "result.parquet").exists()
+
+
+def test_a_run_file_is_read_from_a_pipe(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w", encoding="utf-8") as file:
+        file.write(write(folder).read_text(encoding="utf-8"))
+    try:
+        assert main(["run", f"/dev/fd/{reading}", "--limit", "1", "--quiet"]) == 0
+    finally:
+        os.close(reading)
+    assert "Direct assessment" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["run.yaml", "run.json", "run.toml"])
@@ -119,13 +133,6 @@ def test_what_cannot_be_used_is_one_line_that_names_place_value_and_what_is_acce
         ("- a\n- b\n", "is no mapping of names to values"),
         ("job: judge\njob: judge\n", "the field 'job' stands here twice"),
         ("job: !!python/object/apply:os.system [ls]\n", "is not YAML as it is read here (line 1"),
-        (
-            "a: &a [1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
-            + "".join(
-                f"{new}: &{new} [{','.join(['*' + old] * 10)}]\n" for old, new in zip("bcdef", "cdefg", strict=True)
-            ),
-            "its aliases make more than 100000 values",
-        ),
     ],
 )
 def test_a_file_that_is_no_run_is_told_by_one_line(text, message, folder, capsys):
@@ -224,7 +231,7 @@ def test_no_key_is_in_the_run_of_a_result(folder, monkeypatch):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20), st.integers(0, 5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_what_is_written_is_read_as_it_was(tmp_path_factory, text, number):
     folder = tmp_path_factory.getbasetemp()
     run = {
@@ -245,7 +252,7 @@ def test_each_template_runs_as_it_is_and_its_schema_accepts_it(name, tmp_path, m
     assert main(["run", "--template", name]) == 0
     text = capsys.readouterr().out
     (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
-    assert main(["run", "run.yaml", "--limit", "2", "--quiet"]) == 0
+    assert main(["run", "run.yaml", "--limit", "1", "--quiet"]) == 0
     assert capsys.readouterr().out
     jsonschema.Draft202012Validator(json.loads(run_schema())).validate(parse_yaml(text, "the template"))
     verb = next(verb for verb in VERBS if verb.name == TEMPLATES[name].job)
@@ -357,6 +364,8 @@ def test_what_cannot_be_written_is_refused_before_the_first_call(changes, messag
 
 def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unread(folder, capsys, monkeypatch):
     monkeypatch.setenv("EVENHAND_OFFLINE", "1")
+    rows = evenhand.demo.load_rows()
+    monkeypatch.setattr(evenhand.demo, "load_rows", lambda: rows[:2])
     engine = "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=judge]"
     asked = ["--engine", engine, "--no-progress"]
     report = ["judge-report", str(folder / "rows.jsonl"), "--criteria", "Is it true?", "--response", "answer", *asked]

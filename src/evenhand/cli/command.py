@@ -64,13 +64,14 @@ A server of yours is --engine http://localhost:8000/v1 --model NAME; --dry-run p
 evenhand --help lists all verbs, evenhand VERB --help its options, evenhand catalog list what to judge by."""
 """What is shown where no verb is given: the five commonest jobs."""
 
-EPILOGUE = """\
-Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, info,
-warning or error; the logger is called evenhand, and no text of a row and no key is logged.
-
-Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, and nothing was called; 3 a gate
-or an alarm: more is unread than --max-unread allows, or what was demanded does not hold, and the result is written all
-the same; 130 interrupted; 143 or 129 ended by SIGTERM or SIGHUP; 141 nobody reads the output any more."""
+EPILOGUE = (
+    "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "
+    "info, warning or error; the logger is called evenhand, and no text of a row and no key is logged.\n\n"
+    "Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, and nothing was called; 3 a "
+    "gate or an alarm: more is unread than --max-unread allows, or what was demanded does not hold, and the result is "
+    "written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or SIGHUP; 141 nobody reads the output."
+)
+"""What the help ends with: the one place, beside the reference, where exit codes are told."""
 
 CONFIGURED = "_with_a_run_file"
 """Behind the name of a verb that need not be given all in the shell."""

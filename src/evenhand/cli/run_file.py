@@ -26,6 +26,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -99,7 +100,7 @@ class RunFile:
                 "which the last two are saved results"
             )
         what = f"the run file {str(given)!r}"
-        text = read_text(path, what, MOST_BYTES)
+        text = _piped(path, what) if is_opened(path) else read_text(path, what, MOST_BYTES)
         held = _toml(text, what) if ending == ".toml" else (parse_json if ending == ".json" else parse_yaml)(text, what)
         if not isinstance(held, dict):
             raise InvalidInputError(
@@ -164,6 +165,12 @@ class RunFile:
 
 
 MOST_BYTES = 1024**2
+
+
+@cache
+def _piped(path: Path, what: str) -> str:
+    """The text in a pipe, which can be read once, and is asked for twice: for the verb, and by the verb."""
+    return read_text(path, what, MOST_BYTES)
 
 
 def _run_of_result(path: Path) -> dict[str, Any]:
@@ -353,9 +360,10 @@ def _check_environment() -> None:
     """Check that every variable with our prefix is one that is read: a mistyped one would go unheard."""
     from evenhand.cli.verbs import VERBS  # noqa: PLC0415 - as above
 
-    known = {PREFIX + name.upper() for verb in VERBS for name in fields_of(verb)}
-    for name in os.environ:
-        if name.upper().startswith(PREFIX) and name.upper() not in known:
+    given = [name for name in os.environ if name.upper().startswith(PREFIX)]
+    known = {PREFIX + name.upper() for verb in VERBS if given for name in fields_of(verb)}
+    for name in given:
+        if name.upper() not in known:
             raise InvalidInputError(f"the environment has {name}, which no run reads. {did_you_mean(name, known)}")
 
 

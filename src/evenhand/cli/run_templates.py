@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from pydantic import create_model
@@ -194,6 +195,7 @@ def _sentence(info: FieldInfo) -> str:
     return re.sub(r"\b(None|True|False)\b", lambda found: WRITTEN[found[1]], text)
 
 
+@cache
 def run_schema() -> str:
     """The JSON schema of run files: of each job what it takes, under all names that it may have."""
     jobs = {verb.name: _schema_of(verb) for verb in VERBS}

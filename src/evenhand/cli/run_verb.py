@@ -35,7 +35,11 @@ def run_file_verb(
     ] = None,
     schema: Annotated[
         bool,
-        Parameter(help="Print the JSON schema of run files, by which editors complete and check them.", negative=()),
+        Parameter(
+            help="Print the JSON schema of run files, by which editors complete and check them.",
+            negative=(),
+            show_default=False,
+        ),
     ] = False,
 ) -> int:
     """Run what a file says: data, judges, criteria, options, labels, outputs and what must hold.
