@@ -18,6 +18,7 @@ from evenhand.cli.label_verbs import correct, escalation, read_labels, stand_in,
 from evenhand.cli.monitor_verb import monitor
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
+from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
 from evenhand.cli.run_verb import run_file_verb
 from evenhand.cli.trust_verbs import doctor, drift, judge_errors
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
@@ -128,7 +129,7 @@ def _carry_out(given: Sequence[str]) -> int:
         return command_line()(given) or 0
     with output.heard(given) as said:
         configured = any(each.partition("=")[0] == "--config" for each in said)
-        done = command_line(configured=configured)(said) if said else None
+        done = command_line(configured=configured)(two_runs(said)) if said else None
         output.say(*() if said else (WELCOME,))  # what cyclopts printed is sent on its way too
     return done or 0 if said else EXIT_BAD_INPUT
 
@@ -162,6 +163,11 @@ def command_line(*, configured: bool = False) -> App:
         app.command(place, name=name, help=sentence)
     app.command(run_file_verb, name="run")
     app.command(catalog)
+    app.command(show)
+    app.command(rescore)
+    app.command(filter_results, name="filter")
+    app.command(export)
+    app.command(compare_runs, show=False)
     app.command(journal)
     app.command(correct)
     app.command(monitor)

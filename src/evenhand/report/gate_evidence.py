@@ -12,6 +12,7 @@ from evenhand.labels.corrected import CorrectedScores
 from evenhand.labels.people import holds_labels
 from evenhand.numbers import Missing
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, comparisons_in, spelled
+from evenhand.results.compare import RunComparison
 from evenhand.results.findings import Finding
 from evenhand.results.measures import Kind
 from evenhand.results.results import Results
@@ -81,14 +82,14 @@ class GateEvidence:
     """What gates are checked against; each part is made when a gate asks for it.
 
     Attributes:
-        results: What was judged.
+        results: What was judged, or what changed between two runs.
         gold: Labels of people, as :func:`evenhand.correct` takes them; those that the result holds, if None.
         design: How the labelled rows were chosen.
         data: The rows that were judged, where the result keeps no column of groups.
         corrected: The corrected scores, where they are known already.
     """
 
-    results: Results[Any]
+    results: Results[Any] | RunComparison
     gold: object = None
     design: str | None = None
     data: object = None
@@ -219,9 +220,9 @@ class GateEvidence:
         found: Findings = self._made[key]
         return found
 
-    def _part(self, group: Mapping[str, str]) -> Results[Any] | None:
+    def _part(self, group: Mapping[str, str]) -> Results[Any] | RunComparison | None:
         """The result of the rows of a group; None where there are none."""
-        if not group:
+        if not group or not isinstance(self.results, Results):
             return self.results
         columns = [(self._group_of(column), value) for column, value in group.items()]
         rows = [row for row in range(len(columns[0][0])) if all(names[row] == value for names, value in columns)]
@@ -230,6 +231,10 @@ class GateEvidence:
         return self.results.filter(instance=kept) if kept else None
 
     def _group_of(self, column: str) -> Sequence[str | None]:
+        if isinstance(self.results, RunComparison):
+            raise InvalidInputError(
+                f"the gate names groups of {column!r}, and a comparison of two runs has none: filter both runs first"
+            )
         if column not in self._made:
             self._made[column] = self.results.group_of(column, self.data)
         names: Sequence[str | None] = self._made[column]
@@ -244,6 +249,8 @@ class GateEvidence:
                 self._made[key] = corrected_findings(self.corrected)
             elif part is None:
                 self._made[key] = Missing("no row is of the group")
+            elif isinstance(part, RunComparison):
+                self._made[key] = Missing("a comparison of two runs is not corrected")
             elif self.gold is None and not holds_labels(part):
                 self._made[key] = Missing("there are no labels of people: give gold=…, in the shell --gold")
             else:

@@ -25,6 +25,7 @@ from evenhand.numbers import (
 )
 from evenhand.report.gate_evidence import Bound, GateEvidence, GateReading
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, Negation, parse
+from evenhand.results.compare import RunComparison
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics.consistency import draws_to_settle
@@ -108,7 +109,7 @@ class GateReport(PrintedTables):
 
 
 def check(
-    results: Results[Any],
+    results: Results[Any] | RunComparison,
     gates: Sequence[str],
     *,
     holding: bool = False,

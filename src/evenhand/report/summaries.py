@@ -14,6 +14,7 @@ import evenhand
 from evenhand.errors import InvalidInputError, UnwritableFileError, did_you_mean
 from evenhand.numbers import Missing, format_count
 from evenhand.report.gates import GateReport, GateResult
+from evenhand.results.compare import RunComparison
 from evenhand.results.findings import Finding
 from evenhand.results.measures import as_json, plain
 from evenhand.results.results import Results
@@ -33,11 +34,11 @@ class Summary:
     """A result with the gates that it was checked by.
 
     Attributes:
-        results: What was judged.
+        results: What was judged, or what changed between two runs.
         gates: What became of them; empty without any.
     """
 
-    results: Results[Any]
+    results: Results[Any] | RunComparison
     gates: GateReport
 
     def to_json(self) -> str:
@@ -51,7 +52,8 @@ class Summary:
         the data leave open, is null.
         """
         parameters = {name: value for name, value in self.results.parameters.items() if name not in LONG}
-        fingerprint = {name: value for name, value in plain(self.results.fingerprint).items() if name != "shown"}
+        made = plain(self.results.fingerprint) or {}
+        fingerprint = {name: value for name, value in made.items() if name != "shown"}
         said = {
             "evenhand": "summary",
             "layout": LAYOUT,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
+from evenhand.results.findings import Finding, Reported
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.verdict_view import QuestionAsked
@@ -82,6 +83,10 @@ class VerdictChange:
     size: float | None
 
 
+_WHOSE: Final = frozenset({"system", "first", "second"})
+"""Columns that name whose responses a group is about."""
+
+
 @dataclass(frozen=True)
 class RunComparison(PrintedTables):
     """What :meth:`~evenhand.results.results.Results.compare` finds.
@@ -105,6 +110,33 @@ class RunComparison(PrintedTables):
     changes: tuple[VerdictChange, ...] = ()
     n_questions: int = 0
     changed: tuple[str, ...] = ()
+
+    kind: ClassVar = "comparison"
+    fingerprint: ClassVar = None
+    spending: ClassVar = None
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What made it, as results have it."""
+        return {"by": list(self.by), "level": self.level, "changed": list(self.changed)}
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What changed, under names as :meth:`~evenhand.results.results.Results.findings` gives them.
+
+        ``relevance.change`` of a system is the second result less the first, with ``relevance.change.p_value`` and
+        ``relevance.change.same``, the share of equal verdicts.
+        """
+        found = []
+        for values, group in self.groups.items():
+            about = dict(zip(self.by, values, strict=True))
+            name = ".".join([value for column, value in about.items() if column not in _WHOSE] or ["score"])
+            of = tuple(value for column, value in about.items() if column in _WHOSE)
+            told = Reported("", of, group, group.n_compared).findings()
+            found += [
+                replace(each, name=f"{name}.change" + ("" if each.name == "difference" else f".{each.name}"))
+                for each in told
+            ]
+        return tuple(found)
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """One row for each group, one for each item of a checklist, and the verdicts that changed the most."""

@@ -1,0 +1,154 @@
+"""What is checked of a result, and how it is told: gates, formats for programs, and the exit code 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from cyclopts import Parameter
+
+from evenhand.cli.output import complain, say
+from evenhand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from evenhand.labels.corrected import CorrectedScores
+    from evenhand.report.gates import GateReport
+    from evenhand.results import Results
+    from evenhand.results.compare import RunComparison
+
+EXIT_GATE: Final = 3
+FAIL_IF: Final = (
+    "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unread > 2 %'; it may be given several "
+    "times."
+)
+FORMAT: Final = (
+    "How the result is told: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE writes that "
+    "to a file. It may be given several times."
+)
+DESIGN: Final = "How labelled rows were chosen, for gates on corrected scores: random, by_verdict, … (as of correct)."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Gating:
+    """What is checked of a result, and how it is told.
+
+    Attributes:
+        fail_if: Gates.
+        formats: How it is told: a name, or a name and a file.
+        gold: Labels of people, for gates on corrected scores.
+        design: How the labelled rows were chosen.
+    """
+
+    fail_if: Annotated[tuple[str, ...], Parameter(name="--fail-if", help=FAIL_IF, negative=(), show_default=False)] = ()
+    formats: Annotated[tuple[str, ...], Parameter(name="--format", help=FORMAT, negative=(), show_default=False)] = ()
+    gold: Annotated[
+        Path | None, Parameter(help="Labels of people, for gates on corrected scores; by default those of the result.")
+    ] = None
+    design: Annotated[str | None, Parameter(help=DESIGN)] = None
+
+    def __post_init__(self) -> None:
+        """Check all that can be checked before anything is read or asked.
+
+        Raises:
+            InvalidInputError: What is no gate, or no format.
+        """
+        if not (self.fail_if or self.formats):
+            return
+        from evenhand.report.gate_expressions import parse  # noqa: PLC0415 - only who has gates needs it
+
+        for expression in self.fail_if:
+            parse(expression)
+        if self.formats:
+            self._check_formats()
+
+    def _check_formats(self) -> None:
+        from evenhand.cli.verbs import check_out  # noqa: PLC0415 - a second of import
+        from evenhand.report.summaries import check_format  # noqa: PLC0415 - as above
+
+        for form, file in self._told:
+            if form != "table":
+                check_format(form)
+            if file is not None and form in {"table", "github"}:
+                raise InvalidInputError(f"--format is {form}={file}, and {form!r} is written to no file; leave it out")
+            check_out(file, ())
+        if len([form for form, file in self._told if file is None and form != "github"]) > 1:
+            raise InvalidInputError(
+                f"--format is {list(self.formats)!r}, and only one is printed: write the others to files, as "
+                "junit=gates.xml"
+            )
+
+    @property
+    def _told(self) -> Sequence[tuple[str, str | None]]:
+        """The names of formats, and the file of each; None where it is printed."""
+        return [
+            (form, file if equals else None) for form, equals, file in (each.partition("=") for each in self.formats)
+        ]
+
+    def end(
+        self,
+        result: Results[Any] | RunComparison,
+        *said: str,
+        saved: Path | None = None,
+        also: Sequence[str] = (),
+        data: object = None,
+        corrected: CorrectedScores | None = None,
+    ) -> int:
+        """Tell a result, and check it.
+
+        Args:
+            result: Which.
+            *said: What was done with it.
+            saved: The file that holds it.
+            also: What fails beside gates, a line each.
+            data: The rows that were judged, where the result keeps no column of groups.
+            corrected: The corrected scores, where they are known already.
+
+        Returns:
+            The exit code: 3 where something fails.
+
+        Raises:
+            InvalidInputError: A gate that names what the result does not have; it is told all the same.
+        """
+        from evenhand.report.gates import GateReport, check  # noqa: PLC0415 - as above
+
+        report = GateReport(())
+        try:
+            if self.fail_if:
+                known: dict[str, Any] = {"gold": self.gold, "design": self.design, "data": data}
+                report = check(result, self.fail_if, corrected=corrected, **known)
+        finally:
+            self._tell(result, report, said, saved)
+        for line in (*also, *map(str, report.failed)):
+            complain(line)
+        return EXIT_GATE if also or report.failed else 0
+
+    def _tell(
+        self, result: Results[Any] | RunComparison, report: GateReport, said: Sequence[str], saved: Path | None
+    ) -> None:
+        from evenhand.report import summaries  # noqa: PLC0415 - as above
+        from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
+
+        summary = summaries.Summary(result, report)
+        printed = "table"
+        for form, file in self._told:
+            if form == "github":
+                summaries.append_to_step(summary)
+            elif file is None:
+                printed = form
+            else:
+                with written_whole(file) as beside:
+                    beside.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
+        github = any(form == "github" for form, _ in self._told)
+        if printed != "table":
+            say(summaries.WRITERS[printed](summary), saved=saved)
+            for line in said:
+                complain(line)
+            return
+        tables: tuple[Any, ...] = (result, *([report] if report.gates else []))
+        if github:
+            say(summaries.unheeded("\n".join(map(str, (*tables, *said)))), *summary.annotations(), saved=saved)
+        else:
+            say(*tables, *said, saved=saved)
