@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from evenhand.cli.gating import EXIT_GATE, NOTHING, Gating
 from evenhand.cli.options import flag_of
 from evenhand.cli.output import OutputError, complain, is_quiet, say
 from evenhand.errors import GateFailedError, InvalidInputError
@@ -19,7 +20,6 @@ from evenhand.run_options import JobOptions
 if TYPE_CHECKING:
     from evenhand.cli.verbs import Verb
 
-EXIT_GATE = 3
 MOST_UNREAD = 0.1
 """The share of questions without an answer that a run of judges may have. So many gaps can move a share by 0.1, as far
 as the interval of a hundred rows reaches to each side: beyond it, what is missing outweighs chance."""
@@ -27,7 +27,7 @@ as the interval of a hundred rows reaches to each side: beyond it, what is missi
 NOT_PUT = frozenset({"missing_response", "not_asked"})
 """Why a question was not put to a judge at all, which is no judge's doing."""
 
-OUTPUTS = ("out", "leave_out", "report", "tables", "run_file")
+OUTPUTS = ("out", "leave_out", "report", "tables", "run_file", "format")
 """What is written: no part of the run that a result keeps, whose second run overwrites nothing."""
 
 READ = ("data", "journal", "criteria", "rubric", "checklist", "examples")
@@ -53,6 +53,7 @@ class Ending:
         asking: Judges are asked, or replies are read.
         record: The run, as a result keeps it.
         labels: Those of people by which scores are corrected, as :func:`evenhand.correct` takes them; none if empty.
+        gating: What is checked of it, and how it is told.
     """
 
     verb: Verb
@@ -62,6 +63,7 @@ class Ending:
     asking: bool = False
     record: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Any] = field(default_factory=dict)
+    gating: Gating = NOTHING
 
     @classmethod
     def of(cls, verb: Verb, given: Mapping[str, Any]) -> Self:
@@ -86,7 +88,7 @@ class Ending:
             _check_labels(labels)
         asking = verb.name == "read" or given.get("engine") is not None
         record = run_record(verb.name, {name: value for name, value in given.items() if name not in OUTPUTS})
-        return cls(verb, options, out, left_out, asking, record, labels)
+        return cls(verb, options, out, left_out, asking, record, labels, _gating(verb, options, labels))
 
     def shown(self, result: Any) -> int:  # noqa: ANN401 - of any verb
         """Print a result, write it, and say what does not hold.
@@ -101,8 +103,11 @@ class Ending:
                 say(result)  # it is shown, at least
             raise
         corrected = self.corrected(result)
-        say(result, *([] if corrected is None else [corrected]), *([] if is_quiet() else written), saved=self.out)
+        said = [*([] if corrected is None else [corrected]), *([] if is_quiet() else written)]
         failed = self.failures(result)
+        if self.verb.kind:
+            return self.gating.end(result, *said, saved=self.out, also=failed, corrected=corrected)
+        say(result, *said, saved=self.out)
         for line in failed:
             complain(line)
         return EXIT_GATE if failed else 0
@@ -155,7 +160,8 @@ class Ending:
             GateFailedError: If it does not hold.
         """
         stated = self.options.max_unread is not None
-        failed = self.failures(result) if stated else []
+        gates = self.gating.checked(result, corrected=self.corrected(result) if self.gating.fail_if else None)
+        failed = [*(self.failures(result) if stated else []), *map(str, gates.failed)]
         if failed:
             raise GateFailedError("\n".join(failed), result)
 
@@ -181,6 +187,14 @@ def too_much_unread(result: Any, most: float = MOST_UNREAD) -> Iterator[str]:  #
             f"{format_count(unread)} of {format_count(asked, 'question')} ({format_percent(unread / asked)}) have no "
             f"answer ({told}), more than --max-unread {format_number(most)} allows: {_next_step(reasons)}"
         )
+
+
+def _gating(verb: Verb, options: JobOptions, labels: Mapping[str, Any]) -> Gating:
+    """What is checked, before the first call as far as that can be."""
+    fail_if, formats = tuple(_texts(options.fail_if)), tuple(_texts(options.format))
+    if not verb.kind and (fail_if or formats):
+        raise InvalidInputError(f"{verb.name} writes a report, which has no gates and no formats but that of --out")
+    return Gating(fail_if, formats, labels.get("gold"), options.gold_design or labels.get("design"))
 
 
 def unread_reasons(result: Any) -> Counter[str | None]:  # noqa: ANN401 - of any verb

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evenhand.report.gates import GateReport
     from evenhand.results import Results
     from evenhand.results.compare import RunComparison
+    from evenhand.results.render import PrintedTables
 
 EXIT_GATE: Final = 3
 FAIL_IF: Final = (
@@ -47,7 +48,7 @@ class Gating:
     gold: Annotated[
         Path | None, Parameter(help="Labels of people, for gates on corrected scores; by default those of the result.")
     ] = None
-    design: Annotated[str | None, Parameter(help=DESIGN)] = None
+    design: Annotated[str | None, Parameter(name="--gold-design", help=DESIGN)] = None
 
     def __post_init__(self) -> None:
         """Check all that can be checked before anything is read or asked.
@@ -90,7 +91,7 @@ class Gating:
     def end(
         self,
         result: Results[Any] | RunComparison,
-        *said: str,
+        *said: str | PrintedTables,
         saved: Path | None = None,
         also: Sequence[str] = (),
         data: object = None,
@@ -112,21 +113,37 @@ class Gating:
         Raises:
             InvalidInputError: A gate that names what the result does not have; it is told all the same.
         """
-        from evenhand.report.gates import GateReport, check  # noqa: PLC0415 - as above
+        from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - as above
 
         report = GateReport(())
         try:
-            if self.fail_if:
-                known: dict[str, Any] = {"gold": self.gold, "design": self.design, "data": data}
-                report = check(result, self.fail_if, corrected=corrected, **known)
+            report = self.checked(result, data, corrected)
         finally:
-            self._tell(result, report, said, saved)
+            self._tell(result, GateReport((*map(told_as_gate, also), *report.gates)), said, saved)
         for line in (*also, *map(str, report.failed)):
             complain(line)
         return EXIT_GATE if also or report.failed else 0
 
+    def checked(
+        self,
+        result: Results[Any] | RunComparison,
+        data: object = None,
+        corrected: CorrectedScores | None = None,
+    ) -> GateReport:
+        """What becomes of the gates: the arguments are those of :meth:`end`."""
+        from evenhand.report.gates import GateReport, check  # noqa: PLC0415 - as above
+
+        if not self.fail_if:
+            return GateReport(())
+        known: dict[str, Any] = {"gold": self.gold, "design": self.design, "data": data}
+        return check(result, self.fail_if, corrected=corrected, **known)
+
     def _tell(
-        self, result: Results[Any] | RunComparison, report: GateReport, said: Sequence[str], saved: Path | None
+        self,
+        result: Results[Any] | RunComparison,
+        report: GateReport,
+        said: Sequence[str | PrintedTables],
+        saved: Path | None,
     ) -> None:
         from evenhand.report import summaries  # noqa: PLC0415 - as above
         from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
@@ -145,10 +162,14 @@ class Gating:
         if printed != "table":
             say(summaries.WRITERS[printed](summary), saved=saved)
             for line in said:
-                complain(line)
+                if isinstance(line, str):
+                    complain(line)
             return
-        tables: tuple[Any, ...] = (result, *([report] if report.gates else []))
+        tables: tuple[Any, ...] = (result, *([report] if report.gates and self.fail_if else []))
         if github:
             say(summaries.unheeded("\n".join(map(str, (*tables, *said)))), *summary.annotations(), saved=saved)
         else:
             say(*tables, *said, saved=saved)
+
+
+NOTHING: Final = Gating()

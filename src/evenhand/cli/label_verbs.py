@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.output import say
+from evenhand.cli.gating import EXIT_GATE, FAIL_IF, Gating
+from evenhand.cli.output import complain, say
 from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ def correct(
     ] = None,
     level: Annotated[float | None, Parameter(help="Of the intervals; that of the result by default.")] = None,
     seed: Annotated[int, Parameter(help="Of draws.")] = 0,
+    fail_if: Annotated[
+        tuple[str, ...], Parameter(name="--fail-if", help=FAIL_IF, negative=(), show_default=False)
+    ] = (),
     out: Annotated[str | None, Parameter(help="Write the scores there: .json (all of it), .csv, .md or .html.")] = None,
 ) -> int:
     """The score that people would give, from a judge of all rows and people's labels of some."""
@@ -113,8 +117,10 @@ def correct(
     place = check_out(out, [run, *(str(each) for each in (gold, data) if each is not None)])
     if place is not None:
         check_ending(place, SAVED_AS)
+    gating = Gating(fail_if, gold=gold, design=design)
+    results = opened(run)
     found = corrected(
-        opened(run),
+        results,
         gold,
         design=design,
         mix=_shares(mix),
@@ -127,12 +133,13 @@ def correct(
         annotator_field=annotator_field,
         probability_field=probability_field,
     )
-    if place is None:
-        say(found)
-        return 0
-    found.save(place)
-    say(found, f"corrected scores written to {place}", saved=place)
-    return 0
+    if place is not None:
+        found.save(place)
+    say(found, *([] if place is None else [f"corrected scores written to {place}"]), saved=place)
+    failed = gating.checked(results, data, found).failed
+    for gate in failed:
+        complain(gate)
+    return EXIT_GATE if failed else 0
 
 
 def _shares(words: tuple[str, ...]) -> dict[str, float] | None:

@@ -61,6 +61,9 @@ SPELLED: Mapping[str, tuple[object, str]] = {
 }
 """What the shell takes where Python takes any object, or says in its own words: type and sentence."""
 
+ADDED_UP = frozenset({"fail_if", "format"})
+"""Options that may be given several times."""
+
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "cluster_field": ("--cluster-field", "--cluster"),
     "context_fields": ("--context",),
@@ -200,9 +203,12 @@ def shell_option(
         settings["metavar"] = _metavar(name, info)
         settings["n_tokens"] = -1 if several else 1
         settings["consume_multiple"] = (1, None) if several else None
+    kind: Any = bool | None if flag else object
+    if name in ADDED_UP:
+        kind, keep = Words | None, ("name", "help", "group", "metavar")
+        settings = {**{key: settings[key] for key in keep}, "negative": ()}
     default = inspect.Parameter.empty if required else None if info.is_required() else info.default
     given = {key: value for key, value in settings.items() if value is not None}
-    kind: Any = bool | None if flag else object
     annotation = Annotated[kind, Parameter(**given)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
-from evenhand.cli.gating import Gating
+from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import say
 from evenhand.errors import InvalidInputError, did_you_mean
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from evenhand.results import Results
     from evenhand.results.verdict_view import VerdictView
 
-NOTHING: Final = Gating()
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
 Out = Annotated[
     Path | None,

@@ -16,7 +16,8 @@ from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
 from evenhand.checked_options import Options
-from evenhand.cli.ending import EXIT_GATE, Ending, too_much_unread
+from evenhand.cli.ending import Ending, too_much_unread
+from evenhand.cli.gating import EXIT_GATE
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import complain, is_quiet, note, say
 from evenhand.errors import InvalidInputError

@@ -108,6 +108,11 @@ class GateReport(PrintedTables):
         return f"<GateReport of {len(self.gates)} gate(s), {len(self.failed)} failed>\n{self}"
 
 
+def told_as_gate(unread: str) -> GateResult:
+    """What fails because too much is unread, told beside gates."""
+    return GateResult("max_unread", failed=True, undecided=False, in_noise=False, found=(unread,))
+
+
 def check(
     results: Results[Any] | RunComparison,
     gates: Sequence[str],

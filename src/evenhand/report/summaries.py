@@ -102,7 +102,7 @@ class Summary:
             if (
                 each.kind == "score"
                 and not isinstance(each.value, (int, float))
-                and each.name.rpartition(".")[2] != "spread"
+                and not each.name.endswith(("spread", "draw_deviation"))
             ):
                 yield each
 

@@ -1,0 +1,153 @@
+"""Verbs that judge and those of saved results check gates, tell programs, and end in the exit code 3."""
+
+import csv
+import json
+from xml.etree import ElementTree
+
+import pyarrow.parquet
+import pytest
+
+from evenhand.cli import main
+from evenhand.results.results import open_results
+from tests.support.rows import write_rows
+
+JUDGE = ["--criteria", "criteria.evenhand.direct.relevance", "--engine", "engines.evenhand.baseline", "--no-progress"]
+SHOWN = ["--response", "new", "old", "--context", "question", "--id-field", "id", "--group", "language"]
+SAME = {"language": "de", "question": "What is two and two?", "gold": "Off topic"}
+ROWS = [{**SAME, "id": "p-1", "new": "Two and two is four.", "old": "=1+1"}] + [
+    {**SAME, "id": f"p-{number}", "new": "Two and two is four.", "old": "Cheese.", "language": "en"}
+    for number in (2, 3)
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A saved result, as the shell wrote it."""
+    folder = tmp_path_factory.mktemp("run")
+    rows = write_rows(folder / "rows.jsonl", ROWS)
+    gates = ["--fail-if", "relevance[old].low < 0.9", "--fail-if", "unread > 0"]
+    told = ["--format", f"junit={folder / 'gates.xml'}", "--format", f"markdown={folder / 'run.md'}"]
+    gold = ["--gold", "relevance=gold"]
+    out = ["--out", str(folder / "run.parquet")]
+    assert main(["judge", str(rows), *JUDGE, *SHOWN, *gold, *gates, *told, *out]) == 3
+    return folder / "run.parquet"
+
+
+def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
+    assert len(open_results(run)) == 6
+    suite = ElementTree.parse(run.with_name("gates.xml")).getroot().find("testsuite")
+    assert [(case.get("name"), case.find("failure") is None) for case in suite.findall("testcase")][:2] == [
+        ("relevance[old].low < 0.9", False),
+        ("unread > 0", True),
+    ]
+    assert "**Gates: 1 of 2 passed**" in run.with_name("run.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--fail-if", "relevance.low <"], "a measure or a number is missing"),
+        (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
+        (["--format", "json", "--format", "junit"], "only one is printed"),
+        (["--format", "github"], "GITHUB_STEP_SUMMARY is not set"),
+        (["--format", "table=x.md"], "'table' is written to no file"),
+    ],
+)
+def test_what_is_no_gate_and_no_format_is_refused_before_the_first_call(arguments, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    rows = write_rows(tmp_path / "rows.jsonl", ROWS)
+    engine = ["--engine", "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=none]"]
+    assert main(["judge", str(rows), *JUDGE[:2], *engine, "--response", "new", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, said in shown.err) == ("", True)
+
+
+def test_a_name_that_the_result_does_not_have_costs_no_result(run, capsys):
+    assert main(["show", str(run), "--fail-if", "relevence.low < 1"]) == 2
+    shown = capsys.readouterr()
+    assert "Did you mean 'relevance.low'?" in shown.err
+    assert "relevance" in shown.out
+
+
+def test_one_line_a_gate_that_failed_and_json_for_programs(run, capsys):
+    assert main(["show", str(run), "--fail-if", "relevance.low < 0.9", "--format", "json"]) == 3
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["passed"] is False
+    (line,) = shown.err.splitlines()
+    assert line.startswith("evenhand: FAILED relevance.low < 0.9: relevance of new is ")
+    assert main(["show", str(run), "--fail-if", "unread > 0"]) == 0
+
+
+def test_a_row_is_shown_whole(run, capsys):
+    assert main(["show", str(run), "p-1"]) == 0
+    shown = capsys.readouterr().out
+    assert "0/new/relevance: " in shown
+    assert "0/old/relevance: " in shown
+    assert "  question: What is two and two?\n" in shown
+    assert "    reply: " in shown
+    assert "a person said Off topic" in shown
+    assert main(["show", str(run), "p-11"]) == 2
+    assert "Did you mean 'p-1'?" in capsys.readouterr().err
+
+
+def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
+    first, german = tmp_path / "first.jsonl", tmp_path / "de.parquet"
+    assert main(["rescore", str(run), "--on-position-bias", "first", "--out", str(first)]) == 0
+    assert open_results(first).parameters["on_position_bias"] == "first"
+    assert main(["filter", str(run), "--system", "new", "--where", "language=de", "--out", str(german)]) == 0
+    assert [(each.instance, each.system) for each in open_results(german)] == [(0, "new")]
+    capsys.readouterr()
+    assert main(["compare", str(run), str(first), "--fail-if", "relevance.change[new].high < 0"]) == 0
+    assert "relevance.change of new is 0.00" in capsys.readouterr().out
+    assert main(["compare", str(run), str(first), "--fail-if", "relevance.change.same >= 0.5"]) == 3
+    assert main(["filter", str(run), "--where", "langauge=de"]) == 2
+    assert main(["rescore", str(run), "--rule", "mean"]) == 2
+    assert "Did you mean 'language'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("others", [[], ["rows"], ["run", "--systems", "new,old"]])
+def test_what_may_be_either_comparison_is_refused_with_both_forms(others, run, capsys):
+    names = {"rows": str(run.with_name("rows.jsonl")), "run": str(run)}
+    assert main(["compare", str(run), *(names.get(each, each) for each in others)]) == 2
+    said = capsys.readouterr().err
+    assert "evenhand compare ROWS --systems new,old" in said
+    assert "evenhand compare A.parquet B.parquet" in said
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "markdown", "latex", "html"])
+def test_every_export_holds_what_was_judged(form, run, tmp_path, capsys):
+    out = tmp_path / f"out.{form}"
+    assert main(["export", str(run), "--as", form, "--out", str(out)]) == 0
+    results = open_results(run)
+    if form == "parquet":
+        assert pyarrow.parquet.read_table(out).to_pylist()[0]["score"] == next(results.records())["score"]
+        return
+    text = out.read_text(encoding="utf-8")
+    if form == "csv":
+        read = list(csv.DictReader(text.splitlines()))
+        assert [float(row["score"]) for row in read] == [row["score"] for row in results.records()]
+    elif form == "jsonl":
+        assert [json.loads(line)["selected_option"] for line in text.splitlines()] == [
+            row["selected_option"] for row in results.records()
+        ]
+    else:
+        assert "relevance" in text
+    assert main(["export", str(run), "--as", "csv", "--of", "votes"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.split("written to")[1].splitlines()[1:]))
+    assert len(rows) == results.votes().num_rows
+
+
+def test_an_export_that_is_none_is_refused(run, capsys):
+    assert main(["export", str(run), "--as", "parquet"]) == 2
+    assert main(["export", str(run), "--as", "latex", "--of", "votes"]) == 2
+    assert "give csv, jsonl, parquet or markdown" in capsys.readouterr().err
+
+
+def test_a_gate_on_corrected_scores_where_they_are_corrected(run, capsys):
+    gates = ["--fail-if", "relevance.corrected.low < 1"]
+    assert main(["correct", str(run), "--design", "random", *gates]) == 3
+    said = capsys.readouterr().err
+    assert "FAILED relevance.corrected.low < 1: corrected relevance of new is " in said
+    assert main(["show", str(run), "--gold-design", "random", *gates]) == 3
+    assert main(["show", str(run), *gates]) == 2
+    assert "design is not given" in capsys.readouterr().err
