@@ -51,6 +51,8 @@ def test_without_a_path_the_tables_stay_as_they_were(direct):
     assert direct.to_html().count("<table>") == len(direct.text_tables())
     with pytest.raises(InvalidInputError, match="None is no path"):
         direct.to_html(title="x")
+    with pytest.raises(InvalidInputError, match="names is 'one'"):
+        direct.to_html("page.html", other=direct, names="one")
     with pytest.raises(InvalidInputError, match="leave_out names 'prompt'"):
         direct.to_html("page.html", leave_out=["prompt"])
 
@@ -128,5 +130,7 @@ def test_two_runs_meet_by_the_ids_of_their_rows_and_show_both_responses():
     assert packed.index["names"] == [f"{place}/alder/relevance" for place in range(4)]
     (part,) = packed.parts
     responses = [[(part["texts"][text], run) for _, text, run in part["verdicts"][place][2]] for place in range(4)]
+    twice = pack([[view, view] for view in list(one.verdict_views())[:1]])
+    assert twice.index["names"] == ["0/alder/relevance", "0/alder/relevance (2)"]
     told = rows[1]["alder"]
     assert responses == [[(row["alder"], -1)] if row["id"] != "p-1" else [(told, 0), (told.upper(), 1)] for row in rows]

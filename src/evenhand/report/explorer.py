@@ -163,7 +163,7 @@ def _of_results(
     views = [own if gold is None else _as_labelled(own, read_gold(found, gold))]
     if other is not None:
         compared = _compared(found, other)
-        called = [visible_line(name) for name in names]
+        called = _called(names)
         runs = [(called[0], found), (called[1], other)]  # type: ignore[list-item] # of the same kind, as compare found
         views.append(_in_place(found, other, data))  # type: ignore[arg-type] # as above
     packed = pack(views, leave_out=leave_out)
@@ -210,6 +210,14 @@ def _once(told: Iterable[tuple[str, list[tuple[str, str]]]]) -> list[tuple[str, 
     for name, said in told:
         found += [(f"{what} · {name}" if found else what, fact) for what, fact in said if (what, fact) not in found]
     return found
+
+
+def _called(names: Sequence[str]) -> list[str]:
+    """What two runs are called, by which they can be told apart."""
+    if isinstance(names, str) or len(names) != 2:
+        raise InvalidInputError(f"names is {names!r}; give two, such as ('before', 'after')")
+    shown = [visible_line(str(name)) for name in names]
+    return [f"{name} ({place})" for place, name in enumerate(shown, 1)] if shown[0] == shown[1] else shown
 
 
 def _as_labelled(views: Iterable[VerdictView], labels: Labels) -> Iterator[VerdictView]:

@@ -156,9 +156,12 @@ class _Packer:
 
     def add(self, view: VerdictView, run: int) -> None:
         """Hold a verdict."""
-        held = self._held.get(view.name)
+        name, number = view.name, 1
+        while (held := self._held.get(name)) is not None and run in held.columns:  # no verdict hides another one
+            number += 1
+            name = f"{view.name} ({number})"
         if held is None:
-            held = self._held[view.name] = self._about(view)
+            held = self._held[name] = self._about(view)
         else:
             self._also(view, held, run)
         texts, messages = held.texts, held.messages
