@@ -12,7 +12,8 @@ import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = ["aiohttp", "datasets", "pandas", "scipy.optimize", "scipy.stats", "unitxt.api"]
+LIBRARIES = ["aiohttp", "anyio", "cyclopts", "datasets", "jinja2", "pandas", "pydantic.dataclasses", "rapidfuzz.fuzz"]
+LIBRARIES += ["ruamel.yaml", "scipy.optimize", "scipy.stats", "unitxt.api"]
 
 _FORKED = "forkserver" in multiprocessing.get_all_start_methods()
 _CONTEXT = multiprocessing.get_context("forkserver" if _FORKED else "spawn")
