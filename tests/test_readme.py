@@ -1,20 +1,25 @@
 """Every code block of the README and of docs/ is run as it stands, and prints what the page says that it prints."""
 
+import os
 import re
 
 import pytest
 
 from tests.support.pages import PAGES, README, ROOT, SERVER, STANDS_FOR, agrees, blocks, run
-from tests.support.server import JudgeServer
 
 WITH_BLOCKS = [page for page in PAGES if blocks(page)]
 
 
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    return run(WITH_BLOCKS, tmp_path_factory.mktemp("pages"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="pages are run in forks of one process")
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_blocks_run_and_print_what_the_page_shows(page, tmp_path):
-    with JudgeServer() as server:
-        printed = run(page, tmp_path, server)
-        asked = len(server.requests)
+def test_blocks_run_and_print_what_the_page_shows(page, ran):
+    printed, asked = ran[page].printed, ran[page].asked
+    assert printed is not None, ran[page].told
     for block, now in zip(blocks(page), printed, strict=True):
         assert block.shown is None or agrees(block.shown, now), f"{block.code}prints\n{now}"
     assert (asked > 0) == any(SERVER in block.code and "--dry-run" not in block.code for block in blocks(page))

@@ -14,8 +14,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from contextlib import redirect_stdout
+import traceback
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 
@@ -33,7 +35,7 @@ STANDS_FOR = {  # this very run is the second; the first's installation is what 
     "pip install -e . && evenhand demo": "evenhand demo",
     "pip install -e '.[dev]' && pytest": "python -m pytest --version",
 }
-_CALL = "import sys; sys.path.insert(0, sys.argv[2]); from tests.support import pages; pages._run_all(sys.argv[1])"
+_CALL = "import sys; sys.path.insert(0, sys.argv[2]); from tests.support import pages; pages._run_pages(sys.argv[1])"
 _BLOCK = re.compile(r"^```(python|sh)\b[^\n]*\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 _OF_A_SHELL = re.compile(r"\|\||&&|[|<>;&]|\$\(")
 
@@ -59,24 +61,44 @@ def blocks(page):
     return [Block(*found.groups(), found.span(3)) for found in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
-def run(page, folder, server):
-    """What each block of a page printed; the first that fails ends it, with an error that shows it."""
-    given = [(each.language, each.code.replace(SERVER, server.base_url)) for each in blocks(page)]
-    (folder / "page").mkdir()
-    environment = {
-        **os.environ,
-        "COLUMNS": str(COLUMNS),
-        "EVENHAND_CACHE_DIR": str(folder / "cache"),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-    }
-    (folder / "blocks.json").write_text(json.dumps([given, page == README]), encoding="utf-8")
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from tests.support.pages import _run_all; _run_all(sys.argv[1])"
-    )
-    running = Running(_CALL, folder, ROOT, output=folder / "told.txt", folder=folder / "page", environment=environment)
-    code, printed = running.wait(300), folder / "printed.json"
-    assert code == 0, f"{page.relative_to(ROOT)}:\n{running.told}"
-    return [each.replace(server.base_url, SERVER) for each in json.loads(printed.read_text(encoding="utf-8"))]
+@dataclass(frozen=True)
+class Ran:
+    """What became of a page.
+
+    Attributes:
+        printed: What each block printed; None if one failed.
+        told: What was said beside that; the error, where there was one.
+        asked: How many requests reached the server that stands in for the one that the page names.
+    """
+
+    printed: list[str] | None
+    told: str
+    asked: int
+
+
+def run(pages, folder):
+    """Run pages: each in a fork of one process that has imported what they share, which takes longer than they do."""
+    with ExitStack() as stack:
+        servers = {page: stack.enter_context(JudgeServer()) for page in pages if SERVER in page.read_text("utf-8")}
+        places = {page: folder / f"{number:03}" for number, page in enumerate(pages)}
+        for page, place in places.items():
+            address = servers[page].base_url if page in servers else SERVER
+            given = [(each.language, each.code.replace(SERVER, address)) for each in blocks(page)]
+            (place / "page").mkdir(parents=True)
+            (place / "blocks.json").write_text(json.dumps([given, page == README]), encoding="utf-8")
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        environment = {**os.environ, "COLUMNS": str(COLUMNS), "PATH": path}
+        running = Running(_CALL, folder, ROOT, output=folder / "told.txt", folder=folder, environment=environment)
+        assert running.wait(290) == 0, running.told
+        return {page: _ran(place, servers.get(page)) for page, place in places.items()}
+
+
+def _ran(place, server):
+    told, printed = (place / "told.txt").read_text(encoding="utf-8"), place / "printed.json"
+    texts = json.loads(printed.read_text(encoding="utf-8")) if printed.exists() else None
+    if server is not None and texts is not None:
+        texts = [each.replace(server.base_url, SERVER) for each in texts]
+    return Ran(texts, told, len(server.requests) if server else 0)
 
 
 def agrees(shown, printed):
@@ -95,8 +117,34 @@ def _lines(text):
     return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n").splitlines()
 
 
-def _run_all(folder):
-    """Run the blocks of a page, in a process of its own."""
+def _run_pages(folder):
+    """In a process of its own: run what stands in the folders of a folder."""
+    for shared in ("evenhand.tables", "evenhand.report.explorer", "matplotlib.figure"):
+        import_module(shared)
+    for place in sorted(Path(folder).glob("*/")):
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            continue
+        failed = 1
+        try:
+            told = os.open(place / "told.txt", os.O_WRONLY | os.O_CREAT)
+            os.dup2(told, 1)
+            os.dup2(told, 2)
+            os.chdir(place / "page")
+            os.environ["EVENHAND_CACHE_DIR"] = str(place / "cache")
+            _run_blocks(place)
+            failed = 0
+        except BaseException:  # noqa: BLE001 - it is told, and the fork ends
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(failed)
+
+
+def _run_blocks(folder):
+    """Run the blocks of a page."""
     given, alone = json.loads((Path(folder) / "blocks.json").read_text(encoding="utf-8"))
     printed, names = [], {"__name__": "__main__"}
     for number, (language, code) in enumerate(given):
@@ -145,21 +193,25 @@ def _shell(statement):
     return out.getvalue() + (_shell(f"(exit {code}) || {otherwise}") if code else "")
 
 
-def rewrite(page):
+def rewrite(page, printed):
     """Write what the blocks print into the page."""
-    with tempfile.TemporaryDirectory() as folder, JudgeServer() as server:
-        printed = run(page, Path(folder), server)
     text = page.read_text(encoding="utf-8")
     for block, now in reversed([*zip(blocks(page), printed, strict=True)]):
-        if block.shown is not None and not agrees(block.shown, now):
-            if f"\n{LEFT_OUT}\n" in f"\n{block.shown}":
-                sys.stdout.write(f"{page.name}: what is left out of this is yours to choose:\n{now}\n")
-            else:
-                start, end = block.span
-                text = text[:start] + "\n".join([*_lines(now), ""]) + text[end:]
+        if block.shown is None or agrees(block.shown, now):
+            continue
+        if f"\n{LEFT_OUT}\n" in f"\n{block.shown}":
+            sys.stdout.write(f"{page.name}: what is left out of this is yours to choose:\n{now}\n")
+        else:
+            start, end = block.span
+            text = text[:start] + "\n".join([*_lines(now), ""]) + text[end:]
     page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for each in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
-        rewrite(each)
+    chosen = [Path(name).resolve() for name in sys.argv[1:]] or [page for page in PAGES if blocks(page)]
+    with tempfile.TemporaryDirectory() as made:
+        for each, ran in run(chosen, Path(made)).items():
+            if ran.printed is None:
+                sys.stdout.write(f"{each.name} fails:\n{ran.told}\n")
+            else:
+                rewrite(each, ran.printed)
