@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 import pyarrow.parquet
 import pytest
 
+import evenhand
 from evenhand.cli import main
+from evenhand.errors import GateFailedError
 from evenhand.results.results import open_results
 from tests.support.rows import write_rows
 
@@ -47,6 +49,8 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
     ("arguments", "said"),
     [
         (["--fail-if", "relevance.low <"], "a measure or a number is missing"),
+        (["--fail-if", "relevence.low < 1"], "there will be no such score. Did you mean 'relevance'?"),
+        (["--fail-if", "relevance[neu].low < 1"], "there is no system 'neu'. Did you mean 'new'?"),
         (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),
         (["--format", "github"], "GITHUB_STEP_SUMMARY is not set"),
@@ -60,6 +64,19 @@ def test_what_is_no_gate_and_no_format_is_refused_before_the_first_call(argument
     assert main(["judge", str(rows), *JUDGE[:2], *engine, "--response", "new", *arguments]) == 2
     shown = capsys.readouterr()
     assert (shown.out, said in shown.err) == ("", True)
+
+
+def test_a_run_file_has_gates_too(run, capsys):
+    file = run.with_name("run.yaml")
+    gates = {"fail_if": ["relevance[new] >= 0", "unread > 0"], "labels": {"design": "random"}}
+    gold = {"gold_fields": {"relevance": "gold"}}
+    how = {"data": "rows.jsonl", "criteria": JUDGE[1], "engine": JUDGE[3], "response_field": "new", "progress": False}
+    file.write_text(json.dumps({"job": "judge", **how, **gold, **gates}), encoding="utf-8")
+    assert main(["run", str(file)]) == 3
+    (line,) = [each for each in capsys.readouterr().err.splitlines() if "FAILED" in each]
+    assert line.startswith("evenhand: FAILED relevance[new] >= 0: relevance of new is ")
+    with pytest.raises(GateFailedError, match=r"FAILED relevance\.corrected\.low < 1: corrected relevance of new"):
+        evenhand.run(file, fail_if="relevance.corrected.low < 1")
 
 
 def test_a_name_that_the_result_does_not_have_costs_no_result(run, capsys):
@@ -81,11 +98,12 @@ def test_one_line_a_gate_that_failed_and_json_for_programs(run, capsys):
 def test_a_row_is_shown_whole(run, capsys):
     assert main(["show", str(run), "p-1"]) == 0
     shown = capsys.readouterr().out
-    assert "0/new/relevance: " in shown
-    assert "0/old/relevance: " in shown
+    assert "verdict: 0/new/relevance;" in shown
+    assert "verdict: 0/old/relevance;" in shown
     assert "  question: What is two and two?\n" in shown
-    assert "    reply: " in shown
-    assert "a person said Off topic" in shown
+    assert "  reply: " in shown
+    assert main(["show", str(run), "0/old/relevance"]) == 0
+    assert "0/new/relevance" not in capsys.readouterr().out
     assert main(["show", str(run), "p-11"]) == 2
     assert "Did you mean 'p-1'?" in capsys.readouterr().err
 

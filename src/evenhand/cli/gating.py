@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from cyclopts import Parameter
 
 from evenhand.cli.output import complain, say
-from evenhand.errors import InvalidInputError
+from evenhand.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
     from evenhand.labels.corrected import CorrectedScores
@@ -80,6 +80,34 @@ class Gating:
                 f"--format is {list(self.formats)!r}, and only one is printed: write the others to files, as "
                 "junit=gates.xml"
             )
+
+    def check_names(self, scores: Sequence[str], systems: Sequence[str]) -> None:
+        """Check before the first call that gates name what the result will have, as far as that is known.
+
+        Args:
+            scores: What there will be scores of; empty where that is not known.
+            systems: Whose; likewise.
+
+        Raises:
+            InvalidInputError: If they name something else.
+        """
+        from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
+
+        begun = {*scores, *(score.replace(" ", "_") for score in scores), "unread"}
+        for expression in self.fail_if:
+            for named in (each for one in comparisons_in(parse(expression)) for each in one.measures):
+                whole = ".".join(named.path)
+                if scores and not any(whole == name or whole.startswith(f"{name}.") for name in begun):
+                    raise InvalidInputError(
+                        f"--fail-if names {named.text!r}, and there will be no such score. "
+                        f"{did_you_mean(named.path[0], sorted(begun))}"
+                    )
+                for system in named.of if systems else ():
+                    if system not in systems:
+                        raise InvalidInputError(
+                            f"--fail-if names {named.text!r}, and there is no system {system!r}. "
+                            f"{did_you_mean(system, systems)}"
+                        )
 
     @property
     def _told(self) -> Sequence[tuple[str, str | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -14,11 +14,10 @@ from evenhand.cli.gating import NOTHING, Gating
 from evenhand.cli.label_verbs import opened
 from evenhand.cli.output import say
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.numbers import format_count, format_number
+from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
     from evenhand.results import Results
-    from evenhand.results.verdict_view import VerdictView
 
 File = Annotated[str, Parameter(name="FILE", help="A saved result: what --out of a verb wrote.")]
 Out = Annotated[
@@ -48,36 +47,11 @@ def show(
     results = opened(file)
     if row is None:
         return gating.end(results, data=data)
-    views = list(results.verdict_views(data))
-    found = [view for view in views if row in {view.name, view.row}]
-    if not found:
-        names = dict.fromkeys([*(view.row for view in views), *(view.name for view in views)])
-        raise InvalidInputError(f"there is no row {row!r}. {did_you_mean(row, names)}")
-    say("\n\n".join("\n".join(_told(view)) for view in found))
+    from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import
+
+    named = tuple(view for view in results.verdict_views(data) if view.name == row)
+    say(str(RowView(row, named) if named else results.row(row, data)))
     return 0
-
-
-def _told(view: VerdictView) -> Iterator[str]:
-    """A verdict with all that was shown and said, line by line."""
-    score = f"score {format_number(view.score)}" if view.score is not None else f"no score ({view.unscored_reason})"
-    gold = "" if view.gold is None else f"; a person said {view.gold}{' (the judge is wrong)' if view.wrong else ''}"
-    yield f"{view.name}: {'it does not apply' if view.na else view.selected or 'nothing selected'}, {score}{gold}"
-    yield from _part("asked", f"{view.criterion}: {view.question}")
-    for name, text in (*view.context.items(), *view.responses.items()):
-        yield from _part(name, "(missing)" if text is None else text)
-    for vote in view.votes:
-        chose = vote.selected or f"nothing ({vote.unscored_reason})"
-        shown = f", shown {' | '.join(vote.shown)}" if vote.shown else ""
-        yield f"  {vote.judge}, draw {format_count(vote.sample + 1)}{shown}: {chose}"
-        for name, said in (("reasons", vote.reasons), ("reply", vote.reply), ("error", vote.error)):
-            if said:
-                yield from _part(name, said, "    ")
-
-
-def _part(name: str, text: str, margin: str = "  ") -> Iterator[str]:
-    first, *more = text.splitlines() or [""]
-    yield f"{margin}{name}: {first}"
-    yield from (f"{margin}  {line}" for line in more)
 
 
 def rescore(

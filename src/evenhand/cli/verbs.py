@@ -177,12 +177,30 @@ class Verb:
         if is_quiet() and RunOptions in self.models:
             how.setdefault("progress", False)
         self._prepare(rows, how)
+        if ending.gating.fail_if:
+            ending.gating.check_names(*self._names(rows, how))
         required = [name for name, info in Declared.of(self.function).own.items() if info.is_required()]
         places = [how.pop(name, None) for name in required if name != "dataset"]
         result = getattr(tables, self.function)(rows, *places, **how)
         if hasattr(result, "run_file"):
             object.__setattr__(result, "run_file", ending.record)  # of all that was said, and not of rows in memory
         return result
+
+    def _names(self, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """What gates may name, as far as it is known before the first call: the scores, and the systems."""
+        from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
+
+        if self.kind not in {"judgements", "winrates", "checklist"}:
+            return [], []
+        scores: list[str] = []
+        if self.kind == "judgements" and how.get("criteria") is not None:
+            criteria, rubric = what_is_judged(how["criteria"])
+            scores = [*(each.name for each in criteria), *([] if rubric is None else [rubric.name])]
+        given = how.get("systems" if self.kind == "winrates" else "response_field")
+        column = how.get("systems_field")
+        if column is not None:
+            return scores, [*_known(rows, column)]
+        return scores, [given] if isinstance(given, str) else list(given or ())
 
     def _rows(self, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
         """The rows of the data, or the first of them."""

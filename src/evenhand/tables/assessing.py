@@ -112,7 +112,7 @@ def judge(
     """
     rows = read_rows(dataset, split)
     if rubric_field is None:
-        loaded, rubric = _what_is_judged(criteria)
+        loaded, rubric = what_is_judged(criteria)
     else:
         _check_own_rubrics(rubric_field, criteria=criteria, gold_fields=gold_fields, examples=options.get("examples"))
         loaded, rubric = (), None
@@ -271,7 +271,7 @@ def _gold(
     return [None if place is None else criterion.labels[place] for place in read]
 
 
-def _what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]:
+def what_is_judged(given: object) -> tuple[tuple[Criterion, ...], Rubric | None]:
     """The criteria, and the rubric that they are of.
 
     Raises:
