@@ -59,6 +59,21 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
     assert not (folder / "result.parquet").exists()
 
 
+def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
+    path = write(folder, job=None, criteria=None)
+    out = folder / "out.jsonl"
+    monkeypatch.setenv(PREFIX + "RUBRIC", "rubrics.evenhand.dialogue")
+    monkeypatch.setenv(PREFIX + "MAX_CALLS", "many")
+    given = ["--config", str(path), "--limit", "2", "--quiet", "--max-calls", "9", "--out", str(out)]
+    assert main(["judge", *given, "--criteria", "Is it short?"]) == 2
+    assert "EVENHAND_RUN_MAX_CALLS: --max-calls is 'many'" in capsys.readouterr().err
+    monkeypatch.delenv(PREFIX + "MAX_CALLS")
+    assert main(["judge", *given, "--criteria", "Is it short?"]) == 0
+    assert [each.name for each in evenhand.open(out).criteria] == ["is_it_short"]
+    assert main(["compare", "--config", str(write(folder))]) == 2
+    assert "line 2: job is 'judge', and this is compare: evenhand run FILE" in capsys.readouterr().err
+
+
 def test_a_run_file_is_read_from_a_pipe(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     reading, writing = os.pipe()

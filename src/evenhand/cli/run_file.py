@@ -273,8 +273,8 @@ def _as_in_the_shell(name: str, info: FieldInfo) -> FieldInfo:
     return info if kind == info.annotation else declared(kind, None, info.description or "")
 
 
-def _model(verb: Verb, file: Mapping[str, Any]) -> type[Options]:
-    """The options of a verb as one model, filled from the call, the environment and the file."""
+def _model(verb: Verb, file: Mapping[str, Any], objects: Mapping[str, Any]) -> type[Options]:
+    """The options of a verb as one model, filled from the call, the environment and the file, but for the objects."""
 
     class Layers(_Settings):
         @classmethod
@@ -287,7 +287,7 @@ def _model(verb: Verb, file: Mapping[str, Any]) -> type[Options]:
             file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             call, environment = init_settings(), _Environment(settings_cls)()
-            above: dict[str, Any] = {}
+            above = _with_alternatives(verb, objects)
             sources = []
             for layer in (call, environment, file):  # without what stands above: pydantic-settings would merge mappings
                 own = {name: value for name, value in layer.items() if name not in above}
@@ -330,12 +330,11 @@ def settled(verb: Verb, file: RunFile, call: Mapping[str, Any]) -> dict[str, Any
             raise InvalidInputError(f"there is no option {name!r} of {verb.name}. {did_you_mean(name, fields)}")
     _check_environment()
     objects = {name: given.pop(name) for name in list(given) if fields[name].annotation is Any}
-    lower = {name: value for name, (_, value) in said.items() if name not in _with_alternatives(verb, objects)}
     try:
-        settings = _model(verb, lower)(**given)
+        settings = _model(verb, {name: value for name, (_, value) in said.items()}, objects)(**given)
     except InvalidInputError as error:
         name = _refused(error)
-        if name not in lower or name in given:
+        if name not in said or name in given:
             raise
         written = said[name][0]
         raise InvalidInputError(f"{file.place(written)}{str(error).removeprefix(name)}") from error
