@@ -191,7 +191,7 @@ def test_a_run_of_python_gives_the_result_and_takes_objects(folder):
         evenhand.run(write(folder), sampels=3)
 
 
-def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_path, capsys):
+def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_path, monkeypatch, capsys):
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
         path = write(folder, judges=engine, journal="journal.db", seed=7, flow="verdict_only")
@@ -216,6 +216,12 @@ def test_what_ran_is_in_the_result_and_runs_again_without_a_call(folder, tmp_pat
             assert after.run_file == before.run_file
             assert after.parameters["seed"] == 7
         assert server.seen == bought
+        monkeypatch.chdir(tmp_path)
+        capsys.readouterr()
+        assert main(["show", str(first), "--run-file"]) == 0
+        assert parse_yaml(capsys.readouterr().out, "the run") == parse_yaml(
+            (tmp_path / "again.yaml").read_text(encoding="utf-8"), "the run"
+        )
     assert "key" not in (tmp_path / "again.yaml").read_text(encoding="utf-8")
 
 
@@ -397,3 +403,17 @@ def test_agreement_names_its_rows_by_their_ids(folder):
     table = evenhand.agreement(rows, ["a", "b"], id_field="id")
     assert table.ids == ["r0", "r1", "r2", "r3", "r4", "r5"]
     assert list(table.votes()["id"].to_pylist())[:2] == ["r0", "r0"]
+
+
+def test_gates_and_formats_of_a_file_hold_in_the_shell_and_in_python(folder, capsys):
+    told = {"fail_if": ["is_it_true.low < 0.99", "unread > 0"], "format": ["junit=gates.xml"]}
+    path = write(folder, **told)
+    assert main(["run", str(path), "--quiet"]) == 3
+    assert "is_it_true.low < 0.99" in capsys.readouterr().err
+    assert (folder / "gates.xml").read_text(encoding="utf-8").count("<failure") == 1
+    (folder / "gates.xml").unlink()
+    with pytest.raises(GateFailedError, match=r"is_it_true\.low < 0\.99") as failed:
+        evenhand.run(path, progress=False)
+    assert len(failed.value.results) == len(ROWS)
+    assert (folder / "gates.xml").exists()
+    assert main(["run", str(write(folder, fail_if="is_it_true.lwo < 1"))]) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from evenhand.run_options import JobOptions
 
 if TYPE_CHECKING:
     from evenhand.cli.verbs import Verb
+    from evenhand.results.render import PrintedTables
 
 MOST_UNREAD = 0.1
 """The share of questions without an answer that a run of judges may have. So many gaps can move a share by 0.1, as far
@@ -97,12 +98,11 @@ class Ending:
             The exit code.
         """
         try:
-            written = self.written(result)
+            written, corrected = self.written(result)
         except BaseException:
             with suppress(OutputError):
                 say(result)  # it is shown, at least
             raise
-        corrected = self.corrected(result)
         said = [*([] if corrected is None else [corrected]), *([] if is_quiet() else written)]
         failed = self.failures(result)
         if self.verb.kind:
@@ -112,15 +112,11 @@ class Ending:
             complain(line)
         return EXIT_GATE if failed else 0
 
-    def corrected(self, result: Any) -> Any:  # noqa: ANN401 - as above
-        """The scores that people would give; None without labels."""
-        return result.correct(**self.labels) if self.labels else None
-
-    def written(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
+    def written(self, result: Any) -> tuple[list[str], Any]:  # noqa: ANN401 - as above
         """Write a result, and what goes with it.
 
         Returns:
-            What was written, a line each.
+            What was written, a line each; and the scores that people would give, None without labels.
         """
         from evenhand.results.run_record import write_run  # noqa: PLC0415 - seconds of import
 
@@ -130,8 +126,9 @@ class Ending:
             attribute, name = self.verb.written
             held = format_count(len(getattr(result, attribute)), name) if self.verb.kind else "the report was"
             said.append(f"{held} written to {self.out}")
+        corrected = result.correct(**self.labels) if self.labels else None
         if self.options.tables is not None:
-            self._write_tables(result, self.options.tables)
+            _write_tables(self.options.tables, [result] if corrected is None else [result, corrected])
             said.append(f"the tables were written to {self.options.tables}")
         if self.options.report is not None:
             known = {name: self.labels[name] for name in ("gold", "design") if name in self.labels}
@@ -140,30 +137,29 @@ class Ending:
         if self.options.run_file is not None:
             write_run(self.options.run_file, self.record)
             said.append(f"what makes it again was written to {self.options.run_file}")
-        return said
+        return said, corrected
 
-    def _write_tables(self, result: Any, path: str | Path) -> None:  # noqa: ANN401 - as above
-        from evenhand.results.saved import write_as_it_ends  # noqa: PLC0415 - seconds of import
+    def demand(self, result: Any, corrected: Any) -> None:  # noqa: ANN401 - as above
+        """Check what was demanded of a result in so many words, and write how it is told to programs.
 
-        tables = [result] if not self.labels else [result, self.corrected(result)]
-
-        def in_form(form: str) -> Callable[[], str]:
-            return lambda: "\n".join(getattr(each, f"to_{form}")() for each in tables)
-
-        forms = zip(ENDINGS["tables"], ("markdown", "csv", "latex"), strict=True)
-        write_as_it_ends(path, {ending: in_form(form) for ending, form in forms})
-
-    def demand(self, result: Any) -> None:  # noqa: ANN401 - as above
-        """Check what was demanded of a result in so many words.
+        Args:
+            result: Which.
+            corrected: The scores that people would give; None without labels.
 
         Raises:
             GateFailedError: If it does not hold.
         """
-        stated = self.options.max_unread is not None
-        gates = self.gating.checked(result, corrected=self.corrected(result) if self.gating.fail_if else None)
-        failed = [*(self.failures(result) if stated else []), *map(str, gates.failed)]
-        if failed:
-            raise GateFailedError("\n".join(failed), result)
+        if not self.verb.kind:
+            return
+        from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - seconds of import
+        from evenhand.report.summaries import Summary  # noqa: PLC0415 - as above
+
+        unread = self.failures(result) if self.options.max_unread is not None else []
+        gates = self.gating.checked(result, corrected=corrected)
+        report = GateReport((*map(told_as_gate, unread), *gates.gates))
+        self.gating.write(Summary(result, report))
+        if report.failed:
+            raise GateFailedError("\n".join([*unread, *map(str, gates.failed)]), result)
 
     def failures(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
         """What does not hold of a result, a line each."""
@@ -175,6 +171,16 @@ class Ending:
             most = MOST_UNREAD if self.asking else 1.0
         where = "" if self.out is None else f". What was judged is in {str(self.out)!r}"
         yield from (f"{line}{where}" for line in too_much_unread(result, most))
+
+
+def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
+    from evenhand.results.saved import write_as_it_ends  # noqa: PLC0415 - seconds of import
+
+    def in_form(form: str) -> Callable[[], str]:
+        return lambda: "\n".join(getattr(each, f"to_{form}")() for each in tables)
+
+    forms = zip(ENDINGS["tables"], ("markdown", "csv", "latex"), strict=True)
+    write_as_it_ends(path, {ending: in_form(form) for ending, form in forms})
 
 
 def too_much_unread(result: Any, most: float = MOST_UNREAD) -> Iterator[str]:  # noqa: ANN401 - as above

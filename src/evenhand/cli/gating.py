@@ -15,6 +15,7 @@ from evenhand.errors import InvalidInputError, did_you_mean
 if TYPE_CHECKING:
     from evenhand.labels.corrected import CorrectedScores
     from evenhand.report.gates import GateReport
+    from evenhand.report.summaries import Summary
     from evenhand.results import Results
     from evenhand.results.compare import RunComparison
     from evenhand.results.render import PrintedTables
@@ -166,17 +167,15 @@ class Gating:
         known: dict[str, Any] = {"gold": self.gold, "design": self.design, "data": data}
         return check(result, self.fail_if, corrected=corrected, **known)
 
-    def _tell(
-        self,
-        result: Results[Any] | RunComparison,
-        report: GateReport,
-        said: Sequence[str | PrintedTables],
-        saved: Path | None,
-    ) -> None:
+    def write(self, summary: Summary) -> str:
+        """Write what is told to files, and to the step of GitHub Actions.
+
+        Returns:
+            The format in which the result is printed besides.
+        """
         from evenhand.report import summaries  # noqa: PLC0415 - as above
         from evenhand.results.saved import written_whole  # noqa: PLC0415 - as above
 
-        summary = summaries.Summary(result, report)
         printed = "table"
         for form, file in self._told:
             if form == "github":
@@ -186,6 +185,19 @@ class Gating:
             else:
                 with written_whole(file) as beside:
                     beside.write_text(summaries.WRITERS[form](summary) + "\n", encoding="utf-8")
+        return printed
+
+    def _tell(
+        self,
+        result: Results[Any] | RunComparison,
+        report: GateReport,
+        said: Sequence[str | PrintedTables],
+        saved: Path | None,
+    ) -> None:
+        from evenhand.report import summaries  # noqa: PLC0415 - as above
+
+        summary = summaries.Summary(result, report)
+        printed = self.write(summary)
         github = any(form == "github" for form, _ in self._told)
         if printed != "table":
             say(summaries.WRITERS[printed](summary), saved=saved)

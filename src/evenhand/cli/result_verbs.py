@@ -41,10 +41,16 @@ def show(
     data: Annotated[
         Path | None, Parameter(help="The rows that were judged, for their texts, where no prompts were kept.")
     ] = None,
+    run_file: Annotated[
+        bool, Parameter(help="Show the run file that makes it again.", negative=(), show_default=False)
+    ] = False,
     gating: Gating = NOTHING,
 ) -> int:
     """Show a saved result: its tables, or one row with everything that was shown and said."""
     results = opened(file)
+    if run_file:
+        say(results.to_run_file().rstrip("\n"))
+        return 0
     if row is None:
         return gating.end(results, data=data)
     from evenhand.results.verdict_list import RowView  # noqa: PLC0415 - seconds of import

@@ -108,7 +108,7 @@ class RunFile:
             )
         folder = Path.cwd() if is_opened(path) else path.parent
         said = {name.replace("-", "_"): value for name, value in held.items() if name != SCHEMA_KEY}
-        return cls(str(given), text, absolute(said, folder)).with_texts(folder)
+        return cls(str(given), text, _with_formats(absolute(said, folder), folder)).with_texts(folder)
 
     def with_texts(self, folder: Path) -> Self:
         """With what the files hold that stand for a text."""
@@ -165,6 +165,19 @@ class RunFile:
 
 
 MOST_BYTES = 1024**2
+
+
+def _with_formats(said: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What is said, with the files that formats are written to: ``junit=gates.xml``."""
+    given = said.get("format")
+    if not isinstance(given, str | list):
+        return said
+
+    def placed(form: object) -> object:
+        name, equals, file = form.partition("=") if isinstance(form, str) else ("", "", "")
+        return f"{name}={folder / expanded(file)}" if equals else form
+
+    return said | {"format": placed(given) if isinstance(given, str) else [placed(each) for each in given]}
 
 
 @cache

@@ -96,6 +96,6 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     result = verb.result(said, ending)
     if said.get("dry_run"):
         return result
-    ending.written(result)
-    ending.demand(result)
+    _, corrected = ending.written(result)
+    ending.demand(result, corrected)
     return result
