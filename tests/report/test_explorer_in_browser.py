@@ -166,9 +166,9 @@ def test_nothing_is_fetched_or_sent(window):
     assert any("Content Security Policy" in told for told in window.complaints())
 
 
-def opened_page(window: browser.Browser) -> dict[str, VerdictView]:
+def opened_page(window: browser.Browser, **how: Any) -> dict[str, VerdictView]:
     """A page that is open, and the verdicts that it shows."""
-    results = direct()
+    results = direct(**how)
     window.resize(1200)
     shown_page(window, results)
     return {view.name: view for view in results.verdict_views()}
@@ -188,7 +188,7 @@ def texts_of(view: VerdictView) -> Iterator[str]:
 
 
 def test_verdicts_are_filtered_searched_and_sorted(window):
-    views = opened_page(window)
+    views = opened_page(window, on_position_bias="abstain")
 
     def choose(field: str, text: str) -> None:
         window.run(CHOOSE, field, text)
@@ -214,6 +214,9 @@ def test_verdicts_are_filtered_searched_and_sorted(window):
     everything()
     choose("read", "not read: refusal")
     assert names() == those(lambda view: any(vote.unscored_reason == "refusal" for vote in view.votes))
+    everything()
+    choose("read", "no verdict")
+    assert names() == those(lambda view: view.selected is None)
     everything()
     for box, holds in (("flipped", "flipped"), ("divided", "divided"), ("wrong", "wrong")):
         window.click(f"input[name={box}]")
@@ -298,6 +301,8 @@ def test_two_runs_show_what_changed_first_with_links(window):
     assert "first order · simulated" in text
     window.click("input[name=changed]")
     assert {name for name, _, _ in listed(window)} == changed
+    kinds = window.run("return [...document.querySelectorAll('.picture')].map((each) => each.dataset.kind)")
+    assert kinds[::2] == kinds[1::2]
     assert window.complaints() == []
 
 

@@ -170,7 +170,7 @@ def _of_results(
     lists, each = packed.index["lists"], list(zip(runs, packed.counts, strict=True))
     return {
         "said": [_said(run, name) for name, run in runs],
-        "pictures": [drawn for name, run in runs for drawn in _pictures(run, name)],
+        "pictures": _side_by_side([_pictures(run, name) for name, run in runs]),
         "facts": _once((name, list(facts(run, lists, counts))) for (name, run), counts in each),
         "cautions": _cautions(
             {name: list(cautions(run, counts, corrected=bool(corrected))) for (name, run), counts in each}
@@ -184,6 +184,12 @@ def _of_results(
         "parts": [data_element(f"part-{number}", part) for number, part in enumerate(packed.parts)],
         **compared,
     }
+
+
+def _side_by_side(drawn: Sequence[Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
+    """The pictures of all runs, those of one kind together."""
+    kinds = dict.fromkeys(picture["kind"] for own in drawn for picture in own)
+    return [picture for kind in kinds for own in drawn for picture in own if picture["kind"] == kind]
 
 
 def _cautions(said: Mapping[str, Sequence[str]]) -> list[str]:

@@ -64,6 +64,9 @@
 
   const has = (number, flag) => runs.some((run) => run.flag[number] & flags[flag]);
   const absent = (run, number) => (run.flag[number] & flags.absent) !== 0;
+  // A verdict that is none, for a reason; votes of raters come to none without one.
+  const lacks = (run, number) => run.selected[number] < 0 && !(run.flag[number] & flags.na) &&
+    (run.reason[number] >= 0 || (run.flag[number] & flags.unread) !== 0);
   const changed = (number) => runs.length > 1 && !runs.some((run) => absent(run, number)) &&
     runs[0].selected[number] !== runs[1].selected[number];
   const ONLY = [
@@ -106,7 +109,7 @@
     options("judge", "all", every(lists.judges));
     options("level", "any", every(lists.labels).filter(([number]) => seen.has(number)));
     const reasons = every(lists.reasons).map(([number, name]) => [number, "not read: " + name.replaceAll("_", " ")]);
-    const unread = runs.some((run) => run.flag.some((flag) => flag & flags.unread));
+    const unread = runs.some((run) => run.flag.some((flag, number) => lacks(run, number)));
     options("read", "all", [...(unread ? [[-2, "no verdict"]] : []), ...reasons]);
     options("sort", SORTS[0][0], SORTS.slice(1).map(([name], number) => [number + 1, name]));
     for (const [name, words, test] of ONLY) {
@@ -138,7 +141,7 @@
     const noted = lists.said.map((votes) => votes.some(([, , reason]) => reason === reading));
     const inRun = (run, number) => {
       if (absent(run, number)) return false;
-      if (reading === -2 && !(run.flag[number] & flags.unread)) return false;
+      if (reading === -2 && !lacks(run, number)) return false;
       if (judge >= 0) return said[run.said[number]];
       return (level < 0 || run.selected[number] === level) &&
         (reading < 0 || run.reason[number] === reading || noted[run.said[number]]);
@@ -164,7 +167,7 @@
   const label = (run, number) => (absent(run, number) ? "not in this run"
     : run.selected[number] >= 0 ? lists.labels[run.selected[number]]
     : run.flag[number] & flags.na ? "does not apply"
-    : run.flag[number] & flags.unread ? "no verdict" : all(run.said[number]));
+    : lacks(run, number) ? "no verdict" : all(run.said[number]));
   // Where votes come to no verdict: what they say.
   const all = (said) => [...new Set(lists.said[said].map((vote) => vote[1]))].filter((each) => each >= 0)
     .map((each) => lists.labels[each]).join(" / ") || "no verdict";
@@ -175,7 +178,7 @@
   function tags(run, number) {
     const on = (flag) => run.flag[number] & flags[flag];
     return [
-      on("unread") && run.reason[number] >= 0 && ["bad", lists.reasons[run.reason[number]].replaceAll("_", " ")],
+      lacks(run, number) && run.reason[number] >= 0 && ["bad", lists.reasons[run.reason[number]].replaceAll("_", " ")],
       on("wrong") && ["bad", "against people"],
       on("flipped") && ["", "flips"],
       on("divided") && !on("flipped") && ["", "divided"],
