@@ -153,7 +153,7 @@ def test_the_shell_reads_replies_and_writes_the_votes(tmp_path, capsys):
     data.write_bytes(gzip.compress("".join(json.dumps({"out": row}) + "\n" for row in ROWS).encode()))
     criterion.write_text(QUALITY.model_dump_json())
     arguments = ["read", str(data), "--replies", "out.reply", "--criteria", str(criterion), "--gold", "out/right"]
-    assert main([*arguments, "--out", str(out)]) == 0
+    assert main([*arguments, "--max-unread", "1", "--out", str(out)]) == 0
     assert "How the 3 selections were read" in capsys.readouterr().out
     assert [verdict.selected_label for verdict in evenhand.open(out).verdicts] == ["Good", "Fair", None, None, "Bad"]
 
