@@ -28,6 +28,9 @@ ENDINGS: Final = (".svg", ".png", ".pdf")
 COLUMN: Final = 3.5
 """Inches: the width of a column of most papers in two columns."""
 
+LEAST: Final = 1.4
+"""Inches of an axis."""
+
 SIZE: Final = 7.0
 """Of letters, in points."""
 
@@ -162,11 +165,15 @@ def _height(panel: Panel) -> float:
 
 
 def _width(panel: Panel) -> float:
-    """In inches, where a column is not enough."""
-    if not isinstance(panel, Matrix):
-        return 0.0
-    cell = LETTER * max(4, *(len(text) for row in panel.texts for text in row)) + 0.08
-    return cell * len(panel.columns) + LETTER * (MOST_LETTERS + 4)
+    """In inches, as much as names and numbers take beside what is drawn, where a column is not enough."""
+    if isinstance(panel, Matrix):
+        cell = LETTER * max(4, *(len(text) for row in panel.texts for text in row)) + 0.08
+        return cell * len(panel.columns) + LETTER * (MOST_LETTERS + 4)
+    if isinstance(panel, Marks):
+        texts = [len(mark.text) for mark in panel.marks if mark.numbers]
+        letters = max(min(len(mark.name), MOST_LETTERS) for mark in panel.marks) + max(texts, default=0)
+        return LETTER * letters + LEAST
+    return 0.0
 
 
 def _rows(panel: Marks) -> list[Mark | str]:
