@@ -64,6 +64,7 @@ def test_names_that_look_alike_when_short_are_numbered():
     assert len(set(short.values())) == 12
     assert all("…" in each and cell_len(each) <= 14 for each in short.values())
     assert shortened(["123456789.123456789"], 8) == {}
+    assert len(set(shortened([f"{'a' * 20}{number:04}{'b' * 20}" for number in range(3000)], 12).values())) == 3000
 
 
 @pytest.mark.parametrize(

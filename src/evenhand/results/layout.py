@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -127,10 +128,11 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
         found = {name: _middle_left_out(name, width, end) for name in long}
         if len({*known, *found.values()}) == len(known) + len(long):
             return found
-    taken = set(known)
+    taken, numbers = set(known), defaultdict[str, Iterator[int]](lambda: count(1))
     for name in long:
-        numbers = (_middle_left_out(name, width, _ENDS[0], f"…{number}…") for number in count(1))
-        found[name] = next(short for short in numbers if short not in taken)
+        alike = numbers[_middle_left_out(name, width, _ENDS[0])]
+        shorts = (_middle_left_out(name, width, _ENDS[0], f"…{number}…") for number in alike)
+        found[name] = next(short for short in shorts if short not in taken)
         taken.add(found[name])
     return found
 
@@ -238,8 +240,8 @@ def fit(headers: Sequence[str], rows: Sequence[Sequence[str]], naming: int, widt
     if limit is None:
         fewest = len(parts(_NAME_IN_PARTS)) or len(parts(_SHORTEST_NAME))
         limit = _greatest(lambda limit: 0 < len(parts(limit)) <= fewest, _SHORTEST_NAME, max(longest, _SHORTEST_NAME))
-    if limit is not None:
-        return FittedTable(tuple(_part(some, width) for some in parts(limit)), legend=shortened(known, limit))
+    if limit is not None and (fitting := parts(limit)):
+        return FittedTable(tuple(_part(some, width) for some in fitting), legend=shortened(known, limit))
     return FittedTable((), tuple(tuple(_list(headers, row, naming, width)) for row in rows))
 
 
