@@ -55,6 +55,13 @@ def test_each_row_is_scored_by_its_own_points(results):
     assert "rubric score" in str(results)
 
 
+def test_the_score_of_repeated_draws_carries_its_spread_with_the_caution():
+    shown = " ".join(str(assess(samples=3)).split())
+    assert "± 0.00 [" in shown
+    assert "A spread of 0 from 3 draws proves little" in shown
+    assert "±" not in str(assess())
+
+
 def test_the_row_says_what_each_of_its_criteria_got(results):
     first = next(results.records())
     assert first["criteria"][1] == {"name": "names_a_dose_that_harms", "weight": -9.0, "selected_option": "Yes"}

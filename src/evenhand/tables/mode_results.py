@@ -16,6 +16,7 @@ from evenhand.data.rows import read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
+from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
@@ -213,7 +214,9 @@ class ModeResults(Results[JudgedSubject]):
         notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
-            return (replace(own, notes=(*own.notes, *notes)),)
+            drawn = any(getattr(each, "overall_spread", None) for each in self.measures.values())
+            caution = spread_caution(self.parameters["grid"]["samples"]) if drawn else None
+            return (replace(own, notes=(*own.notes, *([caution] if caution else []), *notes)),)
         reported = {(system,): {each.name: each for each in measures_of(own)} for system, own in self.measures.items()}
         names = dict.fromkeys(name for own in reported.values() for name in own)
         columns = [Column(_header(name, self.parameters["level"]), _shown(name), optional=True) for name in names]
