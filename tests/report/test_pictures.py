@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from xml.etree import ElementTree
 
+import matplotlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -309,6 +310,20 @@ def test_pictures_are_saved_with_their_captions_and_print_them(tmp_path, capsys)
     assert ">birch</text>" in written  # texts stay texts
     assert "n = 24 rows" in written
     assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_nothing_global_of_matplotlib_is_touched(tmp_path):
+    settings, had = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
+    matplotlib.rcParams["font.size"] = 30  # the user's own, which changes no picture
+    try:
+        figure = winrates().plot("matrix", tmp_path / "matrix.png")
+        assert matplotlib.rcParams["font.size"] == 30
+        assert {text.get_fontsize() for text in figure.axes[0].texts} == {7.0}
+    finally:
+        matplotlib.rcParams["font.size"] = settings["font.size"]
+    assert dict(matplotlib.rcParams) == settings
+    assert ("matplotlib.pyplot" in sys.modules) == had
+    assert 3.0 < figure.get_figwidth() < 4.0  # inches: a column
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
