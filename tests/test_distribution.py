@@ -13,24 +13,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "evenhand"
 
 FROM_THE_WHEEL = """
-import json
-import evenhand
-from evenhand.demo import load_rows
-from evenhand.unitxt.bases import fetch_artifact
-
-root = evenhand.register()
-metric = fetch_artifact("metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
-                        "inference_engine=engines.evenhand.baseline,progress=False]")[0]
-rows = [{"prediction": "Eight legs.", "references": [], "task_data": {"question": "How many legs has a spider?"}}]
-print(json.dumps({
-    "package": evenhand.__file__,
-    "catalog": [str(evenhand.catalog_path()), str(root)],
-    "criterion": evenhand.load("criteria.evenhand.direct.relevance").name,
-    "rows": len(load_rows()),
-    "score": metric.compute(rows)[1]["score_name"],
-}))
-"""
-DEMO = """
 import json, sys
 
 CONNECTIONS = []
@@ -40,10 +22,26 @@ def watch(event, arguments):
         CONNECTIONS.append([event, repr(arguments)])
 
 sys.addaudithook(watch)
+import evenhand
 from evenhand.cli import main
+from evenhand.demo import load_rows
+from evenhand.unitxt.bases import fetch_artifact
 
+root = evenhand.register()
+metric = fetch_artifact("metrics.evenhand.direct[criteria=criteria.evenhand.direct.relevance,"
+                        "inference_engine=engines.evenhand.baseline,progress=False]")[0]
+rows = [{"prediction": "Eight legs.", "references": [], "task_data": {"question": "How many legs has a spider?"}}]
+scored = metric.compute(rows)[1]["score_name"]
 code = main(["demo", "--no-progress"])
-print(json.dumps({"code": code, "connections": CONNECTIONS}))
+print(json.dumps({
+    "package": evenhand.__file__,
+    "catalog": [str(evenhand.catalog_path()), str(root)],
+    "criterion": evenhand.load("criteria.evenhand.direct.relevance").name,
+    "rows": len(load_rows()),
+    "score": scored,
+    "demo": code,
+    "connections": CONNECTIONS,
+}))
 """
 
 
@@ -60,9 +58,23 @@ def wheel(tmp_path_factory):
     return folder / "content"
 
 
-def python(code, folder, **environment):
+@pytest.fixture(scope="module")
+def found(wheel, tmp_path_factory):
+    """What the wheel says in another folder, on a stranger's machine: nothing keeps the libraries offline."""
+    offline = {
+        "UNITXT_USE_ONLY_LOCAL_CATALOGS",
+        "HF_HUB_OFFLINE",
+        "HF_DATASETS_OFFLINE",
+        "LITELLM_LOCAL_MODEL_COST_MAP",
+    }
+    environment = {name: value for name, value in os.environ.items() if name not in offline}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", FROM_THE_WHEEL],
+        cwd=tmp_path_factory.mktemp("elsewhere"),
+        env={**environment, "PYTHONPATH": str(wheel)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -82,22 +94,13 @@ def test_the_wheel_holds_every_file_of_the_package_and_of_the_catalog(wheel):
     assert list(wheel.glob("evenhand-*.dist-info/licenses/LICENSE"))
 
 
-def test_the_wheel_works_from_another_folder(wheel, tmp_path):
-    found = python(FROM_THE_WHEEL, tmp_path, **{**os.environ, "PYTHONPATH": str(wheel)})
+def test_the_wheel_works_from_another_folder(wheel, found):
     assert Path(found["package"]).is_relative_to(wheel)
     assert found["catalog"] == [str(wheel / "evenhand" / "catalog")] * 2
     assert found["criterion"] == found["score"] == "relevance"
     assert found["rows"] >= 40
 
 
-def test_the_demo_asks_nothing_of_the_network(tmp_path):
-    # as on a stranger's machine: none of the settings with which the tests keep the libraries offline
-    offline = {
-        "UNITXT_USE_ONLY_LOCAL_CATALOGS",
-        "HF_HUB_OFFLINE",
-        "HF_DATASETS_OFFLINE",
-        "LITELLM_LOCAL_MODEL_COST_MAP",
-    }
-    environment = {name: value for name, value in os.environ.items() if name not in offline}
-    found = python(DEMO, tmp_path, **environment)
-    assert found == {"code": 0, "connections": []}
+def test_the_demo_asks_nothing_of_the_network(found):
+    assert found["demo"] == 0
+    assert found["connections"] == []

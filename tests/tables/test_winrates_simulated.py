@@ -54,14 +54,14 @@ def expect_winrate(table, mean, variance):
 
 @pytest.mark.slow
 def test_equal_systems_before_a_judge_that_likes_the_first():
-    table = simulated(1500, 0.0, position_preference=ADVANTAGE)
+    table = simulated(900, 0.0, position_preference=ADVANTAGE)
     assert score_of_a(0.0)[0] == 0.5
     expect_winrate(table, *score_of_a(0.0))
     first_only = table.rescore(on_position_bias="first")
     expect_winrate(first_only, 0.7, 0.7 * 0.3)
     # The orders disagree in 0.7 · 0.7 + 0.3 · 0.3 of the contests, in 0.49 of 0.58 for the first.
-    assert table.summary.positional_bias.estimate == pytest.approx(0.58, abs=0.04)
-    assert table.summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=0.04)
+    assert table.summary.positional_bias.estimate == pytest.approx(0.58, abs=0.05)
+    assert table.summary.position.first_shown_preference.estimate == pytest.approx(0.49 / 0.58, abs=0.05)
     assert table.summary.position.p_value < 1e-6
     assert len(table.ranking.groups) == 1
 
@@ -69,11 +69,11 @@ def test_equal_systems_before_a_judge_that_likes_the_first():
 @pytest.mark.slow
 @pytest.mark.parametrize("quality", [0.0, 0.8])
 def test_the_order_effect_and_the_strengths_are_those_simulated(quality):
-    table = simulated(WHOLE if quality else 1500, quality, position_preference=ADVANTAGE)
+    table = simulated(WHOLE if quality else 900, quality, position_preference=ADVANTAGE)
     model = table.ranking.model
     assert model.position_log_odds.interval.low < ADVANTAGE < model.position_log_odds.interval.high
-    assert model.position_log_odds.interval.estimate == pytest.approx(ADVANTAGE, abs=0.15)
-    assert model.position_probability.interval.estimate == pytest.approx(0.7, abs=0.03)
+    assert model.position_log_odds.interval.estimate == pytest.approx(ADVANTAGE, abs=0.2)
+    assert model.position_probability.interval.estimate == pytest.approx(0.7, abs=0.04)
     strength = table.entry("a").strength.log_strength
     assert strength.low < quality / 2 < strength.high
     assert strength.estimate == pytest.approx(quality / 2, abs=0.08)
