@@ -60,6 +60,16 @@ def test_where_so_much_is_unread_that_bounds_lead_they_are_found_with_the_score_
     assert value(compared, "winrate", "old").bounds == compared.system("old").unread is not None
 
 
+def test_differences_and_pairs_have_bounds_too_where_much_is_unread(judged, compared):
+    there, back = (value(judged, "clarity.difference", *of) for of in (SYSTEMS, SYSTEMS[::-1]))
+    told = next(each for each in judged.differences if each.score == "clarity")
+    assert (there.bounds.low, there.bounds.high) == (told.if_unscored_low, told.if_unscored_high)
+    assert (back.bounds.low, back.bounds.high) == (-told.if_unscored_high, -told.if_unscored_low)
+    assert there.bounds.low < there.bounds.high
+    met, turned = (value(compared, "winrate", *of) for of in (SYSTEMS, SYSTEMS[::-1]))
+    assert (turned.bounds.low, turned.bounds.interval_low) == (1 - met.bounds.high, 1 - met.bounds.interval_high)
+
+
 def test_winrates_are_found_of_systems_and_of_pairs(compared):
     assert value(compared, "winrate", "old").value == compared.winrate("old")
     (pair,) = compared.ranking.pairs

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_score
 from evenhand.results.measures import Kind, Measure, format_value, measures_of
 from evenhand.statistics import Interval
+from evenhand.statistics.intervals import UnreadBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,13 @@ class Reported:
 
 
 def reported_difference(
-    name: str, of: tuple[str, str], difference: Interval | None, reason: str, n: int
+    name: str,
+    of: tuple[str, str],
+    difference: Interval | None,
+    reason: str,
+    n: int,
+    *,
+    bounds: UnreadBounds | None = None,
 ) -> Iterator[Reported]:
     """How far the first of two stands above the second, and the second above the first.
 
@@ -100,8 +107,10 @@ def reported_difference(
         difference: That of the second from the first; None where there is none.
         reason: Why there is none.
         n: Rows that both have a score on.
+        bounds: Where so much is unread that these are what is known of the difference of the second from the first.
     """
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)
-    yield Reported("", of, Measure(name, there, "difference"), n)
-    yield Reported("", of[::-1], Measure(name, back, "difference"), n)
+    reverse = None if bounds is None else bounds.subtracted_from(0.0)
+    yield Reported("", of, Measure(name, there, "difference", bounds=bounds), n)
+    yield Reported("", of[::-1], Measure(name, back, "difference", bounds=reverse), n)

@@ -664,6 +664,11 @@ class UnreadBounds:
     interval_high: float
     share: float
 
+    def subtracted_from(self, total: float) -> UnreadBounds:
+        """Those of ``total`` less what these are of: the sides change places."""
+        ends = (total - self.high, total - self.low, total - self.interval_high, total - self.interval_low)
+        return UnreadBounds(*ends, self.share)
+
 
 def unread_bounds(
     score: Interval | None,

@@ -13,6 +13,7 @@ from evenhand.numbers import Missing, format_count, format_interval, format_leve
 from evenhand.results.findings import Reported, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
+from evenhand.statistics.intervals import UnreadBounds, mean_leads
 from evenhand.statistics.paired_differences import (
     DifferenceTest,
     PairedDifference,
@@ -58,7 +59,16 @@ class SystemDifference:
         """The difference, in both directions."""
         name = f"{self.score.replace(' ', '_')}.difference"
         no_row = "no row has both scores"
-        yield from reported_difference(name, (self.first, self.second), self.difference, no_row, self.n_compared)
+        of = (self.first, self.second)
+        yield from reported_difference(name, of, self.difference, no_row, self.n_compared, bounds=self._bounds())
+
+    def _bounds(self) -> UnreadBounds | None:
+        """The bounds that lead where the mean may mislead, for all that is unread, as far beyond as its interval."""
+        found, low, high = self.difference, self.if_unscored_low, self.if_unscored_high
+        if found is None or low is None or high is None or mean_leads(found, low, high):
+            return None
+        share = self.n_set_aside / (self.n_compared + self.n_set_aside)
+        return UnreadBounds(low, high, low - (found.estimate - found.low), high + (found.high - found.estimate), share)
 
 
 def system_differences(

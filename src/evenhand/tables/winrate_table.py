@@ -25,7 +25,7 @@ from evenhand.modes.contest import (
     side_of,
 )
 from evenhand.modes.deciding import Decision, decisions
-from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests
+from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests, unread_pairs
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.results.findings import Reported, reported_difference
@@ -185,11 +185,15 @@ class WinrateTable(Results[ContestEntry]):
             read = system.contests - system.unscored
             yield Reported("", (system.system,), system, read, system.unscored)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), read, system.unscored)
+        contests = [entry.contest for entry in self.contests]
+        unread = unread_pairs(contests, self.ranking.pairs, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
             never = Missing("the two never met")
-            here = Measure("winrate", never if met is None else met, "score")
-            there = Measure("winrate", never if met is None else met.subtracted_from(1.0), "score")
+            led = unread.get(of)
+            here = Measure("winrate", never if met is None else met, "score", bounds=led)
+            turned = None if led is None else led.subtracted_from(1.0)
+            there = Measure("winrate", never if met is None else met.subtracted_from(1.0), "score", bounds=turned)
             yield Reported("", of, here, pair.contests)
             yield Reported("", of[::-1], there, pair.contests)
             name = "winrate.difference" if self.ranking.balanced else "strength.difference"
