@@ -35,6 +35,7 @@ from evenhand.errors import (
     UnreachableError,
     did_you_mean,
 )
+from evenhand.numbers import format_number
 from evenhand.visible import visible
 from evenhand.votes import Completion
 
@@ -391,7 +392,7 @@ class RemoteJudge:
                     visible(self.judge_id),
                     trial.attempts,
                     error.cause,
-                    f" in {delay:.1f} s" if delay else "",
+                    f" in {format_number(delay, digits=1)} s" if delay else "",
                 )
             else:
                 return self._received(completion, session)
