@@ -315,7 +315,8 @@
       cost >= 0 ? written(cost) : ""];
     head.append(made("span", "", facts.filter(Boolean).join(" · ")));
     box.append(head);
-    if (seen.length) box.append(made("p", "note", "Shown in the order: " + seen.join(", ")));
+    const known = reply >= 0 || prompts.length;  // of a vote recorded elsewhere no order is known
+    if (seen.length && known) box.append(made("p", "note", "Shown in the order: " + seen.join(", ")));
     const likely = probabilities.filter(([, share]) => share >= 0);
     if (likely.length) {
       const listed = likely.map(([each, share]) => `${lists.labels[each]} ${written(share)}`).join(", ");
