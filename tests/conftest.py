@@ -14,6 +14,7 @@ settings.register_profile("repeatable", max_examples=50, derandomize=True, **ON_
 settings.register_profile("searching", max_examples=1000, print_blob=True, **ON_A_LOADED_MACHINE)
 settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS", "repeatable"))
 
+os.environ.pop("COLUMNS", None)  # tables as wide as without a terminal, whatever processes run the tests
 os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
