@@ -316,7 +316,8 @@ def _rows(records: Iterable[Mapping[str, Any]], form: str) -> str:
     if form == "jsonl":
         return "".join(as_json(row) + "\n" for row in rows)
     headers = tuple(dict.fromkeys(name for row in rows for name in row))
-    table = TextTable("verdicts", headers, tuple(tuple(_cell(row.get(name)) for name in headers) for row in rows))
+    cells = tuple(tuple(_cell(row.get(name)) for name in headers) for row in rows)
+    table = TextTable("verdicts", headers, cells, kind="verdicts")
     return table.to_csv() if form == "csv" else table.to_markdown()
 
 
