@@ -341,6 +341,42 @@ def test_corrected_scores_are_those_of_correct(judged):
         judged.check(f"{name}.corrected.low < 1")
 
 
+@pytest.mark.parametrize("limit", ["1.5", "-0.1", "70"])
+def test_a_limit_that_no_score_can_reach_is_refused_because_such_a_gate_never_fires(judged, limit):
+    with pytest.raises(InvalidInputError, match=r"lies between 0\.00 and 1\.00, with .*: it would always come out"):
+        judged.check(f'"is yes" > {limit}')
+    assert not judged.check('"is yes" > 1').failed
+
+
+def test_a_limit_is_in_the_units_of_the_criterion_and_a_difference_within_its_width():
+    options = [{"label": str(level), "value": level} for level in range(1, 6)]
+    criterion = {"name": "grade", "description": "How good is it?", "options": options, "scale": "ordinal"}
+    rows = [{"new": "a", "old": "b"}] * 3
+    how = {"response_field": ["new", "old"], "flow": "one_step", "check_positional_bias": False, "journal": None}
+    results = evenhand.judge(rows, criterion, ScriptedJudge(["4"] * 6), progress=False, **how)
+    assert results.check("grade.low < 4.9").failed
+    assert not results.check("grade.difference[new, old] > 4").failed
+    for gate_of_another_scale in ("grade.low < 0.7", "grade.difference[new, old] > 4.5"):
+        with pytest.raises(InvalidInputError, match="Give a limit in its units"):
+            results.check(gate_of_another_scale)
+
+
+def test_a_winrate_is_corrected_under_its_name():
+    rows = [{"id": str(row), "new": "a", "old": "b", "third": "c", "gold": "new"} for row in range(12)]
+    how = {"check_positional_bias": False, "journal": None, "progress": False, "id_field": "id", "resamples": 50}
+    systems = ["new", "old", "third"]
+    judge = ScriptedJudge(["Response A"] * 36)
+    compared = evenhand.winrates(rows, systems, "Which response is better?", judge, flow="one_step", **how)
+    pairs = [("new", "old"), ("new", "third"), ("old", "third")]
+    asked = [{"id": str(row), "first": one, "second": two, "label": one} for row in range(8) for one, two in pairs]
+    labels = [label for label in asked if label["id"] != "7" or label["second"] == "old"]
+    corrected = compared.correct(labels, design="random")
+    pair = next(each for each in corrected.scores if (each.system, each.criterion) == ("new", "against old"))
+    report = compared.check(f"winrate[new, old].corrected.low <= {pair.corrected.low!r}", gold=labels, design="random")
+    assert "corrected winrate of new against old" in str(report.failed[0])
+    assert "(labels 8)" in str(report.failed[0])
+
+
 def test_without_labels_a_corrected_gate_fails_and_says_why(judged):
     rows = [{key: row[key] for key in ("id", "answer")} for row in ROWS[:2]]
     how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -10,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.labels.corrected import CorrectedScores
 from evenhand.labels.people import holds_labels
-from evenhand.numbers import Missing
+from evenhand.numbers import Missing, format_number
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, comparisons_in, spelled
 from evenhand.results.compare import RunComparison
 from evenhand.results.findings import Finding
@@ -20,6 +21,9 @@ from evenhand.results.results import Results
 Aspect = Literal["estimate", "low", "high", "n", "unread"]
 CORRECTED: Final = "corrected"
 EVERY: Final = "*"
+CLOSE: Final = 1e-9
+"""Numbers so near are the same: a mean of 0.7 may be a last digit off."""
+
 SYSTEM: Final = ("", "system")
 
 Open = tuple[str, str]
@@ -209,6 +213,35 @@ class GateEvidence:
                     f"the gate compares {comparison.measures[0].text!r}, a share from 0 to 1, with {limit.text}: write "
                     "2 % or 0.02 for two in a hundred"
                 )
+            low, high = self._range(reading)
+            if not low - CLOSE <= limit.value <= high + CLOSE:
+                raise InvalidInputError(
+                    f"the gate compares {comparison.measures[0].text!r}, which lies between {format_number(low)} and "
+                    f"{format_number(high)}, with {limit.text}: it would always come out the same. Give a limit in its "
+                    "units"
+                )
+
+    def _range(self, reading: GateReading) -> tuple[float, float]:
+        """Between which numbers a score, or a difference of scores, can lie; any where that is not known."""
+        name = reading.finding.name.removeprefix(f"{CORRECTED} ")
+        low, high = self._ranges.get(name.removesuffix(".difference"), (-math.inf, math.inf))
+        if reading.aspect in {"n", "unread"}:
+            return -math.inf, math.inf
+        return (low - high, high - low) if name.endswith(".difference") else (low, high)
+
+    @property
+    def _ranges(self) -> Mapping[str, tuple[float, float]]:
+        """The name of each score of the result -> its range."""
+        if "ranges" not in self._made:
+            found: dict[str, tuple[float, float]] = {}
+            if isinstance(self.results, Results) and self.results.labelled_by:
+                for each in self.results.outcomes():
+                    name = _winrate_of(each.criterion, (each.system,), self.results)[0]
+                    low, high = found.get(name, each.bounds)
+                    found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
+            self._made["ranges"] = found
+        ranges: Mapping[str, tuple[float, float]] = self._made["ranges"]
+        return ranges
 
     # Where numbers come from
 
@@ -246,7 +279,7 @@ class GateEvidence:
         if key not in self._made:
             part = self._part(group)
             if not group and self.corrected is not None:
-                self._made[key] = corrected_findings(self.corrected)
+                self._made[key] = corrected_findings(self.corrected, part)
             elif part is None:
                 self._made[key] = Missing("no row is of the group")
             elif isinstance(part, RunComparison):
@@ -254,7 +287,7 @@ class GateEvidence:
             elif self.gold is None and not holds_labels(part):
                 self._made[key] = Missing("there are no labels of people: give gold=…, in the shell --gold")
             else:
-                self._made[key] = corrected_findings(part.correct(self.gold, design=self.design))
+                self._made[key] = corrected_findings(part.correct(self.gold, design=self.design), part)
         found: Findings | Missing = self._made[key]
         return found
 
@@ -268,18 +301,31 @@ def _deviation(found: Findings, name: str, of: tuple[str, ...]) -> float | None:
     return None
 
 
-def corrected_findings(scores: CorrectedScores) -> Findings:
-    """Corrected scores as findings, under the names of those of the judge."""
-    found = [
-        Finding(_named(each.criterion, each.option), (each.system,), each.corrected, "score", each.num_labelled)
-        for each in scores.scores
-    ]
+def corrected_findings(scores: CorrectedScores, results: object = None) -> Findings:
+    """Corrected scores as findings, under the names of those of the judge.
+
+    Args:
+        scores: With their names.
+        results: What was judged, whose findings have other names where systems were compared.
+    """
+    found = []
+    for one in scores.scores:
+        name, of = _winrate_of(_named(one.criterion, one.option), (one.system,), results)
+        found.append(Finding(name, of, one.corrected, "score", one.num_labelled))
     for each in scores.differences:
-        name = f"{_named(each.criterion, each.option)}.difference"
+        name = f"{_winrate_of(_named(each.criterion, each.option), (), results)[0]}.difference"
         back = each.corrected if isinstance(each.corrected, Missing) else each.corrected.subtracted_from(0.0)
         found.append(Finding(name, (each.first, each.second), each.corrected, "difference", each.num_labelled))
         found.append(Finding(name, (each.second, each.first), back, "difference", each.num_labelled))
     return _by_name(found)
+
+
+def _winrate_of(name: str, of: tuple[str, ...], results: object) -> tuple[str, tuple[str, ...]]:
+    """What a score of a comparison is called among findings, and whose it is: a winrate, of one system or of two."""
+    if not isinstance(results, Results) or results.labelled_by != ("first", "second"):
+        return name, of
+    against = name.removeprefix("against ")
+    return "winrate", of if against == name or not of else (*of, against)
 
 
 def _named(criterion: str, option: str | None) -> str:

@@ -23,15 +23,12 @@ from evenhand.numbers import (
     format_number,
     format_percent_apart,
 )
-from evenhand.report.gate_evidence import Bound, GateEvidence, GateReading
+from evenhand.report.gate_evidence import CLOSE, Bound, GateEvidence, GateReading
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, Negation, parse
 from evenhand.results.compare import RunComparison
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
 from evenhand.statistics.consistency import draws_to_settle
-
-CLOSE: Final = 1e-9
-"""Numbers so near are the same: a mean of 0.7 may be a last digit off."""
 
 MOST_TOLD: Final = 3
 """Of so many systems or groups a line says what was found; of the others how many they are."""
