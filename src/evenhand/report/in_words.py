@@ -19,7 +19,7 @@ from evenhand.visible import visible_line
 FLOWS: Final = {
     "two_step": "reasons first and the verdict in a second call",
     "one_step": "reasons and verdict in one reply",
-    "verdict": "a verdict without reasons",
+    "verdict_only": "a verdict without reasons",
 }
 MOST_NAMED: Final = 8
 """Names in a sentence, beyond which their number stands."""
