@@ -1,11 +1,13 @@
 """assert_judged says what does not hold as pytest does, and what was spent is told at the end."""
 
+import re
 from importlib.metadata import entry_points
 
 import pytest
 
 import evenhand
 from evenhand.numbers import format_number
+from evenhand.pytest_plugin import assert_judged
 from evenhand.statistics import mean_intervals
 from tests.support.judges import ScriptedJudge
 
@@ -137,3 +139,37 @@ def test_pytest_finds_it_where_evenhand_is_installed():
     if not found:
         pytest.skip("evenhand was installed before it had a plugin")
     assert found[0].value == "evenhand.pytest_plugin"
+
+
+def score_of(request):
+    (number,) = re.findall(r"answer number (\d)", request.messages[0]["content"])
+    return "No" if number in "014" else "Yes"
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rows = [{"answer": f"answer number {number}"} for number in range(6)]
+    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False}
+    return evenhand.judge(rows, "Is it rude?", ScriptedJudge(score_of), check_positional_bias=False, **how)
+
+
+@pytest.mark.parametrize(
+    ("asserted", "worst"),
+    [
+        ("is_it_rude.high <= 0.2", "235"),
+        ("0.2 >= is_it_rude.high", "235"),
+        ("not is_it_rude.high > 0.2", "235"),
+        ("is_it_rude.low >= 0.9", "014"),
+        ("not is_it_rude.low < 0.9", "014"),
+    ],
+)
+def test_the_worst_verdicts_are_the_highest_where_a_score_must_be_small(mixed, asserted, worst):
+    with pytest.raises(AssertionError) as failed:
+        assert_judged(mixed, asserted)
+    assert re.findall(r"answer number (\d)$", str(failed.value), re.MULTILINE) == list(worst)
+
+
+def test_what_changed_between_two_runs_is_asserted_too(mixed):
+    assert_judged(mixed.compare(mixed), "is_it_rude.change == 0")
+    with pytest.raises(AssertionError, match=r"is_it_rude\.change >= 0\.1 does not hold"):
+        assert_judged(mixed.compare(mixed), "is_it_rude.change >= 0.1")

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 if TYPE_CHECKING:
+    from evenhand.report.gate_expressions import Expression
     from evenhand.report.gates import GateReport
     from evenhand.results import Results
+    from evenhand.results.compare import RunComparison
     from evenhand.results.verdict_view import VerdictView
 
 SPENT: Final = "evenhand_spent"
@@ -26,7 +28,7 @@ _item: ContextVar[pytest.Item | None] = ContextVar("evenhand_item", default=None
 
 
 def assert_judged(
-    judged: Results[Any] | str | Path,
+    judged: Results[Any] | RunComparison | str | Path,
     *must_hold: str,
     gold: object = None,
     design: str | None = None,
@@ -39,7 +41,7 @@ def assert_judged(
     what cannot be told because too much is unread, does not hold.
 
     Args:
-        judged: A result, or the path of a saved one.
+        judged: A result, the path of a saved one, or what changed between two (``results.compare(other)``).
         *must_hold: What must hold; at least one.
         gold: Labels of people for ``.corrected``; by default those held.
         design: How the labelled rows were chosen.
@@ -50,7 +52,7 @@ def assert_judged(
 
     Raises:
         AssertionError: If it does not: with the score, its interval, n and what is unread, and the three worst
-            verdicts with their questions, responses and reasons.
+            verdicts with their questions, responses and reasons, which of two runs are in ``changes``.
         InvalidInputError: What is no such expression, or names what the result does not have.
     """
     __tracebackhide__ = True
@@ -72,15 +74,16 @@ def _refuse(why: str) -> NoReturn:
     raise InvalidInputError(why)
 
 
-def _message(results: Results[Any], report: GateReport, data: object) -> str:
+def _message(results: Results[Any] | RunComparison, report: GateReport, data: object) -> str:
     """What does not hold, and the worst verdicts."""
+    from evenhand.results.compare import RunComparison  # noqa: PLC0415 - as above
     from evenhand.visible import visible  # noqa: PLC0415 - as above
 
     lines = []
     for gate in report.failed:
         lines += [f"{gate.expression} {'cannot be told' if gate.undecided else 'does not hold'}:"]
         lines += [f"  {found}" for found in gate.found]
-    worst = _worst(results, report, data)
+    worst = [] if isinstance(results, RunComparison) else _worst(results, report, data)
     if worst:
         lines += ["", f"The {len(worst)} worst of the verdicts:" if len(worst) > 1 else "The worst of the verdicts:"]
     for view in worst:
@@ -89,16 +92,34 @@ def _message(results: Results[Any], report: GateReport, data: object) -> str:
 
 
 def _worst(results: Results[Any], report: GateReport, data: object) -> list[VerdictView]:
-    """The lowest scores of what is asserted of, and then what is unread; the unread alone where that is asserted of."""
+    """The scores farthest from what is asserted, and then what is unread; the unread alone where that is asserted of.
+
+    Those are the lowest scores, or the highest where all that is asserted is that something is small.
+    """
     from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
 
-    named = [each for gate in report.failed for one in comparisons_in(parse(gate.expression)) for each in one.measures]
+    asserted = [parse(gate.expression) for gate in report.failed]
+    named = [each for whole in asserted for one in comparisons_in(whole) for each in one.measures]
+    sign = -1.0 if all(small for whole in asserted for small in _small(whole)) else 1.0
     about, systems = {each.path[0] for each in named}, {system for each in named for system in each.of}
     views = [view for view in results.verdict_views(data) if not view.na]
     views = [view for view in views if view.criterion in about] or views
     views = [view for view in views if systems.intersection(view.systems)] or views
     unread = [view for view in views if view.unread] if any("unread" in each.path for each in named) else []
-    return sorted(unread or views, key=lambda view: math.inf if view.score is None else view.score)[:WORST]
+    return sorted(unread or views, key=lambda view: math.inf if view.score is None else sign * view.score)[:WORST]
+
+
+def _small(asserted: Expression, *, holds: bool = True) -> Iterator[bool]:
+    """Of each comparison, whether it holds where its measure is small."""
+    from evenhand.report.gate_expressions import GateComparison, Named, Negation  # noqa: PLC0415 - as above
+
+    if isinstance(asserted, GateComparison):
+        yield (asserted.sign.startswith("<") == isinstance(asserted.left, Named)) == holds
+    elif isinstance(asserted, Negation):
+        yield from _small(asserted.part, holds=not holds)
+    else:
+        for part in asserted.parts:
+            yield from _small(part, holds=holds)
 
 
 def _told(view: VerdictView) -> Iterator[str]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import evenhand
 from evenhand.errors import GateFailedError, InvalidInputError
 from evenhand.numbers import Missing
+from evenhand.report.gate_evidence import GateEvidence
 from evenhand.report.gate_expressions import Both, GateComparison, Limit, Named, Negation, comparisons_in, parse
 from evenhand.report.gates import check
 from evenhand.results.findings import Finding
@@ -395,3 +396,22 @@ def test_a_report_prints_raises_and_is_read(judged):
     passing = judged.check("unread > 2 %")
     assert passing.raise_if_failed() is passing
     assert math.isclose(judged.findings()[0].value, 0.0)
+
+
+def test_what_is_not_counted_is_not_taken_for_nothing():
+    left = gate("relevance.difference[new, old].unread > 2 %")  # of a difference nobody counts what is unread
+    assert left.undecided
+    assert "has no number: how much of it is unread is not counted" in left.told
+
+
+def test_a_gate_of_every_group_is_refused_where_no_row_has_one():
+    results = results_of(*SCORES)
+    results.group_of = lambda column, data: [None, "", None]
+    evidence = GateEvidence(results)
+    with pytest.raises(InvalidInputError, match="no row has anything in 'language'"):
+        list(evidence.bindings(parse("unread[language=*] > 2 %")))
+
+
+def test_brackets_behind_what_is_of_the_whole_are_refused():
+    with pytest.raises(InvalidInputError, match="unread is of the whole: leave the brackets out"):
+        gate("unread[new] > 2 %")

@@ -77,8 +77,10 @@ def _counted(finding: Finding, aspect: str) -> float | Missing:
         return Missing("on how many rows it rests is not counted")
     if aspect == "n":
         return finding.n
-    unread, rows = finding.unread or 0, finding.n + (finding.unread or 0)
-    return unread / rows if rows else Missing("there are no rows")
+    if finding.unread is None:
+        return Missing("how much of it is unread is not counted")
+    rows = finding.n + finding.unread
+    return finding.unread / rows if rows else Missing("there are no rows")
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,10 @@ class GateEvidence:
             raise InvalidInputError(
                 f"the gate names {named.text!r}, which is of two systems: name them, as {name}[{one}, {other}]"
             )
+        if whose == [()]:
+            raise InvalidInputError(
+                f"the gate names {named.text!r}, and {name} is of the whole: leave the brackets out"
+            )
         accepted = [", ".join(of) for of in whose if len(of) == len(named.of)] or [", ".join(of) for of in whose]
         raise InvalidInputError(
             f"the gate names {named.text!r}, and there is no {name} of {', '.join(named.of)!r}. "
@@ -188,6 +194,8 @@ class GateEvidence:
     def _groups(self, column: str, group: str) -> list[str]:
         """The groups of a column that a gate names: one, or with * each."""
         known = list(dict.fromkeys(filter(None, self._group_of(column))))
+        if not known:
+            raise InvalidInputError(f"the gate names {column}={group}, and no row has anything in {column!r}")
         if group == EVERY:
             return known
         if group not in known:

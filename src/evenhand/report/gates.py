@@ -272,7 +272,7 @@ def _described(reading: GateReading) -> str:
     of = f" of {link.join(finding.of)}" if finding.of else ""
     where = "".join(f", where {column} is {group}," for column, group in reading.group.items())
     number = reading.number
-    if isinstance(number, Missing) and finding.bounds is None:
+    if isinstance(number, Missing) and (finding.bounds is None or reading.aspect in {"n", "unread"}):
         return f"{finding.name}{of}{where} has no number: {number.reason}"
     counted = "" if finding.n is None else f"{'labels' if reading.corrected else 'n'} {format_count(finding.n)}"
     if finding.unread is not None:
