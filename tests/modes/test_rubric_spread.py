@@ -47,6 +47,15 @@ def test_criteria_that_move_together_move_the_score():
     assert found.draw_variance == pytest.approx(1 / 4)
 
 
+def test_what_length_takes_leaves_no_draw_below_0():
+    # draws 1 and 0, of which length takes 1/2: 1/2 and 0, since none is below 0
+    votes = drawn([YES, NO], [YES, NO])
+    verdicts = [RULES.aggregate(own, criterion) for own, criterion in zip(votes, RUBRIC.criteria, strict=True)]
+    found = with_spread(rubric_result(verdicts, RUBRIC, length_penalty=0.5), RUBRIC, RULES)
+    assert found.spread == pytest.approx(1 / 4)
+    assert found.draw_variance == pytest.approx(1 / 8)
+
+
 def test_judges_are_apart_and_a_draw_that_is_not_read_whole_is_none():
     steady, torn = drawn([YES, YES], [NO, NO]), drawn([YES, NO], [YES, NO], judge="b")
     assert result(steady, torn).spread == pytest.approx((0 + 0.5) / 2)  # judges differ by nothing that is drawn

@@ -314,7 +314,8 @@ def with_spread(result: RubricResult, rubric: Rubric, rules: VoteRules) -> Rubri
                 for verdict in result.verdicts
             ]
             verdicts = _verdicts(drawn, rubric, rules)
-            one = rubric_result(verdicts, rubric, expected=rules.scoring == "expected")
+            expected, penalty = rules.scoring == "expected", result.length_penalty
+            one = rubric_result(verdicts, rubric, expected=expected, length_penalty=penalty)
             if one.score is not None and not one.incomplete:
                 scores.append(one.score)
         if len(scores) > 1:
