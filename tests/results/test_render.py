@@ -95,6 +95,9 @@ def test_no_form_of_a_table_holds_what_a_terminal_obeys(form):
         ("+1,234.5 %", "+1,234.5 %"),
         ("-0.12 [-0.30, +∞]", "-0.12 [-0.30, +∞]"),
         ("-∞", "-∞"),
+        ("-0.50 ± 0.10 [-0.80, -0.20]", "-0.50 ± 0.10 [-0.80, -0.20]"),
+        ("-0.42–-0.25 ± 0.39 [-0.86, 0.49], 17 % unread", "-0.42–-0.25 ± 0.39 [-0.86, 0.49], 17 % unread"),
+        ("-1 ± A1", "'-1 ± A1"),
         ("a=b", "a=b"),
         ("x;=1", "x;=1"),
         ('say "hi", twice', 'say "hi", twice'),
@@ -111,6 +114,13 @@ def test_latex_joins_no_signs_and_takes_no_name_for_an_argument():
     assert "\n{}[1] & n" in latex
     assert "{}*a-{}-b & x\\textbar{}y" in latex
     assert "?{}` & `{}`q'{}'" in latex
+
+
+def test_latex_has_the_signs_of_our_own_tables_where_its_fonts_have_none():
+    latex = TextTable("t", ("before → after", "n ± s"), (("≥ 3", "≤ 4"),)).to_latex()
+    assert latex.isascii()
+    assert r"before $\rightarrow$ after & n $\pm$ s" in latex
+    assert r"$\geq$ 3 & $\leq$ 4" in latex
 
 
 class Several(PrintedTables):

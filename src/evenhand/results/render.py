@@ -314,8 +314,10 @@ def _pipe_row(cells: Iterable[str]) -> str:
 
 
 _FORMULA: Final = re.compile(r"\s*[=+\-@＝＋－＠]|\t")
-_NUMBER: Final = re.compile(r"[-+](∞|\d[\d,]*(\.\d+)?)( ?%)?( \[[-+<>∞\d.,% ]*\])?")
-"""As ``numbers.py`` writes one, with its interval or without."""
+_NUMBER: Final = re.compile(
+    r"[-+](∞|\d[\d,]*(\.\d+)?)(–-?\d[\d.]*)?( ?%)?( ± \d[\d.]*)?( \[[-+<>∞\d.,% ]*\])?(, [<>]?\d[\d.]* % unread)?"
+)
+"""As ``numbers.py`` writes one: with its interval or without, with its spread, and the bounds of a score."""
 
 
 def _csv_cell(cell: str) -> str:
@@ -335,6 +337,10 @@ _LATEX = {
     "∞": r"$\infty$",
     "–": "--",
     "×": r"$\times$",
+    "±": r"$\pm$",
+    "→": r"$\rightarrow$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
     "½": r"$\frac{1}{2}$",
     "|": r"\textbar{}",
 }
