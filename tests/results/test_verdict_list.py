@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from markdown_it import MarkdownIt
@@ -11,6 +12,7 @@ from markdown_it import MarkdownIt
 import evenhand
 from evenhand import SimulatedEngine
 from evenhand.errors import InvalidInputError
+from evenhand.results.verdict_list import VerdictList
 
 ROWS = [
     {
@@ -53,6 +55,8 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert len(compared.flips()) > 0
     assert [view.row for view in judged.verdict_list().filter(system="new", row=["p-17", "p-19"])] == ["p-17", "p-19"]
     assert len(judged.verdict_list().filter(judge="three")) == 0
+    numbered = VerdictList("Verdicts", lambda: (replace(view, row="17") for view in judged.verdict_views(row="p-17")))
+    assert len(numbered.filter(row=17)) == len(numbered.filter(row=[3, 17])) == len(numbered) == 2
     assert len(judged.verdict_list().filter(lambda view: view.instance == 2, unread=False)) == 2
 
 

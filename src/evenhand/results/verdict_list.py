@@ -103,8 +103,8 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         Args:
             keep: Told a verdict, says whether it stays.
             **about: An attribute of :class:`~evenhand.results.verdict_view.VerdictView` -> a value or several:
-                ``criterion="relevance"``, ``wrong=True``; ``system`` is about any of the systems compared, ``judge``
-                about any vote.
+                ``criterion="relevance"``, ``wrong=True``; ``row`` is an id, or an index where rows have none;
+                ``system`` is about any of the systems compared, ``judge`` about any vote.
 
         Raises:
             InvalidInputError: If a verdict has no such attribute.
@@ -114,6 +114,8 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
             if name not in accepted:
                 raise InvalidInputError(f"a verdict has no {name!r}. {did_you_mean(name, accepted)}")
         wanted = {name: value if isinstance(value, (list, tuple, set)) else [value] for name, value in about.items()}
+        if "row" in wanted:
+            wanted["row"] = [str(each) for each in wanted["row"]]
 
         def stays(view: VerdictView) -> bool:
             found = all(any(each in values for each in _told(view, name)) for name, values in wanted.items())
