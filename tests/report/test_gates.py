@@ -415,3 +415,28 @@ def test_a_gate_of_every_group_is_refused_where_no_row_has_one():
 def test_brackets_behind_what_is_of_the_whole_are_refused():
     with pytest.raises(InvalidInputError, match="unread is of the whole: leave the brackets out"):
         gate("unread[new] > 2 %")
+
+
+def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
+    rows = [{"answer": f"number {number}"} for number in range(10)]
+    how = {"response_field": "answer", "flow": "one_step", "journal": None, "progress": False, "max_failure_rate": 1.0}
+
+    def judged(numbers):
+        read = [f"number {number}" for number in numbers]
+        judge = ScriptedJudge(lambda request: "Yes" if any(n in request.messages[0]["content"] for n in read) else "?")
+        return evenhand.judge(rows, "Is it so?", judge, check_positional_bias=False, **how)
+
+    whole, part, none = judged(range(10)), judged(range(6)), judged([])
+    bounds = [
+        found.bounds
+        for other in (whole, part)
+        for found in whole.compare(other).findings()
+        if found.name == "is_it_so.change"
+    ]
+    assert bounds[0] is None
+    assert (bounds[1].low, bounds[1].high, bounds[1].share) == (-0.4, 0.0, 0.4)  # the other four may all be No
+    compared = whole.compare(part)
+    close, far = check(compared, ["is_it_so.change < -0.3", "is_it_so.change < -0.5"]).gates
+    assert close.undecided
+    assert not far.failed
+    assert check(whole.compare(none), ["is_it_so.change.low < -0.9"]).failed  # nothing is known of it

@@ -10,12 +10,12 @@ import numpy as np
 
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_number
-from evenhand.results.findings import Finding, Reported
+from evenhand.results.findings import Finding, Reported, leading_bounds
 from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import IntervalLevel
+from evenhand.statistics.intervals import IntervalLevel, UnreadBounds
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
 from evenhand.statistics.resampling import FloatArray
 
@@ -43,6 +43,7 @@ class GroupDifference:
         n_compared: Rows on which both have a score.
         n_set_aside: Rows on which only one of them has.
         n_unmatched: Rows that only one of the results holds.
+        bounds: Where so many rows have only one score that not the difference but these are what is known of it.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -54,6 +55,7 @@ class GroupDifference:
     n_compared: int = measure("count")
     n_set_aside: int = measure("count")
     n_unmatched: int = measure("count")
+    bounds: UnreadBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,9 @@ class RunComparison(PrintedTables):
             of = tuple(value for column, value in about.items() if column in _WHOSE)
             told = Reported("", of, group, group.n_compared).findings()
             found += [
-                replace(each, name=f"{name}.change" + ("" if each.name == "difference" else f".{each.name}"))
+                replace(each, name=f"{name}.change", bounds=group.bounds)
+                if each.name == "difference"
+                else replace(each, name=f"{name}.change.{each.name}")
                 for each in told
             ]
         return tuple(found)
@@ -260,6 +264,13 @@ def compare(
             n_compared=pair.n_paired,
             n_set_aside=pair.n_set_aside,
             n_unmatched=len(keys[named]) - len(own),
+            bounds=leading_bounds(
+                pair.difference,
+                pair.if_unscored_low,
+                pair.if_unscored_high,
+                n=pair.n_paired,
+                set_aside=pair.n_set_aside,
+            ),
         )
     return RunComparison(groups, found, float(level_over(())))
 
@@ -333,4 +344,6 @@ def _scores(rows: Sequence[tuple[Row, Row]], score: str) -> FloatArray:
 def _paired(values: FloatArray, level: float, bounds: tuple[float, float]) -> PairedDifference:
     given = values[~np.isnan(values)].tolist()
     bounds = min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
-    return paired_differences(values, level=level, bounds=bounds)[0]
+    one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # what neither has says nothing of a change
+    low, high = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
+    return paired_differences(values, low=low, high=high, level=level, bounds=bounds)[0]

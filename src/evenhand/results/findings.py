@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_score
 from evenhand.results.measures import Kind, Measure, format_value, measures_of
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnreadBounds
+from evenhand.statistics.intervals import UnreadBounds, mean_leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,24 @@ class Reported:
     def _finding(self, measured: Measure) -> Finding:
         name = ".".join(part for part in (self.name, measured.name) if part)
         return Finding(name, self.of, measured.value, measured.kind, self.n, self.unread, measured.bounds)
+
+
+def leading_bounds(
+    difference: Interval | None, low: float | None, high: float | None, *, n: int, set_aside: int
+) -> UnreadBounds | None:
+    """The bounds of a difference that lead where its mean may mislead, for all that is unread; None where it leads.
+
+    Args:
+        difference: Over the rows that both have a score on.
+        low: The least that is possible if everything had been read.
+        high: The greatest.
+        n: How many rows both have a score on.
+        set_aside: On how many only one has; the interval around the bounds goes as far beyond them as the difference's.
+    """
+    if difference is None or low is None or high is None or mean_leads(difference, low, high):
+        return None
+    below, above = difference.estimate - difference.low, difference.high - difference.estimate
+    return UnreadBounds(low, high, low - below, high + above, set_aside / (n + set_aside))
 
 
 def reported_difference(

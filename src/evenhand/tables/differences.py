@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.numbers import Missing, format_count, format_interval, format_level, format_p_value, format_range
-from evenhand.results.findings import Reported, reported_difference
+from evenhand.results.findings import Reported, leading_bounds, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnreadBounds, mean_leads
+from evenhand.statistics.intervals import UnreadBounds
 from evenhand.statistics.paired_differences import (
     DifferenceTest,
     PairedDifference,
@@ -63,12 +63,8 @@ class SystemDifference:
         yield from reported_difference(name, of, self.difference, no_row, self.n_compared, bounds=self._bounds())
 
     def _bounds(self) -> UnreadBounds | None:
-        """The bounds that lead where the mean may mislead, for all that is unread, as far beyond as its interval."""
-        found, low, high = self.difference, self.if_unscored_low, self.if_unscored_high
-        if found is None or low is None or high is None or mean_leads(found, low, high):
-            return None
-        share = self.n_set_aside / (self.n_compared + self.n_set_aside)
-        return UnreadBounds(low, high, low - (found.estimate - found.low), high + (found.high - found.estimate), share)
+        limits = self.if_unscored_low, self.if_unscored_high
+        return leading_bounds(self.difference, *limits, n=self.n_compared, set_aside=self.n_set_aside)
 
 
 def system_differences(
