@@ -78,6 +78,18 @@ def test_verdicts_are_laid_beside_labels_that_are_given(direct):
     assert found["3/alder/relevance"].gold is None
 
 
+def test_both_of_two_runs_are_laid_beside_labels_that_are_given(direct, tmp_path):
+    one = direct.filter(system="alder", criterion="relevance")
+    gold = [{"instance": row, "system": "alder", "criterion": "relevance", "label": "Off topic"} for row in range(3)]
+    other = one.rescore(on_position_bias="first")
+    one.to_html(tmp_path / "page.html", other=other, gold=gold, design="random")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    index = json.loads(text.partition('id="index">')[2].partition("</script>")[0])
+    for run in index["runs"]:
+        told = [index["lists"]["labels"][label] for label in run[6] if label >= 0]
+        assert told[:3] == ["Off topic"] * 3
+
+
 def test_prompts_are_held_in_pieces_that_make_the_whole_again(direct):
     views = list(direct.verdict_views())
     packed = pack([views])

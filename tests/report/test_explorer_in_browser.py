@@ -287,10 +287,12 @@ def test_two_runs_show_what_changed_first_with_links(window):
     other = one.rescore(on_position_bias="first")
     shown_page(window, one, other=other, names=("as asked", "first order"))
     first, second = ({view.name: view for view in run.verdict_views()} for run in (one, other))
-    changed = {name for name in first if first[name].selected != second[name].selected}
+    differs = {name for name in first if first[name].selected != second[name].selected}
+    changed = {name for name in differs if first[name].selected and second[name].selected}
     links = window.run("return [...document.querySelectorAll('.changed a')].map((each) => each.getAttribute('href'))")
     told = [unquote(link.removeprefix("#verdict=")) for link in links]
-    assert set(told) == {name for name in changed if first[name].selected and second[name].selected}
+    assert set(told) == changed
+    assert f"{len(changed)} of " in window.text("#comparison h3")
     cells = window.run(CELLS.replace("#tables", "#comparison"))
     found = [table for table in one.compare(other).text_tables() if table.kind != "changes"]
     assert cells == [[list(table.headers), *map(list, table.rows)] for table in found]
@@ -301,6 +303,9 @@ def test_two_runs_show_what_changed_first_with_links(window):
     assert "first order · simulated" in text
     window.click("input[name=changed]")
     assert {name for name, _, _ in listed(window)} == changed
+    window.click("input[name=changed]")
+    window.click("input[name=lost]")
+    assert {name for name, _, _ in listed(window)} == differs - changed != set()
     kinds = window.run("return [...document.querySelectorAll('.picture')].map((each) => each.dataset.kind)")
     assert kinds[::2] == kinds[1::2]
     assert window.complaints() == []

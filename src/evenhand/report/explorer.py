@@ -159,13 +159,15 @@ def _of_results(
     labelled = gold is not None or design is not None
     corrected = found.correct(gold, design=design).text_tables() if labelled else ()
     runs, called, compared = [("", found)], [""], {}
-    own = found.verdict_views(data)
-    views = [own if gold is None else _as_labelled(own, read_gold(found, gold))]
+    views = [found.verdict_views(data)]
     if other is not None:
         compared = _compared(found, other)
         called = _called(names)
         runs = [(called[0], found), (called[1], other)]  # type: ignore[list-item] # of the same kind, as compare found
         views.append(_in_place(found, other, data))  # type: ignore[arg-type] # as above
+    if gold is not None:
+        told = read_gold(found, gold)
+        views = [_as_labelled(each, told) for each in views]
     packed = pack(views, leave_out=leave_out)
     lists, each = packed.index["lists"], list(zip(runs, packed.counts, strict=True))
     return {

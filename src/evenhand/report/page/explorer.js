@@ -67,13 +67,15 @@
   // A verdict that is none, for a reason; votes of raters come to none without one.
   const lacks = (run, number) => run.selected[number] < 0 && !(run.flag[number] & flags.na) &&
     (run.reason[number] >= 0 || (run.flag[number] & flags.unread) !== 0);
-  const changed = (number) => runs.length > 1 && !runs.some((run) => absent(run, number)) &&
-    runs[0].selected[number] !== runs[1].selected[number];
+  // As the comparison counts them: of those that both runs answered.
+  const answered = (number) => runs.filter((run) => run.selected[number] >= 0).length;
+  const changed = (number) => answered(number) > 1 && runs[0].selected[number] !== runs[1].selected[number];
   const ONLY = [
     ["flipped", "changed with the order", (number) => has(number, "flipped")],
     ["divided", "votes disagree", (number) => has(number, "divided")],
     ["wrong", "against people", (number) => has(number, "wrong")],
     ["changed", "changed between the runs", changed],
+    ["lost", "answered in one run only", (number) => runs.length > 1 && answered(number) === 1],
     ["na", "does not apply", (number) => has(number, "na")],
   ];
   const worth = (number) => (number < 0 ? -Infinity : lists.numbers[number][0]);
