@@ -127,7 +127,7 @@ def comparison_key(text: str) -> str:
     if not stripped:
         return folded(re.sub(r"\s+", "", text))
     key = _QUOTING.sub(" ", folded(stripped)).strip() or folded(stripped)
-    joiner = " " if any(character.isdigit() for character in key) else ""
+    joiner = " " if any(map(str.isdigit, key)) else ""
     if key[0] in "+-" and joiner:
         return key[0] + _SEPARATORS.sub(joiner, key[1:].strip())
     return _SEPARATORS.sub(joiner, key).strip()

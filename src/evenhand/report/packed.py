@@ -301,7 +301,7 @@ class _Packer:
                 full, size = False, 0
             part = parts[-1]
             pieces = {piece for message in each.messages for piece in self._messages.values[message][1]}
-            for number in sorted((each.texts | pieces) - part["texts"].keys()):
+            for number in sorted(number for number in each.texts | pieces if number not in part["texts"]):
                 part["texts"][number] = self._texts.values[number]
                 size += len(part["texts"][number])
             part["messages"].update((number, self._messages.values[number]) for number in sorted(each.messages))

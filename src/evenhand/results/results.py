@@ -32,7 +32,7 @@ from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.verdict_list import Key, RowView, VerdictList
-from evenhand.results.verdict_view import QuestionAsked, VerdictView, verdict_view, with_prompts
+from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
 from evenhand.run_options import Aggregation
 from evenhand.statistics.intervals import IntervalLevel
@@ -180,7 +180,7 @@ class Results(PrintedTables, Generic[Entry]):
         for cell, asked in zip(self.cells(), self.asked(), strict=True):
             named = self.row_name(cell.about["instance"])
             if row in {None, named}:
-                yield verdict_view(with_prompts(cell, asked, sheets), asked, named, texts)
+                yield verdict_view(cell, asked, prompts_of(cell, asked, sheets), named, texts)
 
     def verdict_list(self, data: object = None) -> VerdictList:
         """Every verdict, to be looked at: printed as a table, filtered, sorted, and one by one whole.

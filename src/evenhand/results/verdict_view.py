@@ -169,36 +169,44 @@ def _is_unread(selected: str | None, reason: str | None) -> bool:
     return selected is None and reason is not None and reason not in _READ
 
 
-def with_prompts(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> Cell:
-    """The cell with what was sent, where its votes are answers on a sheet that another cell of the row holds whole.
+def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:
+    """What was sent for each vote; of an answer on a sheet that another cell of the row holds whole, this sheet.
 
     Args:
         cell: With its votes.
         asked: What its result says of it.
         sheets: What sheets were sent so far, by row, responses, judge, draw and reply; it grows.
     """
-    votes = []
+    found: list[Sent] = []
     for vote in cell.votes:
         replied = None if vote.completion is None else vote.completion.text
         key = (cell.about["instance"], asked.judged, vote.judge_id, vote.sample, replied)
-        if vote.prompts is not None and "sheet" in vote.prompts:
+        held = sheets.get(key) if vote.prompts is None else vote.prompts
+        plain = {} if held is None else held.plain()  # once, as they are unpacked each time
+        if vote.prompts is not None and "sheet" in plain:
             sheets[key] = vote.prompts
-        held = sheets.get(key) if vote.prompts is None else None
-        votes.append(vote if held is None else vote.model_copy(update={"prompts": held}))
-    return cell._replace(votes=tuple(votes))
+        found.append({stage: tuple((str(m["role"]), str(m["content"])) for m in own) for stage, own in plain.items()})
+    return found
 
 
-def verdict_view(cell: Cell, asked: QuestionAsked, row: str, texts: Any = None) -> VerdictView:  # noqa: ANN401 - of a layer above
+def verdict_view(
+    cell: Cell,
+    asked: QuestionAsked,
+    sent: Sequence[Sent],
+    row: str,
+    texts: Any = None,  # noqa: ANN401 - of a layer above
+) -> VerdictView:
     """A cell as it is shown.
 
     Args:
         cell: The votes.
         asked: What its result says of it.
+        sent: For each vote, as :func:`prompts_of` finds it.
         row: The id of its row.
         texts: A :class:`~evenhand.labels.judged_texts.JudgedTexts`, where the data were given.
     """
     verdict = asked.verdict
-    context, responses = _texts(cell, asked, texts)
+    context, responses = _texts(cell, asked, sent, texts)
     known = asked.gold is not None and asked.selected is not None
     return VerdictView(
         name=asked.name,
@@ -219,11 +227,11 @@ def verdict_view(cell: Cell, asked: QuestionAsked, row: str, texts: Any = None) 
         cluster=cell.about.get("cluster"),
         context=context,
         responses=responses,
-        votes=tuple(_vote_view(vote, asked) for vote in cell.votes),
+        votes=tuple(_vote_view(vote, asked, own) for vote, own in zip(cell.votes, sent, strict=True)),
     )
 
 
-def _vote_view(vote: Vote, asked: QuestionAsked) -> VoteView:
+def _vote_view(vote: Vote, asked: QuestionAsked, sent: Sent) -> VoteView:
     reply = vote.completion
     selected = _selected(vote, asked)
     told = None if vote.match is None else vote.match.kind
@@ -240,9 +248,9 @@ def _vote_view(vote: Vote, asked: QuestionAsked) -> VoteView:
         reasons=vote.assessment,
         reply=None if reply is None else reply.text,
         reasoning=None if reply is None else reply.reasoning,
-        read_at=_read_at(vote, asked),
+        read_at=_read_at(vote, asked, sent),
         how=told,
-        prompts={stage: tuple((str(m["role"]), str(m["content"])) for m in sent) for stage, sent in _sent(vote)},
+        prompts=sent,
         model=None if reply is None else reply.model,
         cost=vote.usage.cost,
     )
@@ -263,29 +271,30 @@ def _named(options: Sequence[str], probabilities: Sequence[float]) -> Mapping[st
     return dict(zip(options, probabilities, strict=True)) if len(options) == len(probabilities) else NOTHING
 
 
-def _sent(vote: Vote) -> Sequence[tuple[str, Sequence[Mapping[str, Any]]]]:
-    return () if vote.prompts is None else list(vote.prompts.plain().items())
-
-
-def _read_at(vote: Vote, asked: QuestionAsked) -> tuple[int, int] | None:
+def _read_at(vote: Vote, asked: QuestionAsked, sent: Sent) -> tuple[int, int] | None:
     """Where the label stands that made the verdict; unknown in a sheet of many answers."""
     if vote.match is None or vote.match.index is None or vote.completion is None or not vote.completion.text:
         return None
-    labels = () if vote.prompts is not None and "sheet" in vote.prompts else asked.offered or asked.options
+    labels = () if "sheet" in sent else asked.offered or asked.options
     found = where_read(vote.completion.text, labels) if labels else None
     said = vote.completion.text[slice(*found)] if found else ""
     return found if asked.compares or comparison_key(said) == comparison_key(vote.selected_label or "") else None
 
 
-def _texts(cell: Cell, asked: QuestionAsked, texts: Any) -> tuple[Mapping[str, str], Mapping[str, str | None]]:  # noqa: ANN401 - as above
+def _texts(
+    cell: Cell,
+    asked: QuestionAsked,
+    sent: Sequence[Sent],
+    texts: Any,  # noqa: ANN401 - as above
+) -> tuple[Mapping[str, str], Mapping[str, str | None]]:
     """What was shown: from the data where they were given, else from what was sent."""
     if texts is not None:
         shown = texts.shown(cell)
         return texts.context(cell), {name: shown.get(name, shown.get("")) for name in asked.judged or shown}
     if not cell.votes:
         return NOTHING, _missing(cell, asked)
-    for vote in cell.votes:
-        first = next((str(sent[0]["content"]) for _, sent in _sent(vote) if sent), None)
+    for vote, own in zip(cell.votes, sent, strict=True):
+        first = next((messages[0][1] for messages in own.values() if messages), None)
         found = None if first is None else shown_texts(first)
         if found is not None and found.responses:
             return found.context, _responses(found, vote, asked)
