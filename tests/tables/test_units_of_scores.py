@@ -33,6 +33,7 @@ DIFFERENCES = {
         "greatest_spread",
         "change_without",
         "difference",
+        "bounds",
         "if_unscored_low",
         "if_unscored_high",
     ),
