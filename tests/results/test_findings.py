@@ -145,6 +145,7 @@ def test_a_missing_response_is_told_apart_from_one_whose_text_was_not_kept(judge
     [
         ("Good", "Good"),
         ("  **Good** ", "**Good**"),
+        ("<think>Excellent? Rather Bad.</think>\n\nGood", "Good"),  # what was thought is no verdict
         ("Not Excellent at first sight, but overall it is Good.", "Good"),
         ("Excellent? No. Selected option: Bad", "Bad"),
         ('{"selected_option": "Excellent", "why": "Good is too little"}', "Excellent"),

@@ -82,8 +82,8 @@ def where_read(reply: str, labels: tuple[str, ...]) -> tuple[int, int] | None:
     match = match_closest_option(reply, labels)
     if match.index is None:
         return None
-    if match.kind in {"exact", "normalized"}:
-        stripped = reply.strip()
+    stripped = reply.strip()
+    if match.kind in {"exact", "normalized"} and _whole(stripped, compile_labels(labels), cut_off=False) is not None:
         start = reply.index(stripped)
         return start, start + len(stripped)
     said = re.escape(labels[match.index].strip()).replace(r"\ ", r"[\s_-]+")
