@@ -8,7 +8,8 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.modes.rubric import rubric_result, summarize_rubric, with_spread
 from evenhand.numbers import Missing
-from evenhand.votes import EarlyStop, Vote
+from evenhand.results.measures import measures_of
+from evenhand.votes import EarlyStop, Verdict, Vote
 
 RUBRIC = Rubric(name="answer", criteria=(yes_no_criterion("right", "…"), yes_no_criterion("polite", "…")))
 RULES = VoteRules()
@@ -76,3 +77,20 @@ def test_the_summary_is_the_mean_over_responses():
     found = summarize_rubric([result(drawn([YES, NO], [NO, YES])), result(drawn([YES, NO], [YES, NO]))], RUBRIC)
     assert found.overall_spread.estimate == pytest.approx(0.25)  # of 0 and 1/2
     assert found.overall_draw_deviation.estimate == pytest.approx(0.5)  # variances 0 and 1/2, mean 1/4
+
+
+def test_where_much_is_unread_the_weighted_sum_has_bounds_as_its_score_has():
+    rubric = Rubric(
+        name="answer", criteria=(yes_no_criterion("right", "…", weight=2), yes_no_criterion("polite", "…", weight=1))
+    )
+    met, unread = Verdict(selected_index=0, value=1.0, aggregated_value=1.0), Verdict(unscored_reason="empty")
+    assert rubric_result([met, unread], rubric, length_penalty=0.25).raw_bounds == (2 - 0.25, 3 - 0.25)
+    results = [rubric_result(each, rubric) for each in [[met, met]] * 3 + [[unread, unread]]]
+    found = {each.name: each.bounds for each in measures_of(summarize_rubric(results, rubric)) if each.bounds}
+    assert {name: (bounds.low, bounds.high) for name, bounds in found.items()} == {
+        "": (3 / 4, 1),
+        "raw_score": (9 / 4, 3),
+    }
+    whole = summarize_rubric(results[:3], rubric)
+    assert whole.raw_unread is None
+    assert not any(each.bounds for each in measures_of(whole))

@@ -58,6 +58,7 @@ class RubricResult:
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
             criterion whose options have no values plays no part. None where the rubric does not apply.
+        raw_bounds: The same of ``raw_score``.
         spread: The population standard deviation of the scores that single draws come to; see :func:`with_spread`.
         draw_variance: The sample variance of the same.
     """
@@ -68,6 +69,7 @@ class RubricResult:
     score: float | None
     raw_score: float | None
     bounds: tuple[float, float] | None
+    raw_bounds: tuple[float, float] | None
     spread: float | None = None
     draw_variance: float | None = None
 
@@ -102,6 +104,7 @@ class RubricSummary(ReplyMeasures):
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
         score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, less the penalty.
+        raw_unread: The bounds of ``raw_score``, where so much is unread that they lead; else None.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
         length_penalty: The mean penalty.
@@ -112,7 +115,7 @@ class RubricSummary(ReplyMeasures):
     """
 
     score: Interval | Missing = measure("score", name="", always=True)
-    raw_score: Interval | Missing = measure("score")
+    raw_score: Interval | Missing = measure("score", bounds="raw_unread")
     length_penalty: Interval | Missing = measure("score")
     overall_spread: Interval | Missing = measure("score")
     overall_draw_deviation: Interval | Missing = measure("score")
@@ -124,6 +127,7 @@ class RubricSummary(ReplyMeasures):
     score_if_unscored_1: float | Missing = measure("score", always=True)
     criteria: Mapping[str, ScoreSummary]
     unread: UnreadBounds | None
+    raw_unread: UnreadBounds | None
 
 
 @dataclass(frozen=True)
@@ -271,22 +275,26 @@ def rubric_result(
     """
     weighed = [_weighed(verdict, expected=expected) for verdict in verdicts]
     score = rubric_score(weighed, rubric)
-    taken, (lowest, highest) = length_penalty or 0.0, rubric_range(rubric).score
+    taken, ranges = length_penalty or 0.0, rubric_range(rubric)
+    lowest, highest = ranges.raw_score
     least = 0.0 if rubric.clip == "score" else -math.inf
     extremes = [_extremes(verdict, criterion, expected=expected) for verdict, criterion in _pairs(verdicts, rubric)]
-    limits = [rubric_score([pair[side] for pair in extremes], rubric).score for side in (0, 1)]
-    applies = score.score is not None or score.unscored_reason is not None or limits != [None, None]
+    limits = [rubric_score([pair[side] for pair in extremes], rubric) for side in (0, 1)]
+    read = score.score is not None or score.unscored_reason is not None
+    applies = read or any(limit.score is not None for limit in limits)
+
+    def bounds(found: Sequence[float | None], ends: tuple[float, float], least: float) -> tuple[float, float] | None:
+        low, high = (_known(_less(limit, taken, least), end) for limit, end in zip(found, ends, strict=True))
+        return (low, high) if applies else None
+
     return RubricResult(
         verdicts=tuple(verdicts),
         unpenalized=score,
         length_penalty=length_penalty,
         score=_less(score.score, taken, least),
         raw_score=None if score.raw_score is None else score.raw_score - taken,
-        bounds=(
-            (_known(_less(limits[0], taken, least), lowest), _known(_less(limits[1], taken, least), highest))
-            if applies
-            else None
-        ),
+        bounds=bounds([limit.score for limit in limits], ranges.score, least),
+        raw_bounds=bounds([limit.raw_score for limit in limits], (lowest - taken, highest - taken), -math.inf),
     )
 
 
@@ -363,7 +371,9 @@ def summarize_rubric(
     scores = [result.score for result in results]
     bounds = (0.0, 1.0) if clips == {"score"} else _range_of(ranges, scores, limits)
     score = _mean(scores, level, bounds)
-    raw_score = _mean([result.raw_score for result in results], level, (lowest - greatest, highest))
+    raw_range = (lowest - greatest, highest)
+    raw_score = _mean([result.raw_score for result in results], level, raw_range)
+    raw_unread = unread_bounds(raw_score, [result.raw_bounds for result in results], level=level, bounds=raw_range)
     lows, highs = zip(*limits, strict=True) if limits else ((), ())
     unlimited = "the rubric applies to no response"
     width = bounds[1] - bounds[0]
@@ -394,6 +404,7 @@ def summarize_rubric(
             }
         ),
         unread=None if unread is None else _clipped(unread, "low", "high", "interval_low", "interval_high"),
+        raw_unread=raw_unread,
         **reply_measures(
             [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
         ),

@@ -78,6 +78,7 @@ class _Declared:
     always: bool
     shares: bool
     only: Collection[str] | None
+    bounds: str | None
 
 
 def measure(
@@ -87,6 +88,7 @@ def measure(
     always: bool = False,
     shares: bool = False,
     only: Collection[str] | None = None,
+    bounds: str | None = None,
 ) -> Any:  # noqa: ANN401 - the type of the field
     """A field of a frozen result that is a measure.
 
@@ -99,8 +101,9 @@ def measure(
         always: Give unitxt NaN where it is missing, instead of leaving it out.
         shares: The mapping counts; report what share of all each entry is.
         only: Which fields of a result are meant; all by default.
+        bounds: The field with the bounds that lead where too much is unread; those of a score are in ``unread``.
     """
-    return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only)})
+    return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
 
 
 def known(value: T | None, reason: str) -> T | Missing:
@@ -125,8 +128,10 @@ def measures_of(result: object, only: Collection[str] | None = None) -> Iterator
         value = getattr(result, field.name)
         if declared is not None and value is not None and (only is None or field.name in only):
             same = led is not None and (field.name == led[0] or (bool(value) and value == getattr(result, led[0])))
+            shared = led[1] if led is not None and same else None
+            bounds = getattr(result, declared.bounds) if declared.bounds else shared
             for each in _entries(field.name if declared.name is None else declared.name, value, declared):
-                yield dataclasses.replace(each, bounds=led[1]) if led is not None and same else each
+                yield each if bounds is None else dataclasses.replace(each, bounds=bounds)
 
 
 def _led_by_bounds(result: Any) -> tuple[str, LeadingBounds] | None:  # noqa: ANN401 - whatever has measures
