@@ -51,6 +51,7 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
         (["--fail-if", "relevance.low <"], "a measure or a number is missing"),
         (["--fail-if", "relevence.low < 1"], "there will be no such score. Did you mean 'relevance'?"),
         (["--fail-if", "relevance[neu].low < 1"], "there is no system 'neu'. Did you mean 'new'?"),
+        (["--fail-if", "relevance[new].corrected.low < 1"], "nothing says how the labelled rows were chosen"),
         (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),
         (["--format", "github"], "GITHUB_STEP_SUMMARY is not set"),

@@ -92,12 +92,19 @@ class Gating:
         Raises:
             InvalidInputError: If they name something else.
         """
+        from evenhand.report.gate_evidence import CORRECTED  # noqa: PLC0415 - as above
         from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
 
         begun = {*scores, *(score.replace(" ", "_") for score in scores), "unread"}
         for expression in self.fail_if:
             for named in (each for one in comparisons_in(parse(expression)) for each in one.measures):
                 whole = ".".join(named.path)
+                if CORRECTED in named.path[1:] and whole not in begun and self.design is None:
+                    raise InvalidInputError(
+                        f"--fail-if names {named.text!r}, and nothing says how the labelled rows were chosen: give "
+                        "labels their design, or with gold labels in the data --gold-design random (or by_verdict, "
+                        "probabilities, by_gold)"
+                    )
                 if scores and not any(whole == name or whole.startswith(f"{name}.") for name in begun):
                     raise InvalidInputError(
                         f"--fail-if names {named.text!r}, and there will be no such score. "
