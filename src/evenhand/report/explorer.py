@@ -41,6 +41,9 @@ _NUMBER: Final = re.compile(r"[-+<>$]*\s?[\d∞–]|$")
 """How a cell with a number begins, or with none."""
 
 HEADLINES: Final = "Each score with its interval, the number that it rests on, and how many of these could not be read."
+OF_BOUNDS: Final = (
+    " Where bounds stand in place of a score, the share unread is that of the rows of which any vote could not be read."
+)
 
 
 def write_report(path: str | Path, found: PrintedTables, other: PrintedTables | None = None, **how: Any) -> None:  # noqa: ANN401 - as of report_page
@@ -168,6 +171,8 @@ def _of_results(
     if gold is not None:
         told = read_gold(found, gold)
         views = [_as_labelled(each, told) for each in views]
+    scores = _headlines(runs)
+    led = any(finding.bounds is not None for _, run in runs for finding in run.findings())
     packed = pack(views, leave_out=leave_out)
     lists, each = packed.index["lists"], list(zip(runs, packed.counts, strict=True))
     return {
@@ -177,7 +182,8 @@ def _of_results(
         "cautions": _cautions(
             {name: list(cautions(run, counts, corrected=bool(corrected))) for (name, run), counts in each}
         ),
-        "headlines": _headlines(runs),
+        "headlines": scores,
+        "headlines_note": HEADLINES + (OF_BOUNDS if led else ""),
         "corrected": corrected,
         "options": list(options_of(found)),
         "verdicts": bool(packed.parts),
