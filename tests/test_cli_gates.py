@@ -119,6 +119,8 @@ def test_rescored_filtered_and_compared_by_files_alone(run, tmp_path, capsys):
     assert main(["compare", str(run), str(first), "--fail-if", "relevance.change[new].high < 0"]) == 0
     assert "relevance.change of new is 0.00" in capsys.readouterr().out
     assert main(["compare", str(run), str(first), "--fail-if", "relevance.change.same >= 0.5"]) == 3
+    assert main(["compare", "--fail-if", "relevance.change.same >= 0.5", str(run), str(first)]) == 3
+    assert main(["compare", str(run), "--fail-if", "relevance.change.same >= 0.5", str(first)]) == 3
     assert main(["filter", str(run), "--where", "langauge=de"]) == 2
     assert main(["rescore", str(run), "--rule", "mean"]) == 2
     assert "Did you mean 'language'?" in capsys.readouterr().err

@@ -231,14 +231,23 @@ def _is_saved(file: str) -> bool:
     return kind_if_saved(file) is not None
 
 
+_OF_TWO_RUNS: Final = frozenset({"--fail-if", "--format", "--gold", "--gold-design"})
+"""All options of the verb that compares two saved results."""
+
+
 def two_runs(given: Sequence[str]) -> list[str]:
     """The words of the shell, in which ``compare A B`` is the verb that compares two saved results.
 
     Raises:
         InvalidInputError: What could mean either.
     """
+    if list(given[:1]) != ["compare"]:
+        return list(given)
     files = [word for word in given[1:3] if not word.startswith("-")]
-    if list(given[:1]) != ["compare"] or not files:
+    if len(files) < 2 and _OF_TWO_RUNS.issuperset(each.partition("=")[0] for each in given if each.startswith("--")):
+        saved = [word for word in given[1:] if word.endswith((".parquet", ".jsonl")) and _is_saved(word)]
+        files = saved if len(saved) == 2 else files  # with options before or between them
+    if not files:
         return list(given)
     if len(files) == 1:
         if Path(files[0]).is_file() and _is_saved(files[0]):
