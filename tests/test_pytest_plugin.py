@@ -13,6 +13,10 @@ from tests.support.judges import ScriptedJudge
 
 pytest_plugins = ["pytester"]
 
+INSTALLED = [each for each in entry_points(group="pytest11") if each.name == "evenhand"]
+PLUGIN = () if INSTALLED else ("-p", "evenhand.pytest_plugin")
+"""What makes pytest load it, where evenhand was installed before it had a plugin."""
+
 JUDGED = """
 import evenhand
 from evenhand.votes import Completion
@@ -57,7 +61,7 @@ def run(pytester, saved):
         pytester.makepyfile(
             test_it=f"from evenhand.pytest_plugin import assert_judged\nfrom what import judged\n\n\n{test}"
         )
-        return pytester.runpytest_inprocess("-p", "evenhand.pytest_plugin", "-p", "no:randomly", *arguments)
+        return pytester.runpytest_inprocess(*PLUGIN, "-p", "no:randomly", *arguments)
 
     return run
 
@@ -129,16 +133,15 @@ def test_who_does_not_use_it_loads_nothing_of_it(pytester):
     pytester.makepyfile(
         "import sys\n\n\ndef test_it():\n    assert not {'unitxt', 'numpy', 'evenhand.results'} & set(sys.modules)\n"
     )
-    done = pytester.runpytest_subprocess("-p", "evenhand.pytest_plugin", "-p", "no:xdist", "-p", "no:cov")
+    done = pytester.runpytest_subprocess(*PLUGIN, "-p", "no:xdist", "-p", "no:cov")
     done.assert_outcomes(passed=1)
     assert "evenhand:" not in done.stdout.str()
 
 
 def test_pytest_finds_it_where_evenhand_is_installed():
-    found = [each for each in entry_points(group="pytest11") if each.name == "evenhand"]
-    if not found:
+    if not INSTALLED:
         pytest.skip("evenhand was installed before it had a plugin")
-    assert found[0].value == "evenhand.pytest_plugin"
+    assert INSTALLED[0].value == "evenhand.pytest_plugin"
 
 
 def score_of(request):

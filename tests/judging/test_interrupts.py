@@ -31,7 +31,7 @@ HUNG_UP = "import os, pty; host, terminal = pty.openpty(); os.dup2(terminal, 2);
 SHELL = (
     "import sys; from evenhand.cli import main; data, address, journal, out = sys.argv[1:]; "
     "sys.exit(main(['judge', data, '--criteria', 'Is it fine?', '--engine', address, '--response', 'answer', "
-    "'--journal', journal, '--out', out]))"
+    "'--journal', journal, '--out', out, '--verbose']))"
 )
 SCRIPT = (
     "import sys; from evenhand.tables import judge, read_file; data, address, journal, out = sys.argv[1:]; "
@@ -122,7 +122,7 @@ def test_no_wait_for_another_process_outlasts_an_interrupt(start, tmp_path):
         first = start(IGNORED + SHELL, server)
         first.wait_until(lambda: server.stats()["seen"] >= 16)
         second = start(IGNORED + SHELL, server, told="second.txt")
-        second.wait_until(lambda: "judging" in second.told)
+        second.wait_until(lambda: "evenhand.judging.run" in second.told)  # it says that it begins
         time.sleep(0.5)
         second.send(signal.SIGTERM)
         assert second.wait(40) == 143

@@ -120,7 +120,7 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
     A name that is a number stays as it is.
 
     >>> shortened(["claude-opus-4-20250514", "gpt-4o"], 14)
-    {'claude-opus-4-20250514': 'claude-o…-0514'}
+    {'claude-opus-4-20250514': 'claude-o…50514'}
     """
     known = list(dict.fromkeys(names))
     long = [name for name in known if cell_len(name) > width and not _IS_NUMBER.fullmatch(name)]
