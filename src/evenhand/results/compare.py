@@ -142,6 +142,9 @@ class RunComparison(PrintedTables):
             ]
         return tuple(found)
 
+    def __repr__(self) -> str:
+        return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
+
     def text_tables(self) -> tuple[TextTable, ...]:
         """One row for each group, one for each item of a checklist, and the verdicts that changed the most."""
         title = "Two results on the same rows"
