@@ -12,12 +12,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from jinja2 import FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta, nodes
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic_core import to_json
 
@@ -126,25 +126,29 @@ def prompt_sources() -> bytes:
     return to_json("".join(file.read_text(encoding="utf-8") for file in held if file.name.endswith(".md")))
 
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(
-    loader=FunctionLoader(_read_source),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,  # the output is a prompt, not HTML
-)
+_INCLUDED = re.compile(r'\{% include "([^"]+)" %\}\n?')  # with the line's end, as trim_blocks has it
 
 
 @cache
 def whole_source(name: str) -> str:
-    """The text of a template (``selection.md``) with those of the parts that it includes."""
+    """The text of a template (``selection.md``) with the parts that it includes in their places."""
     return _with_parts(_read_source(name))
 
 
 def _with_parts(source: str) -> str:
-    included = [each.template for each in _ENVIRONMENT.parse(source).find_all(nodes.Include)]
-    return "\n".join([source, *(whole_source(each.value) for each in included if isinstance(each, nodes.Const))])
+    return _INCLUDED.sub(lambda included: _with_parts(_read_source(included[1])), source)
+
+
+_AS_WRITTEN: Mapping[str, Any] = {
+    "undefined": StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+    "autoescape": False,  # the output is a prompt, not HTML
+}
+_ENVIRONMENT = Environment(loader=FunctionLoader(whole_source), **_AS_WRITTEN)  # noqa: S701 - as above
+_SANDBOX = ImmutableSandboxedEnvironment(loader=FunctionLoader(whole_source), **_AS_WRITTEN)
+"""For the texts of users: our own templates do without its checks, which take longer than all else in a prompt."""
 
 
 def undeclared_placeholders(name: str) -> frozenset[str]:
@@ -153,12 +157,7 @@ def undeclared_placeholders(name: str) -> frozenset[str]:
 
 
 def _placeholders_in(source: str) -> frozenset[str]:
-    tree = _ENVIRONMENT.parse(source)
-    found = set(meta.find_undeclared_variables(tree))
-    for include in tree.find_all(nodes.Include):
-        if isinstance(include.template, nodes.Const):
-            found |= undeclared_placeholders(include.template.value)
-    return frozenset(found)
+    return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(_with_parts(source))))
 
 
 @cache
@@ -251,6 +250,11 @@ def own_template(text: str) -> str:
     return "".join(parts)
 
 
+@lru_cache(maxsize=64)
+def _compiled(text: str) -> Template:
+    return _SANDBOX.from_string(own_template(text))
+
+
 class _Contexts(str):
     """All contexts as one text, and each by its name. ``history`` may be missing: the first turn has none."""
 
@@ -314,7 +318,7 @@ def _check_own_prompt(text: str, subject: Subject) -> None:
         if needed not in found:
             raise InvalidPromptError(f"the prompt does not name {{{{ {needed} }}}}; it may name {shown}")
     try:
-        _ENVIRONMENT.from_string(text).render(dict.fromkeys(accepted, _Contexts.of("text", None)))
+        _SANDBOX.from_string(text).render(dict.fromkeys(accepted, _Contexts.of("text", None)))
     except (TemplateError, TypeError, ValueError) as error:
         raise InvalidPromptError(
             f"the prompt cannot be filled: {error}; every placeholder ({shown}) stands for one whole text"
@@ -340,7 +344,7 @@ def render_own_prompt(text: str, subject: Subject, stage: FirstStage, values: Ma
     blocks = {name: values[name] if part is None else _part(part, values) for name, part in parts.items()}
     each = {name: _part("_context.md", {**values, "context": {name: said}}) for name, said in _contexts(values)}
     blocks["context"] = _Contexts.of(str(blocks["context"]), each)
-    body = _ENVIRONMENT.from_string(own_template(text)).render(blocks).strip()
+    body = _compiled(text).render(blocks).strip()
     return _ENVIRONMENT.get_template("_own.md").render({**values, "body": body, "stage": stage}).strip()
 
 

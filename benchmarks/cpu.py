@@ -1,0 +1,130 @@
+"""CPU of the path from a question to its verdict: milliseconds for each one-step assessment, in one run.
+
+``python -m benchmarks.cpu`` prints a Markdown table: a bare aiohttp loop that makes the same requests, evenhand over
+loopback with a journal on disk, and evenhand with a simulated judge in process; of each the median and the least of
+some rounds, everything from the rows to the table of judgements counted. ``--profile RUN`` prints where the time goes.
+"""
+
+import argparse
+import cProfile
+import logging
+import pstats
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import evenhand
+from benchmarks.throughput import Body, openai_compatible, run_bare_aiohttp
+from evenhand.engines.simulated import SimulatedJudge
+from tests.support.server import JudgeServerProcess
+
+CRITERION = "criteria.evenhand.direct.relevance"
+
+
+def rows(count: int) -> list[dict[str, str]]:
+    """Assessments that no journal knows."""
+    return [{"question": f"What is {index}?", "response": f"It is {uuid.uuid4()}."} for index in range(count)]
+
+
+def judged(engine: object, data: Sequence[dict[str, str]], journal: str | None = None) -> int:
+    """One call an assessment; how many have a verdict."""
+    table = evenhand.judge(
+        data,
+        CRITERION,
+        engine,
+        context_fields=["question"],
+        flow="one_step",
+        check_positional_bias=False,
+        journal=journal,
+        progress=False,
+    )
+    return sum(judgement.verdict.scored for judgement in table.judgements)
+
+
+def journaled(base_url: str, in_flight: int, data: Sequence[dict[str, str]]) -> int:
+    """Over HTTP, with a fresh journal."""
+    with TemporaryDirectory() as folder:
+        return judged(openai_compatible(base_url, in_flight), data, f"{folder}/journal.sqlite3")
+
+
+def bodies_of(count: int, labels: Sequence[str]) -> list[Body]:
+    """The requests that evenhand makes of so many assessments."""
+    with JudgeServerProcess(labels=labels) as server:
+        journaled(server.base_url, 64, rows(count))
+        return [seen["body"] for seen in server.requests()]
+
+
+def milliseconds(run: Callable[[], object], count: int) -> float:
+    """Of CPU for each of so many."""
+    begin = time.process_time()
+    run()
+    return 1000 * (time.process_time() - begin) / count
+
+
+@contextmanager
+def profiled(lines: int) -> Iterator[None]:
+    """Print where the time goes, in all threads."""
+    profiles: list[cProfile.Profile] = []
+
+    def begin(*_: object) -> None:
+        sys.setprofile(None)
+        profile = cProfile.Profile()
+        profiles.append(profile)
+        profile.enable()
+
+    threading.setprofile(begin)
+    begin()
+    try:
+        yield
+    finally:
+        threading.setprofile(None)
+        for profile in profiles:
+            profile.disable()
+        stats = pstats.Stats(profiles[0])
+        for profile in profiles[1:]:
+            stats.add(profile)
+        stats.strip_dirs().sort_stats("tottime").print_stats(lines)
+
+
+def main() -> None:
+    """Print one table, or a profile."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--assessments", type=int, default=3000)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--profile", choices=["simulated", "loopback"])
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    count, labels = options.assessments, evenhand.load(CRITERION).labels
+    bodies = bodies_of(count, labels)
+    found: dict[str, list[float]] = {}
+    with JudgeServerProcess(labels=labels) as server:
+        url, in_flight = server.base_url, options.in_flight
+        runs: dict[str, Callable[[Sequence[dict[str, str]]], object]] = {
+            "bare aiohttp loop": lambda _: run_bare_aiohttp(url, bodies, in_flight),
+            "loopback": lambda data: journaled(url, in_flight, data),
+            "simulated": lambda data: judged(SimulatedJudge(), data),
+        }
+        for run in runs.values():
+            run(rows(50))
+        if options.profile:
+            data = rows(count)
+            with profiled(70):
+                runs[options.profile](data)
+            return
+        for _ in range(options.rounds):
+            for name, run in runs.items():
+                data = rows(count)
+                found.setdefault(name, []).append(milliseconds(lambda run=run, data=data: run(data), count))
+    print("| | CPU ms an assessment | at least |\n|---|---|---|")
+    for name, times in found.items():
+        print(f"| {name} | {median(times):.3f} | {min(times):.3f} |")
+
+
+if __name__ == "__main__":
+    main()
