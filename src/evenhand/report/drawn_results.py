@@ -208,7 +208,7 @@ def _matrix(held: Held) -> Drawn | None:
     if len(systems) < 2 or not hasattr(held.results, "ranking"):
         return None
     shown = systems[:MOST_IN_A_MATRIX]
-    ranking, contests = held.table.ranking, [entry.contest for entry in held.table.contests]
+    ranking, contests = held.table.ranking, [entry.contest for entry in held.table.scored_entries]
     unread = unread_pairs(contests, ranking.pairs, level=ranking.level)
     values: dict[tuple[str, str], float | None] = {}
     texts: dict[tuple[str, str], str] = {}

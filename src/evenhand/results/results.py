@@ -12,24 +12,28 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar, cast, overload
 
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.files import expanded
 from evenhand.numbers import Missing
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
 from evenhand.results.findings import Finding, Reported
 from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.measures import Measure
+from evenhand.results.on_disk import EntriesOnDisk
 from evenhand.results.outcomes import Outcomes, QuestionName
+from evenhand.results.parts import Parts
 from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import cell_of, check_path, kind_of_file, read, write
+from evenhand.results.saved import Saved, cell_of, check_path, kind_of_file, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
@@ -74,6 +78,9 @@ class Results(PrintedTables, Generic[Entry]):
     labelled_by: ClassVar[tuple[str, ...]] = ()
     """The columns of a cell that tell the questions about a row apart, as labels of people name them."""
 
+    same_rows: ClassVar[tuple[str, ...]] = ()
+    """The columns that tell the groups apart that all have the same rows."""
+
     tells_verdicts: ClassVar[bool] = False
     """Whether each cell has a row of :meth:`records`, which saved files tell with it."""
 
@@ -95,6 +102,12 @@ class Results(PrintedTables, Generic[Entry]):
     @abstractmethod
     def cells(self) -> Iterator[Cell]:
         """The votes on each question, and what it was about."""
+
+    def abouts(self) -> Iterator[Mapping[str, Any]]:
+        """What each cell is about: of a result on disk no vote is read for it."""
+        if isinstance(self.entries, EntriesOnDisk):
+            return self.entries.abouts()
+        return (cell.about for cell in self.cells())
 
     @abstractmethod
     def judged(self) -> dict[str, Any]:
@@ -222,7 +235,7 @@ class Results(PrintedTables, Generic[Entry]):
         """
         found = tuple(self.verdict_views(data, row=str(row)))
         if not found:
-            known = dict.fromkeys(self.row_name(cell.about["instance"]) for cell in self.cells())
+            known = dict.fromkeys(self.row_name(about["instance"]) for about in self.abouts())
             raise InvalidInputError(f"there is no row {str(row)!r}. {did_you_mean(str(row), known)}")
         return RowView(str(row), found)
 
@@ -239,6 +252,13 @@ class Results(PrintedTables, Generic[Entry]):
         grid = {**self.parameters.get("grid", {}), "samples": 1}
         parameters = {**self.parameters, "judges": ["people"], "scoring": "selected", "grid": grid}
         return {**self.judged(), "parameters": parameters}
+
+    @cached_property
+    def scored_entries(self) -> Sequence[Entry]:
+        """The entries for what is made of all together: of a result on disk without texts, and thus small."""
+        if isinstance(self.entries, EntriesOnDisk):
+            return self.entries.without_texts()
+        return self.entries
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -257,19 +277,24 @@ class Results(PrintedTables, Generic[Entry]):
     def __getitem__(self, key: int | str) -> Entry | RowView:
         if isinstance(key, int):
             return self.entries[key]
-        if key in self._by_name:
-            return self._by_name[key]
-        rows = dict.fromkeys(self.row_name(cell.about["instance"]) for cell in self.cells())
+        if key in self._places:
+            return self.entries[self._places[key]]
+        rows = dict.fromkeys(self.row_name(about["instance"]) for about in self.abouts())
         if key in rows:
             return self.row(key)
         raise InvalidInputError(
             f"there is no entry {key!r}, and no row of this id; entries are named {'/'.join(self.names)}, as "
-            f"{next(iter(self._by_name))!r}, and rows by their ids. {did_you_mean(key, [*rows, *self._by_name])}"
+            f"{next(iter(self._places))!r}, and rows by their ids. {did_you_mean(key, [*rows, *self._places])}"
         )
 
     @cached_property
-    def _by_name(self) -> Mapping[str, Entry]:
-        return {"/".join(str(getattr(entry, name)) for name in self.names): entry for entry in self.entries}
+    def _places(self) -> Mapping[str, int]:
+        """Name of an entry -> its place."""
+        if isinstance(self.entries, EntriesOnDisk):
+            named = ((about[name] for name in self.names) for about in self.abouts())
+        else:
+            named = ((getattr(entry, name) for name in self.names) for entry in self.entries)
+        return {name: place for place, name in enumerate(dict.fromkeys("/".join(map(str, each)) for each in named))}
 
     @cached_property
     def spending(self) -> Spending | None:
@@ -282,8 +307,7 @@ class Results(PrintedTables, Generic[Entry]):
 
     def clusters(self) -> dict[int, str]:
         """Instance -> what it belongs to; empty where rows do not depend on each other."""
-        abouts = [cell.about for cell in self.cells()]
-        return {about["instance"]: about["cluster"] for about in abouts if about.get("cluster") is not None}
+        return {about["instance"]: about["cluster"] for about in self.abouts() if about.get("cluster") is not None}
 
     @property
     def ids(self) -> Sequence[str]:
@@ -401,7 +425,11 @@ class Results(PrintedTables, Generic[Entry]):
     def named_cells(self) -> Iterator[Cell]:
         """The cells, with the id of the row where rows have ids of their own."""
         for cell in self.cells():
-            yield cell._replace(about=named_row(cell.about, self.ids)) if self.ids else cell
+            yield cell._replace(about=self._with_id(cell.about))
+
+    def _with_id(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """What a cell is about, with the id of its row where rows have ids of their own."""
+        return named_row(about, self.ids) if self.ids else dict(about)
 
     def level_over(self, clusters: Sequence[str | None]) -> IntervalLevel:
         """The level of intervals over rows of these clusters, and their method."""
@@ -435,26 +463,33 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If there is no such column, or nothing would be left.
         """
-        cells = list(self.named_cells())
-        for name in about:
-            if name not in cells[0].about:
-                raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, list(cells[0].about))}")
         accepted = {name: value if isinstance(value, (list, tuple, set)) else [value] for name, value in about.items()}
-        kept = [
-            cell
-            for cell in cells
-            if all(cell.about[name] in values for name, values in accepted.items()) and (not keep or keep(cell.about))
-        ]
-        if not kept:
-            raise InvalidInputError(f"of {len(cells)} questions none is left by {about or keep!r}")
-        left = {name: {cell.about.get(name) for cell in kept} for name in ("system", "first", "second", "instance")}
+        columns = self._with_id(next(iter(self.abouts())))
+        for name in about:
+            if name not in columns:
+                raise InvalidInputError(f"there is no column {name!r}. {did_you_mean(name, list(columns))}")
+        stays: list[bool] = []
+        left: dict[str, set[Any]] = {name: set() for name in ("system", "first", "second", "instance")}
+        for each in map(self._with_id, self.abouts()):
+            stays.append(
+                all(each[name] in values for name, values in accepted.items()) and bool(not keep or keep(each))
+            )
+            for name in left if stays[-1] else ():
+                left[name].add(each.get(name))
+        if not any(stays):
+            raise InvalidInputError(f"of {len(stays)} questions none is left by {about or keep!r}")
         judged = self.judged()
         if "systems" in judged:
             systems = left["system"] | left["first"] | left["second"]
             judged["systems"] = [system for system in judged["systems"] if system in systems]
         parameters = {name: value for name, value in self.parameters.items() if name not in LIMITS}
         parameters["n"] = len(left["instance"])
-        return type(self).of_cells({**judged, "parameters": parameters}, map(_without_id, kept))
+        header = {**judged, "parameters": parameters}
+        if isinstance(self.entries, EntriesOnDisk):
+            entries = self.entries.only(stays, header)
+            check_same_rows(entries.abouts(), *self.same_rows)
+            return cast(Self, entries.whole())
+        return type(self).of_cells(header, compress(self.cells(), stays))
 
     def rescored(self, rules: VoteRules, **changes: Any) -> Self:  # noqa: ANN401 - parameters
         """The same votes under other rules, without a call.
@@ -463,8 +498,10 @@ class Results(PrintedTables, Generic[Entry]):
             rules: How votes become verdicts.
             **changes: Other parameters that change, and what is judged, where that does.
         """
-        parameters = {**self.parameters, **rules.parameters(), **changes}
-        return type(self).of_cells({**self.judged(), "parameters": parameters}, self.cells())
+        header = {**self.judged(), "parameters": {**self.parameters, **rules.parameters(), **changes}}
+        if isinstance(self.entries, EntriesOnDisk):
+            return cast(Self, self.entries.under(header).whole())
+        return type(self).of_cells(header, self.cells())
 
     def compare(self, other: Self) -> RunComparison:
         """How another result differs on the same rows: another judge, model, prompt, rule, or other responses.
@@ -534,7 +571,7 @@ class Results(PrintedTables, Generic[Entry]):
         """
         own, others = self._row_names, other._row_names
         if not own or not others:
-            return {cell.about["instance"]: cell.about["instance"] for cell in other.cells()}
+            return {about["instance"]: about["instance"] for about in other.abouts()}
         known = {name: row for row, name in own.items()}
         if not known.keys() & set(others.values()):
             raise InvalidInputError(
@@ -548,8 +585,7 @@ class Results(PrintedTables, Generic[Entry]):
         """Row -> its id; empty where rows have none."""
         if self.ids:
             return dict(enumerate(self.ids))
-        abouts = [cell.about for cell in self.cells()]
-        return {about["instance"]: about["prompt_id"] for about in abouts if about.get("prompt_id") is not None}
+        return {about["instance"]: about["prompt_id"] for about in self.abouts() if about.get("prompt_id") is not None}
 
     def row_name(self, row: int) -> str:
         """The id of a row, or its index as a text where rows have none."""
@@ -570,9 +606,9 @@ class Results(PrintedTables, Generic[Entry]):
 
         Where both what was judged and how differ, that is warned of (:class:`ConfoundedComparisonWarning`).
         """
-        named = {self.question_name(cell): None for cell in self.cells()}
+        named = {self.question_name(Cell(dict(about), ())): None for about in self.abouts()}
         shared = {}
-        for row, *names in map(other.question_name, other.cells()):
+        for row, *names in (other.question_name(Cell(dict(about), ())) for about in other.abouts()):
             if (place[row], *names) in named:
                 shared[place[row], *names] = (place[row], row, names)
         notes, changed = notes_on_changes(self.fingerprint, other.fingerprint, shared.values())
@@ -657,18 +693,40 @@ class Results(PrintedTables, Generic[Entry]):
         Raises:
             InvalidInputError: If the file is something else.
         """
-        header, cells, rows = read(path, cls.kind)
+        folder = expanded(path)
+        if folder.is_dir():
+            result, header = cls._on_disk(Parts(folder))
+        else:
+            saved, folder = read(path, cls.kind), folder.parent
+            result, header = cls._loaded(saved, path), saved.header
+        if header.get("run"):
+            object.__setattr__(result, "run_file", absolute(header["run"], folder))
+        return result
+
+    @classmethod
+    def _loaded(cls, saved: Saved, path: str | Path) -> Self:
         try:
-            held = cls.cells_before(header, rows) if cells is None else cells
-            cells = [with_early_stop(_without_id(cell), header["parameters"]) for cell in held]
-            result = cls.of_cells(header, cells)
+            return cls.of_cells(saved.header, cls.loaded_cells(saved))
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidInputError(
                 f"{str(path)!r} is not a saved table of {cls.kind}, or not a whole one; {cls.__name__}.save writes one"
             ) from error
-        if header.get("run"):
-            object.__setattr__(result, "run_file", absolute(header["run"], Path(path).parent))
-        return result
+
+    @classmethod
+    def _on_disk(cls, parts: Parts) -> tuple[Self, Mapping[str, Any]]:
+        """The result whose entries stay on disk, and what its parts say before their votes."""
+        if KINDS[cls.kind] != parts.kind:
+            raise InvalidInputError(
+                f"{str(parts.folder)!r} holds no {KINDS[cls.kind].holds}, but {parts.kind.holds}, which "
+                f"{parts.kind.class_name}.load reads"
+            )
+        return cast(Self, EntriesOnDisk(cls, parts, parts.header).whole()), parts.header
+
+    @classmethod
+    def loaded_cells(cls, saved: Saved) -> list[Cell]:
+        """The cells that a file holds, as tables make them."""
+        held = cls.cells_before(saved.header, saved.rows) if saved.cells is None else saved.cells
+        return [with_early_stop(_without_id(cell), saved.header["parameters"]) for cell in held]
 
 
 def named_row(row: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
@@ -697,6 +755,9 @@ def _without_id(cell: Cell) -> Cell:
 
 def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind
     """The result that a file holds, of whatever kind: what the ``save`` of any result wrote.
+
+    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
+    when they are asked for.
 
     Raises:
         InvalidInputError: If the file cannot be read, or holds no result.
@@ -732,19 +793,19 @@ def changed_rules(parameters: Mapping[str, Any], rules: Rules) -> VoteRules:
     return VoteRules.from_parameters({**parameters, **rules})
 
 
-def check_same_rows(cells: Iterable[Cell], *groups: str) -> None:
+def check_same_rows(abouts: Iterable[Mapping[str, Any]], *groups: str) -> None:
     """Check that all groups have the same rows, in which their differences are paired.
 
     Args:
-        cells: With the columns ``instance`` and ``groups``.
+        abouts: Of cells, with the columns ``instance`` and ``groups``.
         *groups: The columns that tell groups apart, such as ``system`` and ``criterion``.
 
     Raises:
         InvalidInputError: If a row is kept for one group and left out of another.
     """
     rows: dict[tuple[object, ...], dict[int, None]] = {}
-    for cell in cells:
-        rows.setdefault(tuple(cell.about[name] for name in groups), {})[cell.about["instance"]] = None
+    for about in abouts if groups else ():
+        rows.setdefault(tuple(about[name] for name in groups), {})[about["instance"]] = None
     for group, own in rows.items():
         for other, others in rows.items():
             if own.keys() != others.keys():

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,10 +15,13 @@ from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.files import cache_folder, expanded, open_file
 from evenhand.results.measures import as_json
-from evenhand.results.votes_columns import PROMPTS, Cell, PromptsOfFile, cells_of, votes_tables
+from evenhand.results.votes_columns import CELL, PROMPTS, TEXTS, Cell, PromptsOfFile, abouts_of, cells_of, votes_tables
 from evenhand.votes import Vote
 
 SUFFIXES = (".parquet", ".jsonl")
+PART: Final = "part-*.parquet"
+"""The names of the parts of a result that lies in a folder, in their order."""
+
 LAYOUT: Final = 2
 """Of the rows: a cell each. Before, they were whatever the table held."""
 
@@ -185,19 +188,20 @@ class Saved(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def read(path: str | Path, kind: str) -> Saved:
+def read(path: str | Path, kind: str, *, texts: bool = True) -> Saved:
     """What a saved result holds.
 
     Args:
         path: The file.
         kind: What it must be: one of :data:`KINDS`.
+        texts: Read reasons, replies and prompts of a Parquet file too, of which no score is made.
 
     Raises:
         InvalidInputError: If the file cannot be read, is no saved result, or is not whole.
     """
     path = expanded(path)
     try:
-        saved = _read_parquet(path) if _is_parquet(path) else _read_lines(path)
+        saved = _read_parquet(path, texts=texts) if _is_parquet(path) else _read_lines(path)
         held = saved.rows if saved.cells is None else saved.cells
         other = saved_kind(saved.header)
         if other is None or saved.header["rows"] != len(held):
@@ -222,13 +226,22 @@ def kind_of_file(path: str | Path) -> SavedKind:
     Raises:
         InvalidInputError: If it cannot be read, or holds no result.
     """
-    kind = kind_if_saved(path)
-    if kind is None:
+    return KINDS[header_of(path)["evenhand"]]
+
+
+def header_of(path: str | Path) -> dict[str, Any]:
+    """What a saved result says before its votes.
+
+    Raises:
+        InvalidInputError: If it cannot be read, or holds no result.
+    """
+    header = header_if_saved(path)
+    if header is None:
         raise InvalidInputError(
             f"{str(expanded(path))!r} is no saved result of evenhand; the save of a result writes one, as Parquet or "
             "JSON lines"
         )
-    return kind
+    return header
 
 
 def kind_if_saved(path: str | Path) -> SavedKind | None:
@@ -249,6 +262,8 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     path = expanded(path)
+    if path.is_dir():
+        path = min(path.glob(PART), default=path)
     try:
         if _is_parquet(path):
             header = json.loads((pyarrow.parquet.read_schema(path).metadata or {})[PARQUET_HEADER])
@@ -267,13 +282,24 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _read_parquet(path: Path) -> Saved:
+def _read_parquet(path: Path, *, texts: bool) -> Saved:
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
-    table = file.read([name for name in file.schema_arrow.names if name != PROMPTS])
+    left_out = {PROMPTS} if texts else {PROMPTS, *TEXTS}
+    table = file.read([name for name in file.schema_arrow.names if name not in left_out])
     header = json.loads((table.schema.metadata or {})[PARQUET_HEADER])
-    return Saved(header, list(cells_of(table, PromptsOfFile(file))) if len(table) else [], [])
+    prompts = PromptsOfFile(file) if texts else repeat(None, len(table))
+    return Saved(header, list(cells_of(table, prompts)) if len(table) else [], [])
+
+
+def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
+    import pyarrow.parquet  # noqa: PLC0415 - as above
+
+    file = pyarrow.parquet.ParquetFile(expanded(path))
+    header = json.loads(file.schema_arrow.metadata[PARQUET_HEADER])
+    return header, abouts_of(file.read([*(name for name in header["about"] if name != "id"), CELL]))
 
 
 def _read_lines(path: Path) -> Saved:

@@ -14,6 +14,8 @@ from itertools import accumulate, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 
@@ -39,12 +41,15 @@ _SAME = (
 )
 """The columns that are fields of a vote under their own names."""
 
-_CELL = "cell"
+CELL = "cell"
 """The column that numbers the cells; their own columns come before it."""
 
 
 PROMPTS = "prompts"
 """The column of what was sent: stage -> messages, as JSON."""
+
+TEXTS = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error", "verdict_assessment")
+"""The columns of which no score is made, and which hold the most."""
 
 VOTES_IN_A_PART = 1024
 
@@ -168,11 +173,11 @@ def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
         completion_tokens=row["completion_tokens"],
         cost=row["cost"],
     )
-    own = {name: row[name] for name in _SAME}
+    own: dict[str, Any] = {name: row.get(name) for name in _SAME}
     own |= {"order": tuple(row["order"]), "probabilities": row["probabilities"] and tuple(row["probabilities"])}
     return Vote(
         **own,
-        completion=_completion_of(row) if row["replied"] else None,
+        completion=_completion_of(row) if row["replied"] and "reply" in row else None,
         match=row["match_kind"] and Match(index=row["match_index"], kind=row["match_kind"], reason=row["match_reason"]),
         usage=usage,
         prompts=prompts,
@@ -215,7 +220,7 @@ def votes_tables(cells: Iterable[Cell]) -> Iterator[pyarrow.Table]:
     schema = _schema(held)
     rows: list[dict[str, Any]] = []
     for number, cell in enumerate(held):
-        named = {**cell.about, _CELL: number, **_told(cell)}
+        named = {**cell.about, CELL: number, **_told(cell)}
         rows += [{**named, **_whole_row(vote)} for vote in cell.votes] or [named]
         if len(rows) >= VOTES_IN_A_PART or number + 1 == len(held):
             yield pyarrow.Table.from_pylist(rows, schema=schema)
@@ -234,8 +239,8 @@ def _schema(cells: Sequence[Cell]) -> pyarrow.Schema:
 
     abouts, told = [cell.about for cell in cells], [_told(cell) for cell in cells]
     cast = next((vote for cell in cells for vote in cell.votes), None)
-    kinds = {_CELL: pyarrow.int64(), **dict(_kinds(pyarrow))}
-    names = dict.fromkeys((*_names(abouts), _CELL, *_names(told), *(_whole_row(cast) if cast else ()), *kinds))
+    kinds = {CELL: pyarrow.int64(), **dict(_kinds(pyarrow))}
+    names = dict.fromkeys((*_names(abouts), CELL, *_names(told), *(_whole_row(cast) if cast else ()), *kinds))
     held = {**dict.fromkeys(_names(abouts), abouts), **dict.fromkeys(_names(told), told)}
     return pyarrow.schema(
         (name, kinds[name] if name in kinds else pyarrow.array([each.get(name) for each in held[name]]).type)
@@ -304,6 +309,14 @@ class SavedPrompts(Prompts):
         return str(self._file.text(self._row)).encode()
 
 
+def abouts_of(table: pyarrow.Table) -> list[dict[str, Any]]:
+    """What each cell is about, of a table with these columns and the numbers of cells."""
+    numbers = table.column(CELL).to_numpy()
+    firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    found: list[dict[str, Any]] = table.drop_columns([CELL]).take(firsts).to_pylist()
+    return found
+
+
 def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = None) -> Iterator[Cell]:
     """The cells of a table that :func:`votes_table` made.
 
@@ -311,12 +324,12 @@ def cells_of(table: pyarrow.Table, prompts: Iterable[Prompts | None] | None = No
         table: With or without the column of prompts.
         prompts: Those of each row, where the table is without.
     """
-    own = table.column_names[: table.column_names.index(_CELL)]
+    own = table.column_names[: table.column_names.index(CELL)]
     rows = (row for batch in table.to_batches(max_chunksize=4096) for row in batch.to_pylist())
     if prompts is None:
         prompts = (text and Prompts(json.loads(text)) for text in table.column(PROMPTS).to_pylist())
     held_rows = zip(rows, prompts, strict=True)
-    for _, grouped in groupby(held_rows, key=lambda each: each[0][_CELL]):
+    for _, grouped in groupby(held_rows, key=lambda each: each[0][CELL]):
         held = list(grouped)
         votes = tuple(_vote_of(row, sent) for row, sent in held if row["judge_id"] is not None)
         yield Cell({name: held[0][0][name] for name in own}, votes)

@@ -27,6 +27,7 @@ from evenhand.numbers import (
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
+from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
@@ -96,6 +97,7 @@ class ChecklistTable(Results[CheckedResponse]):
     kind: ClassVar = "checklist"
     names: ClassVar = ("instance", "system")
     compared: ClassVar = ("primary_score", "primary_score")
+    same_rows: ClassVar = ("system",)
     labelled_by: ClassVar = ("system", "item")
 
     @property
@@ -113,7 +115,7 @@ class ChecklistTable(Results[CheckedResponse]):
         metric = self.parameters["primary_metric"]
         return tuple(
             ChecklistResult.of(self.checklists[response.checklist], response.verdicts, metric, self._rules)
-            for response in self.responses
+            for response in self.scored_entries
         )
 
     def outcomes(self) -> tuple[Outcomes, ...]:
@@ -150,9 +152,10 @@ class ChecklistTable(Results[CheckedResponse]):
         for difference in self.differences:
             yield from difference.reported()
 
+    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The verdicts on items as they are held, each on its own question."""
-        for response, result in zip(self.responses, self.results, strict=True):
+        for response, result in zip(self.scored_entries, self.results, strict=True):
             for item, gold in zip(result.items, response.gold, strict=True):
                 verdict, criterion = item.verdict, item.item.as_criterion()
                 named = {"yes": "Yes", "no": "No", "na": "N/A"}
@@ -302,7 +305,7 @@ class ChecklistTable(Results[CheckedResponse]):
             )
         changed.check("binary")
         if metric == "normalized":
-            votes = [vote for each in self.responses for verdict in each.verdicts for vote in verdict.votes]
+            votes = [vote for each in self.scored_entries for verdict in each.verdicts for vote in verdict.votes]
             check_mean_over_draws(votes, "primary_metric='normalized'")
         return self.rescored(changed, primary_metric=metric)
 
@@ -323,17 +326,20 @@ class ChecklistTable(Results[CheckedResponse]):
         """One row an item of a response."""
         import pandas as pd  # noqa: PLC0415 - a second of import that only this needs
 
-        rows = [
-            {**_identity(response, result), **item, "cluster": response.cluster}
-            for response, result in zip(self.responses, self.results, strict=True)
-            for item in _items(response, result)
-        ]
-        return pd.DataFrame.from_records([named_row(row, self.ids) for row in rows] if self.ids else rows)
+        return pd.DataFrame.from_records(list(self._item_rows()))
 
+    @part_by_part
+    def _item_rows(self) -> Iterator[dict[str, Any]]:
+        for response, result in zip(self.responses, self.results, strict=True):
+            for item in _items(response, result):
+                row = {**_identity(response, result), **item, "cluster": response.cluster}
+                yield named_row(row, self.ids) if self.ids else row
+
+    @part_by_part
     @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each response: its scores, and its items inside."""
-        for response, result in zip(self.responses, self.results, strict=True):
+        for response, result in zip(self.scored_entries, self.results, strict=True):
             yield {
                 **_identity(response, result),
                 **result.record(),
@@ -372,9 +378,10 @@ class ChecklistTable(Results[CheckedResponse]):
             found += [{**row, **plain_vote(vote)} for vote in votes] or [{**row, **nobody}]
         return found
 
+    @part_by_part
     def cells(self) -> Iterator[Cell]:
         """The votes on each item of each response."""
-        for response in self.responses:
+        for response in self.scored_entries:
             items = self.checklists[response.checklist].items
             for item, verdict, gold in zip(items, response.verdicts, response.gold, strict=True):
                 about = {"instance": response.instance, "system": response.system, "checklist": response.checklist}
@@ -388,7 +395,7 @@ class ChecklistTable(Results[CheckedResponse]):
             InvalidInputError: If some items of a response are left out, or a row is left for some systems only.
         """
         cells = list(cells)
-        check_same_rows(cells, "system")
+        check_same_rows((cell.about for cell in cells), *cls.same_rows)
         checklists = tuple(Checklist.model_validate(checklist) for checklist in header["checklists"])
         rules = VoteRules.from_parameters(header["parameters"])
         grouped: dict[tuple[str, int], list[Cell]] = {}
@@ -418,7 +425,7 @@ class ChecklistTable(Results[CheckedResponse]):
         )
 
     def _of_system(self, system: str) -> Iterator[tuple[CheckedResponse, ChecklistResult]]:
-        for response, result in zip(self.responses, self.results, strict=True):
+        for response, result in zip(self.scored_entries, self.results, strict=True):
             if response.system == system:
                 yield response, result
 
@@ -500,7 +507,7 @@ def _systems_table(table: ChecklistTable) -> TextTable:
     title = f"Checked by {what}, by {', '.join(table.parameters['judges'])}"
     by_name = {(system,): report for system, report in reports.items()}
     shown = measures_table(title, ("system",), by_name, columns, _notes(reports, table.parameters), kind="scores")
-    if all(answer is None for response in table.responses for answer in response.gold):
+    if all(answer is None for response in table.scored_entries for answer in response.gold):
         return shown
     return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
 

@@ -23,6 +23,7 @@ from evenhand.numbers import (
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, measures_table
 from evenhand.results.notes import baseline_note, unscored_votes_note
+from evenhand.results.on_disk import part_by_part
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, check_same_rows, with_ids
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
@@ -78,6 +79,7 @@ class GradeTable(Results[GradedInstance]):
     names: ClassVar = ("prompt", "with_unrelated", "instance")
     rows_by: ClassVar = ("judge", "prompt", "unrelated_option", "instance")
     compared: ClassVar = ("grade_score", "grade_score")
+    same_rows: ClassVar = ("prompt", "with_unrelated")
 
     @property
     def entries(self) -> tuple[GradedInstance, ...]:
@@ -87,10 +89,14 @@ class GradeTable(Results[GradedInstance]):
     @cached_property
     def gradings(self) -> Mapping[tuple[str, str, bool], Grading]:
         """``(judge, prompt, with the unrelated option?)`` -> the Grade Score and what it rests on."""
-        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.instances)
+        runs = dict.fromkeys((each.prompt, each.with_unrelated) for each in self.scored_entries)
         return {
             (judge, prompt, unrelated): grade(
-                [each.votes for each in self.instances if (each.prompt, each.with_unrelated) == (prompt, unrelated)],
+                [
+                    each.votes
+                    for each in self.scored_entries
+                    if (each.prompt, each.with_unrelated) == (prompt, unrelated)
+                ],
                 judge,
                 level=self._interval_level,
                 seed=self.parameters["seed"],
@@ -102,8 +108,8 @@ class GradeTable(Results[GradedInstance]):
     @property
     def _interval_level(self) -> IntervalLevel:
         """The level of intervals over the rows, with their clusters."""
-        runs = [(each.prompt, each.with_unrelated) for each in self.instances]
-        own = [each.cluster for each, run in zip(self.instances, runs, strict=True) if run == runs[0]]
+        runs = [(each.prompt, each.with_unrelated) for each in self.scored_entries]
+        own = [each.cluster for each, run in zip(self.scored_entries, runs, strict=True) if run == runs[0]]
         return self.level_over(own)
 
     @cached_property
@@ -129,9 +135,10 @@ class GradeTable(Results[GradedInstance]):
         unread = sum(each.num_unscored for each in graded)
         return sum(each.num_scored for each in graded) + unread, unread
 
+    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The choices of each run, which come to no verdict."""
-        for each in self.instances:
+        for each in self.scored_entries:
             run = (each.instance, each.prompt, *(["unrelated"] if each.with_unrelated else []))
             unrelated = ("(unrelated)",) if each.unrelated is not None else ()
             names = (*each.candidates, *unrelated)
@@ -167,14 +174,14 @@ class GradeTable(Results[GradedInstance]):
         Raises:
             InvalidInputError: If there are several prompts, or an unrelated option, which rows cannot tell apart.
         """
-        runs = {(each.prompt, each.with_unrelated) for each in self.instances}
+        runs = {(each.prompt, each.with_unrelated) for each in self.scored_entries}
         if len(runs) > 1 or any(unrelated for _, unrelated in runs):
             raise InvalidInputError(
                 f"the table has the runs {sorted(runs)!r} (prompt, with an unrelated option); rows are of one without "
                 "such an option: filter(prompt=…, with_unrelated=False) first"
             )
         found: list[dict[str, Any]] = []
-        for each in self.instances:
+        for each in self.scored_entries:
             about = {"id": self.ids[each.instance] if self.ids else str(each.instance)}
             about |= {} if each.cluster is None else {"cluster": each.cluster}
             nobody = {"judge": None, "sample": 0, "order": list(each.candidates), "vote": None}
@@ -185,9 +192,10 @@ class GradeTable(Results[GradedInstance]):
             found += [] if each.votes else [{**about, **nobody, "unscored_reason": "missing_response"}]
         return found
 
+    @part_by_part
     def cells(self) -> Iterator[Cell]:
         """The votes on each instance under each prompt, with and without an unrelated option."""
-        for each in self.instances:
+        for each in self.scored_entries:
             about = {name: getattr(each, name) for name in _ABOUT}
             yield Cell({**about, "candidates": list(each.candidates), "missing": list(each.missing)}, each.votes)
 
@@ -199,7 +207,7 @@ class GradeTable(Results[GradedInstance]):
             InvalidInputError: If a row is left for some prompts or runs only.
         """
         cells = list(cells)
-        check_same_rows(cells, "prompt", "with_unrelated")
+        check_same_rows((cell.about for cell in cells), *cls.same_rows)
         criterion = Criterion.model_validate(header["criterion"])
         instances = tuple(map(_instance_of, cells))
         return cls(instances=instances, criterion=criterion, parameters=header["parameters"])
@@ -309,18 +317,22 @@ class GradeTable(Results[GradedInstance]):
             missing = max(grading.num_missing_response for grading in gradings)
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
         reasons = Counter(
-            vote.unscored_reason for each in self.instances for vote in each.votes if vote.unscored_reason is not None
+            vote.unscored_reason
+            for each in self.scored_entries
+            for vote in each.votes
+            if vote.unscored_reason is not None
         )
         yield from unscored_votes_note({str(reason): count for reason, count in reasons.items()})
         yield from readings_note(grading.readings for grading in gradings)
         yield from unread_choices_note(sum(grading.num_unread for grading in gradings))
         yield from baseline_note(self.parameters["judges"])
 
+    @part_by_part
     @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each judge, prompt, run and instance."""
         asked: dict[tuple[str, bool], list[GradedInstance]] = {}
-        for each in self.instances:
+        for each in self.scored_entries:
             asked.setdefault((each.prompt, each.with_unrelated), []).append(each)
         for (judge, prompt, unrelated), grading in self.gradings.items():
             for each, one in zip(asked[prompt, unrelated], grading.instances, strict=True):

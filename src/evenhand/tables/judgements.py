@@ -36,6 +36,7 @@ from evenhand.results.notes import (
     unread_note,
     unscored_votes_note,
 )
+from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
@@ -90,6 +91,7 @@ class JudgementTable(Results[Judgement]):
     kind: ClassVar = "judgements"
     names: ClassVar = ("instance", "system", "criterion")
     compared: ClassVar = ("score", "selected_option")
+    same_rows: ClassVar = ("system", "criterion")
     labelled_by: ClassVar = ("system", "criterion")
     tells_verdicts: ClassVar = True
 
@@ -218,6 +220,7 @@ class JudgementTable(Results[Judgement]):
         for difference in (*self.rubric_differences, *self.differences):
             yield from difference.reported()
 
+    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The verdicts as they are held."""
         asked = {criterion.name: criterion for criterion in self.criteria}
@@ -402,7 +405,7 @@ class JudgementTable(Results[Judgement]):
         )
         title = f"Direct assessment by {', '.join(self.parameters['judges'])}"
         table = measures_table(title, ("system", "criterion"), self.summaries, columns, self._notes(), kind="scores")
-        if all(judgement.gold is None for judgement in self.judgements):
+        if all(judgement.gold is None for judgement in self.scored_entries):
             return table
         return table.with_column(
             "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
@@ -437,6 +440,7 @@ class JudgementTable(Results[Judgement]):
             ],
         }
 
+    @part_by_part
     def cells(self) -> Iterator[Cell]:
         """The votes on each response and criterion."""
         for item in self.judgements:
@@ -451,7 +455,7 @@ class JudgementTable(Results[Judgement]):
             InvalidInputError: If a row is left for some systems or criteria only, or some criteria of a rubric are.
         """
         cells = list(cells)
-        check_same_rows(cells, "system", "criterion")
+        check_same_rows((cell.about for cell in cells), *cls.same_rows)
         left = {cell.about["criterion"] for cell in cells}
         lacking = [each["name"] for each in header["criteria"] if each["name"] not in left]
         if lacking and header.get("rubric") is not None:
@@ -499,10 +503,11 @@ class JudgementTable(Results[Judgement]):
     @cached_property
     def _cells(self) -> Mapping[tuple[str, str], list[Judgement]]:
         cells: dict[tuple[str, str], list[Judgement]] = {}
-        for item in self.judgements:
+        for item in self.scored_entries:
             cells.setdefault((item.system, item.criterion), []).append(item)
         return cells
 
+    @part_by_part
     @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each judgement."""

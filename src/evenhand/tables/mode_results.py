@@ -24,6 +24,7 @@ from evenhand.numbers import format_level
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_of, measures_table, plain
 from evenhand.results.notes import baseline_note, early_stop_note
+from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, with_ids
@@ -109,8 +110,8 @@ class ModeResults(Results[JudgedSubject]):
     def measures(self) -> Mapping[str, Any]:
         """System -> what the results on it come to, as the mode has it."""
         found = {}
-        for system in dict.fromkeys(each.system for each in self.subjects):
-            own = [each for each in self.subjects if each.system == system]
+        for system in dict.fromkeys(each.system for each in self.scored_entries):
+            own = [each for each in self.scored_entries if each.system == system]
             level = self.level_over([each.about.cluster for each in own])
             found[system] = self.mode.measures([each.about for each in own], [each.result for each in own], level)
         return found
@@ -136,7 +137,7 @@ class ModeResults(Results[JudgedSubject]):
             InvalidInputError: A mode whose records have no score.
         """
         found: dict[str, list[Outcome]] = {}
-        for each, record in zip(self.subjects, self.records(), strict=True):
+        for each, record in zip(self.scored_entries, self.records(), strict=True):
             if "score" not in record:
                 raise InvalidInputError(
                     f"a record of the mode {self.mode.kind!r} has no 'score', which is what people could give too"
@@ -146,7 +147,7 @@ class ModeResults(Results[JudgedSubject]):
             row = Outcome(each.instance, questions, record["score"], selected, cluster=each.about.cluster)
             found.setdefault(each.system, []).append(row)
         one = self._criteria[0] if len(self._criteria) == 1 else None
-        whole = isinstance(self.subjects[0].result, Verdict)
+        whole = isinstance(self.scored_entries[0].result, Verdict)
         own = one if isinstance(one, Criterion) and one is not NO_CRITERION and whole else None
         return tuple(
             Outcomes(system, self._name, tuple(rows), self.possible_scores({}))
@@ -169,6 +170,7 @@ class ModeResults(Results[JudgedSubject]):
         one = self._criteria[0] if len(self._criteria) == 1 else None
         return self.mode.kind if one is None or one is NO_CRITERION else one.name
 
+    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The questions with what their votes come to; of choices among several responses the votes alone."""
         for cell in self.cells():
@@ -206,7 +208,7 @@ class ModeResults(Results[JudgedSubject]):
 
     @cached_property
     def _subjects(self) -> Mapping[tuple[str, int], Subject]:
-        return {(each.system, each.instance): each.about for each in self.subjects}
+        return {(each.system, each.instance): each.about for each in self.scored_entries}
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
@@ -224,10 +226,11 @@ class ModeResults(Results[JudgedSubject]):
         fits = len(table.headers) <= _MOST_COLUMNS
         return (table if fits else table.turned(f"measure [{format_level(self.parameters['level'])}]"),)
 
+    @part_by_part
     @with_ids
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each subject."""
-        for each in self.subjects:
+        for each in self.scored_entries:
             record = {
                 "instance": each.instance,
                 "system": each.system,
@@ -254,16 +257,21 @@ class ModeResults(Results[JudgedSubject]):
 
     @cached_property
     def _criteria(self) -> list[Criterion | Rubric]:
-        return list({id(each.about.judged): each.about.judged for each in self.subjects}.values())
+        found: list[Criterion | Rubric] = []
+        for judged in {id(each.about.judged): each.about.judged for each in self.scored_entries}.values():
+            found += [] if judged in found else [judged]  # each part of a result on disk has its own
+        return found
 
     def overview(self) -> dict[str, Any]:
         """The measures of each system."""
         return {"measures": {system: plain(own) for system, own in self.measures.items()}}
 
+    @part_by_part
     def cells(self) -> Iterator[Cell]:
         """The votes on each question; a subject about which nothing was asked has one cell without votes."""
-        places = {id(criterion): place for place, criterion in enumerate(self._criteria)}
-        for each in self.subjects:
+        judged = {id(each.about.judged): each.about.judged for each in self.scored_entries}
+        places = {number: self._criteria.index(criterion) for number, criterion in judged.items()}
+        for each in self.scored_entries:
             about = {
                 "instance": each.instance,
                 "system": each.system,

@@ -30,6 +30,7 @@ from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.results.findings import Reported, reported_difference
 from evenhand.results.measures import Measure
+from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, votes_before
@@ -130,7 +131,7 @@ class WinrateTable(Results[ContestEntry]):
     def summary(self) -> ContestSummary:
         """Winrates under the reduction asked for, ties, unscored contests, and how far the judge can be trusted."""
         summary = summarize_contests(
-            [entry.contest for entry in self.contests],
+            [entry.contest for entry in self.scored_entries],
             self.systems,
             reduction=check_reduction(self.parameters["reduction"], graded=is_graded(self.criterion)),
             level=self._level,
@@ -154,12 +155,12 @@ class WinrateTable(Results[ContestEntry]):
 
         Here every contest counts once, whatever the grades.
         """
-        contests = [entry.contest for entry in self.contests]
+        contests = [entry.contest for entry in self.scored_entries]
         ranking = rank_systems(
             resolved_contests(contests, self.systems),
             presented=presented_contests(contests, self.systems) if self._orders_known else None,
             rounds=[contest.round for contest in contests],
-            length_difference=[entry.length_difference for entry in self.contests],
+            length_difference=[entry.length_difference for entry in self.scored_entries],
             level=self._level,
             resamples=self.parameters["resamples"],
             seed=self.parameters["seed"],
@@ -170,12 +171,16 @@ class WinrateTable(Results[ContestEntry]):
     def outcomes(self) -> tuple[Outcomes, ...]:
         """The winrate of each system, and where there are more than two that against each other one."""
         found = [
-            _side(system, self.criterion.name, [each for each in self.contests if system in (each.first, each.second)])
+            _side(
+                system,
+                self.criterion.name,
+                [each for each in self.scored_entries if system in (each.first, each.second)],
+            )
             for system in self.systems
         ]
         if len(self.systems) > 2:
             for first, second in combinations(self.systems, 2):
-                own = [each for each in self.contests if {each.first, each.second} == {first, second}]
+                own = [each for each in self.scored_entries if {each.first, each.second} == {first, second}]
                 found.append(replace(_side(first, f"against {second}", own), part_of=self.criterion.name))
         return tuple(each for each in found if each.rows)
 
@@ -185,7 +190,7 @@ class WinrateTable(Results[ContestEntry]):
             read = system.contests - system.unscored
             yield Reported("", (system.system,), system, read, system.unscored)
             yield Reported("", (system.system,), Measure("strength", system.strength, "number"), read, system.unscored)
-        contests = [entry.contest for entry in self.contests]
+        contests = [entry.contest for entry in self.scored_entries]
         unread = unread_pairs(contests, self.ranking.pairs, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
@@ -204,11 +209,12 @@ class WinrateTable(Results[ContestEntry]):
         if (agrees := self.gold_agreement()) is not None:
             yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
 
+    @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
         """The contests as they are held; the score is that of the first system."""
         graded = is_graded(self.criterion)
         named = {1.0: "first", 0.0: "second"}
-        for entry in self.contests:
+        for entry in self.scored_entries:
             contest, sides = entry.contest, {"first": entry.first, "second": entry.second}
             sided = [TIE if option.value == 0.5 else named.get(option.value, "") for option in self.criterion.options]  # type: ignore[arg-type]
             options = [sides.get(side, side or label) for side, label in zip(sided, self.criterion.labels, strict=True)]
@@ -247,13 +253,13 @@ class WinrateTable(Results[ContestEntry]):
         Valid at all looks together, whatever the unread would have said; see
         :func:`~evenhand.modes.deciding.decisions`.
         """
-        return decisions([entry.contest for entry in self.contests], 1 - self.parameters["level"])
+        return decisions([entry.contest for entry in self.scored_entries], 1 - self.parameters["level"])
 
     @cached_property
     def mean_lengths(self) -> Mapping[str, float | None]:
         """System -> mean characters of its responses, a prompt counted once; None without a response."""
         lengths: dict[str, dict[int, int]] = {system: {} for system in self.systems}
-        for entry in self.contests:
+        for entry in self.scored_entries:
             contest = entry.contest
             for system, length in zip((contest.first, contest.second), entry.lengths, strict=True):
                 if length is not None:
@@ -296,8 +302,8 @@ class WinrateTable(Results[ContestEntry]):
     def gold_agreement(self) -> Interval | None:
         """The share of the contests with a person's preference and a score in which both prefer the same."""
         hits: dict[int, list[bool]] = {}
-        numbers = cluster_numbers([entry.contest for entry in self.contests])
-        for entry, number in zip(self.contests, numbers, strict=True):
+        numbers = cluster_numbers([entry.contest for entry in self.scored_entries])
+        for entry, number in zip(self.scored_entries, numbers, strict=True):
             if entry.agrees_with_gold is not None:
                 hits.setdefault(number, []).append(entry.agrees_with_gold)
         sums, counts = [float(sum(own)) for own in hits.values()], [float(len(own)) for own in hits.values()]
@@ -329,7 +335,7 @@ class WinrateTable(Results[ContestEntry]):
             raise InvalidInputError(f"system is {system!r}. {did_you_mean(system, self.systems)}")
         sides = self.systems if len(self.systems) == 2 and TIE not in self.systems else SIDES
         return compare_with_gold(
-            [_judged_contest(entry) for entry in self.contests if system in {None, entry.first, entry.second}],
+            [_judged_contest(entry) for entry in self.scored_entries if system in {None, entry.first, entry.second}],
             Categories(self.criterion, (sides[0], sides[1])).scale,
             title=f"{self.criterion.name}: {', '.join(self.parameters['judges'])} against gold",
             level=self._level,
@@ -378,7 +384,7 @@ class WinrateTable(Results[ContestEntry]):
         A contest of which a response is missing is a row without a judge.
         """
         found = []
-        for entry in self.contests:
+        for entry in self.scored_entries:
             about = {name: value for name, value in _about(entry).items() if value is not None}
             about |= {"id": entry.prompt_id or str(entry.instance)}
             votes = entry.contest.verdict.votes
@@ -402,9 +408,10 @@ class WinrateTable(Results[ContestEntry]):
         shown = vote.selected_index
         return self.criterion.labels[swapped_index(self.criterion.options, shown) if vote.order == (1, 0) else shown]
 
+    @part_by_part
     def cells(self) -> Iterator[Cell]:
         """The votes on each contest."""
-        for entry in self.contests:
+        for entry in self.scored_entries:
             yield Cell(_about(entry), entry.contest.verdict.votes)
 
     @classmethod
@@ -449,9 +456,10 @@ class WinrateTable(Results[ContestEntry]):
     def __repr__(self) -> str:
         return f"<WinrateTable of {len(self.systems)} systems on {self.parameters['n']} prompts>\n{self}"
 
+    @part_by_part
     def records(self, *, votes: bool = False) -> Iterator[dict[str, Any]]:
         """A row for each contest."""
-        for entry in self.contests:
+        for entry in self.scored_entries:
             contest, verdict = entry.contest, entry.contest.verdict
             record: dict[str, Any] = {
                 **_about(entry),

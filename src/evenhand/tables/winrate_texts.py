@@ -64,7 +64,7 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
 
 def tables_of_pairs(table: WinrateTable) -> tuple[TextTable, TextTable]:
     """The matrix and the pairs."""
-    contests = [entry.contest for entry in table.contests]
+    contests = [entry.contest for entry in table.scored_entries]
     unread = unread_pairs(contests, table.ranking.pairs, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
     return matrix_table(table.ranking, unread), pairs_table(table.ranking, unread, decided)
@@ -91,7 +91,7 @@ def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
 
 def _asked(table: WinrateTable) -> int:
     """The prompts that were asked, where not all need be."""
-    instances = {entry.instance for entry in table.contests}
+    instances = {entry.instance for entry in table.scored_entries}
     return len(instances) if table.parameters.get("stop") else table.parameters["n"]
 
 
@@ -157,7 +157,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     )
     title = (
         f"Winrates on {table.criterion.name!r} by {', '.join(table.parameters['judges'])}: "
-        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table.contests), 'contest')}"
+        f"{_of_all(_asked(table), table.parameters['n'], 'prompt')}, {format_count(len(table), 'contest')}"
     )
     return measures_table(
         title, ("system",), {(one.system,): one for one in table.ranked}, columns, _notes(table), kind="scores"
