@@ -21,7 +21,8 @@ from evenhand.engines.journal import Journal
 from evenhand.engines.replay import RecordingEngine
 from evenhand.engines.unitxt import UnitxtBridge, as_judge
 from evenhand.errors import DataClassificationError, InvalidInputError, MockModeError, OfflineError
-from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.judging.estimate import estimate_run
+from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
 from evenhand.question import Question
 from tests.support.asking import ask, request

@@ -15,7 +15,7 @@ import pytest
 from evenhand.cli.catalog import wait_for
 from evenhand.engines.journal import Journal
 from evenhand.errors import Terminated
-from evenhand.judging import run
+from evenhand.judging import estimate
 from evenhand.judging.interrupts import heeding_termination
 from tests.judging.test_run import questions
 from tests.support.judges import ScriptedJudge, chooses
@@ -37,7 +37,7 @@ SCRIPT = (
     "import sys; from evenhand.tables import judge, read_file; data, address, journal, out = sys.argv[1:]; "
     "judge(read_file(data), 'Is it fine?', address, response_field='answer', journal=journal).save(out)"
 )
-NOT_LONG = "from evenhand.judging import run; run.GRACE_SECONDS = 0.3; "
+NOT_LONG = "from evenhand.judging import together; together.GRACE_SECONDS = 0.3; "
 
 
 @pytest.fixture
@@ -202,11 +202,11 @@ def test_another_thread_leaves_signals_alone():
 @pytest.mark.usefixtures("default_action")
 def test_an_estimate_is_interrupted(monkeypatch):
     """Of work without end, so that what heeds no interrupt does not end at all."""
-    found = run.tasks_of
-    monkeypatch.setattr(run, "tasks_of", lambda *given: repeat(next(found(*given))))
+    found = estimate.tasks_of
+    monkeypatch.setattr(estimate, "tasks_of", lambda *given: repeat(next(found(*given))))
     threading.Timer(0.3, raise_in_main_thread, [signal.SIGTERM]).start()
     with pytest.raises(Terminated), heeding_termination():
-        run.estimate_run(questions(3), [ScriptedJudge(chooses("Mid"))])
+        estimate.estimate_run(questions(3), [ScriptedJudge(chooses("Mid"))])
 
 
 def test_a_process_of_unitxt_is_told_and_waited_for():

@@ -17,9 +17,10 @@ from evenhand.errors import (
     TooManyFailuresError,
     TransientEngineError,
 )
+from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
 from evenhand.votes import Completion, Usage, Vote
 from tests.support.judges import ScriptedJudge, chooses, http_judge

@@ -10,9 +10,10 @@ from evenhand.criteria import Criterion, Option, yes_no_criterion
 from evenhand.engines.journal import Journal
 from evenhand.errors import InvalidInputError, TransientEngineError
 from evenhand.judging import sheet
+from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
 from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.judging.run import Limits, run_votes
 from evenhand.question import Question
 from evenhand.votes import Completion, TokenLogprob
 from tests.support.judges import ScriptedJudge

@@ -8,8 +8,9 @@ from evenhand.engines.artifacts import OpenAICompatibleEngine
 from evenhand.engines.remote import RemoteSettings
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import TooManyFailuresError
+from evenhand.judging.estimate import estimate_run
 from evenhand.judging.flow import Flow
-from evenhand.judging.run import Limits, estimate_run, run_votes
+from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
 from evenhand.results.spending import Spending
 from tests.judging.test_run import ONCE, questions

@@ -27,7 +27,7 @@ from evenhand.numbers import format_cost
 from evenhand.run_options import JobOptions, RunOptions
 
 if TYPE_CHECKING:
-    from evenhand.judging.run import RunEstimate
+    from evenhand.judging.estimate import RunEstimate
 
 Data = Annotated[
     str,

@@ -28,12 +28,17 @@ MOST_VOTES: Final = 100_000_000
 class Grid(GridOptions):
     """How often every question is put, and under which changed conditions."""
 
-    def permutations(self, questions: Sequence[Question]) -> list[tuple[Permutation, ...]]:
-        """The orders in which each question is shown, the first one first."""
-        rechecked = self._rechecked(questions) if questions else set()
+    def permutations(self, questions: Sequence[Question], *, block: bool = False) -> list[tuple[Permutation, ...]]:
+        """The orders in which each question is shown, the first one first.
+
+        Args:
+            questions: Of a run.
+            block: They are some of many, so that none of them need be shown in both orders where a share is.
+        """
+        rechecked = self._rechecked(questions, block=block) if questions else set()
         return [self._permutations_of(question, rechecked) for question in questions]
 
-    def _rechecked(self, questions: Sequence[Question]) -> set[int]:
+    def _rechecked(self, questions: Sequence[Question], *, block: bool) -> set[int]:
         """The instances that are also shown in reverse. Whether one is drawn does not depend on the others."""
         if self.orders in {"both", "cyclic"} or not self.check_positional_bias:
             return set()
@@ -41,7 +46,7 @@ class Grid(GridOptions):
             return {question.instance for question in questions}
         lots = {question.instance: self._draw("recheck", _draw_key(question)) for question in questions}
         drawn = {instance for instance, lot in lots.items() if lot < self.check_positional_bias}
-        return drawn or {min(lots, key=lots.__getitem__)}
+        return drawn if drawn or block else {min(lots, key=lots.__getitem__)}
 
     def _permutations_of(self, question: Question, rechecked: set[int]) -> tuple[Permutation, ...]:
         given = tuple(range(question.places))
@@ -142,8 +147,13 @@ def checked_weights(judges: Sequence[JudgeEngine], weights: Sequence[float] | No
     return weights
 
 
-def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
+def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False) -> list[Sheet]:
     """What is asked in one call each, in the order of the questions.
+
+    Args:
+        questions: Of a run.
+        grid: How often each is put.
+        block: They are some of many: see :meth:`Grid.permutations`.
 
     Raises:
         InvalidInputError: If the questions of a sheet are not about the same response, or there would be more votes of
@@ -152,7 +162,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid) -> list[Sheet]:
     together: dict[object, list[int]] = {}
     for row, question in enumerate(questions):
         together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
-    permutations = grid.permutations(questions)
+    permutations = grid.permutations(questions, block=block)
     sheets = []
     for rows in together.values():
         asked = tuple(questions[row] for row in rows)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -13,11 +13,13 @@ import evenhand
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Scale
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.journal import Journal, open_journal
+from evenhand.engines.journal import Journal
 from evenhand.errors import EvenhandWarning
+from evenhand.judging.estimate import RunEstimate, estimate_run
 from evenhand.judging.flow import TOP_LOGPROBS, Flow
 from evenhand.judging.grid import Grid
-from evenhand.judging.run import Limits, RunEstimate, estimate_run, run_votes
+from evenhand.judging.run import Limits, run_votes
+from evenhand.judging.together import opened_journal
 from evenhand.question import Question
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import FlowOptions, RunOptions
@@ -169,16 +171,10 @@ class RunSettings:
                     stacklevel=3,
                 )
 
-    @contextmanager
-    def _opened_journal(self, judges: Sequence[JudgeEngine]) -> Iterator[Journal | None]:
+    def _opened_journal(self, judges: Sequence[JudgeEngine]) -> AbstractContextManager[Journal | None]:
         """The journal, unless it is switched off or no judge's replies need one."""
         needed = any(judge.identity() is not None for judge in judges)
-        journal = open_journal(self.journal) if needed else None
-        try:
-            yield journal
-        finally:
-            if journal is not None:
-                journal.close()
+        return opened_journal(self.journal if needed else None)
 
     def parameters(self) -> dict[str, Any]:
         """The settings that a result depends on, as plain JSON."""

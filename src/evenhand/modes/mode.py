@@ -22,8 +22,8 @@ from evenhand.criteria import Checklist, Criterion, Option
 from evenhand.data.fields import classifications_of, context_of, references_of
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.flow import Flow
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.run_fingerprint import fingerprint
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.question import Classifications, Question

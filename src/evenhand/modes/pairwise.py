@@ -20,8 +20,8 @@ from evenhand.data.systems import common_systems
 from evenhand.engines.base import JudgeEngine
 from evenhand.errors import InvalidInputError, JournalError, TooManyFailuresError
 from evenhand.judging.design import Design, Pair, fixed_pairs, parse_design, swiss_pairs
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.progress import tell
-from evenhand.judging.run import RunEstimate
 from evenhand.modes.contest import (
     Contest,
     Reduction,

@@ -16,6 +16,7 @@ from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import (
     ExampleFields,
     ExamplePool,
@@ -23,7 +24,6 @@ from evenhand.judging.examples import (
     check_number_of_examples,
     example_pool,
 )
-from evenhand.judging.run import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.judging.sheet import check_calls
 from evenhand.modes.direct_assessment import DirectMode

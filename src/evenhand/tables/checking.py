@@ -15,7 +15,7 @@ from evenhand.data.fields import (
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.results.run_record import remembers
 from evenhand.run_options import ChecklistOptions, ItemVoteFields, RunOptions

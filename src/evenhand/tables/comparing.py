@@ -24,7 +24,7 @@ from evenhand.data.systems import Layout, Prompt
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row

@@ -22,7 +22,7 @@ from evenhand.data.systems import read_responses
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of, listed
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.best_of import (
     CHOICE_PROMPTS,

@@ -17,7 +17,7 @@ from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings
 from evenhand.modes.mode import NO_CRITERION, Mode, Subject, find_mode
 from evenhand.numbers import format_level

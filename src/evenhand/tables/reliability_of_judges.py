@@ -31,7 +31,7 @@ from evenhand.judge_reliability.one_judge import (
 )
 from evenhand.judge_reliability.report import choices_table, criterion_tables, judges_table
 from evenhand.judge_reliability.words import Remark, finding_on_choices, findings, findings_on_judges
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.settings import RunSettings, made_by
 from evenhand.modes.best_of import CHOICE_PROMPTS
 from evenhand.report.explorer import report_page
