@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -44,7 +45,7 @@ class InterruptedJudgingError(EvenhandError):
     """The runs with which this one shares its judging were interrupted, and so was it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Run:
     """One grid of votes.
 
@@ -216,7 +217,8 @@ class Judging:
         self._lanes: dict[int, Lane] = {}
         self._journals: dict[object, Journal] = {}
         self._turns: dict[Journal, Turns] = {}
-        self._runs: list[Run] = []
+        self._runs: list[Run] = []  # that are not tallied
+        self._numbers = count()
         self._tally = _Tally()
         self._expected: int | None = None
         self._begun = False
@@ -256,12 +258,12 @@ class Judging:
         """
         with self._lock:
             self._begin(limits)
-            run.number = len(self._runs)
+            run.number = next(self._numbers)
             self._runs.append(run)
             lanes = [self._lane(judge, limits, journal) for judge in judges]
-        count = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
+        tasks = sum(len(sheet.orders) for sheet in run.sheets) * (1 if run.grid.stop_early else run.grid.samples)
         parts = [
-            _Part(run, tasks_of(run.sheets, run.grid, place), weight, count) for place, weight in enumerate(weights)
+            _Part(run, tasks_of(run.sheets, run.grid, place), weight, tasks) for place, weight in enumerate(weights)
         ]
         self._portal.start_task_soon(self._enqueue, run, lanes, parts)
         with ungrouped():
@@ -277,7 +279,7 @@ class Judging:
             TooManyFailuresError: More of the votes of all runs failed than may.
         """
         with self._lock:
-            run.votes = []
+            self._runs.remove(run)  # of thousands of blocks none is held once it is done
             self._tally.add(votes)
             self._tally.check(votes, max_failure_rate, journaled=journaled)
 
