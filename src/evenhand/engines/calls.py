@@ -48,6 +48,7 @@ class Calls:
         budget: Budget | None = None,
         *,
         offline: bool = False,
+        most_replies: int | None = None,
     ) -> None:
         self.engine = engine
         self.launched = 0
@@ -60,6 +61,7 @@ class Calls:
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
+        self._most_replies = most_replies  # that are held so, the latest ones; None for all
         self._fatal: FatalEngineError | None = None
 
     @property
@@ -178,6 +180,8 @@ class Calls:
         try:
             if self._turns is None:
                 completion = await self._ask(request, share, hold)
+                if len(self._replies) == self._most_replies:
+                    del self._replies[next(iter(self._replies))]
                 self._replies[key] = completion.model_copy(update={"cached": True})
                 return completion
             recorded = await self._turns.claim(key, self._check_budget)

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, contex
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Self
+from typing import Final, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -37,6 +37,10 @@ from evenhand.run_options import LimitOptions
 from evenhand.votes import EarlyStop, Vote, held_once
 
 GRACE_SECONDS = 60.0
+
+MOST_REPLIES: Final = 50_000
+"""So many replies are held where no journal keeps them and blocks come without end: an equal request is sent once
+among as many others."""
 
 _shared: ContextVar[Judging | None] = ContextVar("_shared", default=None)
 
@@ -294,7 +298,9 @@ class Judging:
             if journal is not None and journal not in self._turns:
                 self._turns[journal] = Turns(journal)
             turns = None if journal is None else self._turns[journal]
-            self._lanes[id(judge)] = Lane(Calls(judge, turns, self.budget, offline=limits.offline))
+            most = MOST_REPLIES if self._shared else None
+            calls = Calls(judge, turns, self.budget, offline=limits.offline, most_replies=most)
+            self._lanes[id(judge)] = Lane(calls)
         return self._lanes[id(judge)]
 
     async def _enqueue(self, run: Run, lanes: Sequence[Lane], parts: Sequence[_Part]) -> None:
