@@ -220,3 +220,11 @@ def test_a_criterion_travels_as_json(given_labels, data):
     whole = criterion(*options, scale="nominal", context_fields={"question": "q"}, weight=-2.0)
     assert Criterion.model_validate_json(whole.model_dump_json()) == whole
     assert [whole.index_of(f"\t{label}\n ") for label in given_labels] == list(range(len(given_labels)))
+
+
+def test_what_follows_from_the_options_follows_from_those_of_a_copy():
+    criterion = yes_no_criterion("cites", "Does it cite?")
+    assert (criterion.labels, criterion.score_range, criterion.has_values) == (("Yes", "No"), (0.0, 1.0), True)
+    five = criterion.model_copy(update={"options": (Option(label="5", value=5), Option(label="No"))})
+    assert (five.labels, five.score_range, five.has_values) == (("5", "No"), (5.0, 5.0), False)
+    assert criterion == yes_no_criterion("cites", "Does it cite?")

@@ -10,6 +10,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import count
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
@@ -45,6 +46,13 @@ class FrozenModel(BaseModel):
     """A value: immutable, and an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The same with other values of some fields, which are not checked; what follows from them is not kept."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
+            del copied.__dict__[name]
+        return copied
 
 
 Kind = TypeVar("Kind", bound="FrozenValue")
@@ -209,17 +217,17 @@ class Criterion(FrozenModel):
                 "lie in [0, 1] say how far a score can go: give at least two that differ, by a finite number"
             )
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The options' labels, in the criterion's order."""
         return tuple(option.label for option in self.options)
 
-    @property
+    @cached_property
     def has_values(self) -> bool:
         """Whether every option that is not NA has a value, so that a score is defined."""
         return all(option.value is not None for option in self.options if not option.na)
 
-    @property
+    @cached_property
     def score_range(self) -> tuple[float, float]:
         """The least and the greatest score: [0, 1] where all values lie in it, else the least and greatest value.
 

@@ -13,6 +13,7 @@ import sys
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import count, islice
 from typing import Annotated, Literal, Self, TypeVar
 
 import numpy as np
@@ -266,6 +267,8 @@ class EarlyStop(FrozenValue):
 class Prompts(Mapping[str, list[Message]]):
     """The messages that were sent, by stage, held small: most of a prompt is our own text and that of the question.
 
+    What is left of them without the texts that are held elsewhere is the same for most votes of a run, and held once.
+
     A mapping stage -> messages, which is written as the plain one that it equals.
 
     >>> sent = Prompts({"assessment": [{"role": "user", "content": "Is it clear?"}]}, like=("Is it clear?",))
@@ -283,13 +286,18 @@ class Prompts(Mapping[str, list[Message]]):
             like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
             known: What they repeat parts of, and is held anyway.
         """
-        self._like = tuple(sorted((text for text in like if len(text) >= _SHORTEST_HELD_ONCE), key=len, reverse=True))
-        self._known = known
         written = _as_json(dict(messages))
-        for place, text in enumerate(self._like):  # the longer first: it may hold others
-            written = written.replace(_within_json(text), b"\x00%d\x00" % place)
-        packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
-        self._packed = packer.compress(written) + packer.flush()
+        nonces = dict.fromkeys(found[1].decode() for found in islice(_NONCE.finditer(written), _MOST_NONCES))
+        self._like = (*like, *nonces)
+        self._known = known
+        for text, place in sorted(zip(self._like, count()), key=_length, reverse=True):  # the longer may hold others
+            said, pointer = _within_json(text), b"\x00%d\x00" % place
+            if not text:
+                break
+            if len(text) < _SHORTEST_ANYWHERE:
+                said, pointer = _LINE % said, _LINE % pointer
+            written = written.replace(said, pointer)
+        self._packed = _packed(written, known)
 
     def as_json(self) -> bytes:
         """The plain mapping as JSON."""
@@ -336,8 +344,23 @@ class Prompts(Mapping[str, list[Message]]):
         )
 
 
-_SHORTEST_HELD_ONCE = 32
+_NONCE = re.compile(rb"-([0-9a-f]{8})>")
+_MOST_NONCES = 8
+_SHORTEST_ANYWHERE = 8
+"""A text that is shorter is looked for in a line of its own, as data stand in prompts."""
+_LINE = b"\\n%b\\n"
 _POINTER = re.compile(rb"\x00(\d+)\x00")  # JSON itself never holds this character
+
+
+@lru_cache(maxsize=1024)
+def _packed(written: bytes, known: bytes) -> bytes:
+    """What is written, compressed; held once where it was packed lately."""
+    packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
+    return packer.compress(written) + packer.flush()
+
+
+def _length(each: tuple[str, int]) -> int:
+    return len(each[0])
 
 
 def _within_json(text: str) -> bytes:

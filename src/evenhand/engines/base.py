@@ -5,12 +5,12 @@ What judges without a model share stands here too: how they run, and how they wo
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from evenhand.errors import RejectedRequestError
@@ -247,7 +247,7 @@ def _object(fields: Mapping[str, Spoken | int]) -> list[Spoken]:
 
 
 def _escaped(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
+    return encode_basestring(text)[1:-1]
 
 
 def _completion(request: Request, pieces: Sequence[Spoken], model: str) -> Completion:

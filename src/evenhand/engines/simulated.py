@@ -243,7 +243,8 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
     ) -> Spoken:
         """An answer drawn from its probabilities, which it carries."""
         probabilities = self.choice_probabilities(question, presentation.order, place=place)
-        chosen = int(random.choice(len(probabilities), p=probabilities))
+        summed = probabilities.cumsum()
+        chosen = int(summed.searchsorted(random.random() * summed[-1], side="right"))
         shares = tuple(
             (answer, float(probabilities[own]))
             for answer, own in zip(presentation.answers, presentation.to_own, strict=True)
@@ -274,7 +275,7 @@ class SimulatedJudge(SimulatedFaults, FreeJudge):
             chosen = self._comparison(question, presentation)
         else:
             chosen = self._selection(question, presentation)
-        positions = list(option_positions(question.criterion))
+        positions = [index for index, option in enumerate(question.criterion.options) if not option.na]
         others = max(1, len(positions) - 1)
         meant = np.zeros(len(question.criterion.options))
         meant[positions] = self.accuracy * chosen[positions] + (1 - self.accuracy) * (1 - chosen[positions]) / others

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from evenhand.parsing.cleaning import introduces_quotation
 from evenhand.parsing.grammar import phrase
@@ -105,6 +106,7 @@ def folded_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
 
 
+@lru_cache(maxsize=1024)
 def is_verdict_name(name: str) -> bool:
     """Whether a field of this name holds the verdict.
 

@@ -34,6 +34,7 @@ _VERDICT_FIRST = phrase(  # the two fields that a prompt asks for, written as li
     r"\A(\W*selected[ _]option\W*[:=][^\n]+)\n\s*\W*assessment\W*[:=](?:(?!selected[ _]option).)*\Z", re.DOTALL
 )
 _WHOLE_LIMIT = 400  # a longer reply is compared by its sentences only
+_WHOLE_OBJECT_LIMIT = 60  # and a longer object by its fields
 
 
 def match_closest_option(reply: str | None, labels: Sequence[str], *, finish_reason: str | None = None) -> Match:
@@ -156,7 +157,8 @@ def _without_statement(cleaned: str, pieces: Sequence[str], labels: SoughtLabels
 def _whole(text: str, labels: SoughtLabels, *, cut_off: bool) -> Match | None:
     """The match if the whole text is one label."""
     stripped = text.strip()
-    if len(stripped) > _WHOLE_LIMIT and len(stripped) > 2 * max(map(len, labels.given)):
+    limit = _WHOLE_OBJECT_LIMIT if stripped.startswith('{"') else _WHOLE_LIMIT
+    if len(stripped) > limit and len(stripped) > 2 * max(map(len, labels.given)):
         return None
     exact = labels.given.index(stripped) if stripped in labels.given else None
     index = exact
