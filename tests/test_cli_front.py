@@ -14,8 +14,9 @@ import evenhand.tables
 from evenhand.cli import main
 from evenhand.cli.command import command_line
 from evenhand.cli.verbs import VERBS
+from evenhand.early_checks import Deferred
 from evenhand.errors import ArtifactError
-from evenhand.known_ids import Deferred, check_ids
+from evenhand.known_ids import check_ids
 
 
 def test_without_a_verb_five_jobs_are_shown_with_a_command_that_can_be_run_and_the_exit_code_is_2(capsys):
@@ -86,8 +87,68 @@ def test_a_mistyped_id_is_told_with_the_nearest_one_before_anything_heavy_is_imp
     assert "secret" not in done.stderr
 
 
+JUDGE = ["judge", "rows.jsonl", "--engine", "engines.evenhand.baseline"]
+CRITERIA = ["--criteria", "criteria.evenhand.direct.relevance"]
+SHELL = [
+    ([*JUDGE, "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.relevance'"),
+    ([*JUDGE, "--response", "a", "--rubric", "safty"], "Did you mean 'rubrics.evenhand.safety'"),
+    ([*JUDGE, "--response", "a", *CRITERIA, "--engine", "baselne"], "no catalog holds the engine 'baselne'"),
+    ([*JUDGE, "--response", "answr", *CRITERIA], "instance 0 has no field 'answr', which response_field names"),
+    ([*JUDGE, "--response", "a", *CRITERIA, "--id-field", "ids"], "no field 'ids', which id_field names"),
+    ([*JUDGE, "--response", "a", *CRITERIA, "--samples", "0"], "samples is 0; give a whole number of at least 1"),
+    (["judge", "no.jsonl", *JUDGE[2:], "--response", "a", *CRITERIA], "there is no file or folder 'no.jsonl'"),
+    (["compare", *JUDGE[1:], *CRITERIA, "--systems", "a,old"], "no field 'old', which systems names"),
+    (["show", "no.parquet"], "'no.parquet' cannot be read"),
+    (["run", "no.yaml"], "'no.yaml' cannot be read"),
+    (["run", "run.yaml"], "no field 'answr', which response_field names"),
+    (["run", "run.yaml", "--response", "a", "--criteria", "relevnce"], "Did you mean 'criteria.evenhand.direct.rele"),
+]
+PYTHON = [
+    ("judge", {"criteria": "mistypd"}, "no local catalog holds the entry 'mistypd'"),
+    ("judge", {"response_field": "answr"}, "instance 0 has no field 'answr', which response_field names"),
+    ("judge", {"respons_field": "a"}, "there is no option 'respons_field'. Did you mean 'response_field'"),
+    ("judge", {"orders": "bth"}, "orders is 'bth'. Did you mean 'both'"),
+    ("winrates", {"criteria": "overal_quality", "systems": ["a", "b"]}, "holds the criterion 'overal_quality'"),
+    ("winrates", {"systems": ["a", "old"]}, "no field 'old', which systems names"),
+    ("load", {"reference": "relevnce"}, "no local catalog holds the entry 'relevnce'"),
+    ("open", {"path": "no.parquet"}, "'no.parquet' cannot be read"),
+]
+EARLY = """
+import sys
+from evenhand.cli import main
+
+for arguments, _ in SHELL:
+    assert main(arguments) == 2, arguments
+import evenhand
+
+for name, given, _ in PYTHON:
+    rows = {"dataset": [{"a": "Eight."}], "criteria": "polite?", "engine": "engines.evenhand.baseline"}
+    try:
+        getattr(evenhand, name)(**(given if name in {"load", "open"} else rows | given))
+    except evenhand.EvenhandError as error:
+        print(error, file=sys.stderr)
+print(sorted({"unitxt", "datasets", "litellm", "scipy", "pandas", "numpy", "pyarrow", "jinja2"} & sys.modules.keys()))
+"""
+
+
+def test_what_is_mistyped_is_told_before_a_library_of_numbers_or_of_data_is_imported(tmp_path, monkeypatch):
+    for name in ("UNITXT_CATALOGS", "UNITXT_ARTIFACTORIES"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "rows.jsonl").write_text('{"a": "Eight."}\n', encoding="utf-8")
+    run_file = "{job: judge, data: rows.jsonl, response_field: answr, engine: engines.evenhand.baseline, criteria: ok?}"
+    (tmp_path / "run.yaml").write_text(run_file, encoding="utf-8")
+    code = EARLY.replace("SHELL", repr(SHELL)).replace("PYTHON", repr(PYTHON))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    told = [line for line in done.stderr.splitlines() if line]
+    assert len(told) == len(SHELL) + len(PYTHON)
+    wanted = [each[-1] for each in (*SHELL, *PYTHON)]
+    assert [line for words, line in zip(wanted, told, strict=True) if words not in line] == []
+
+
 def test_a_function_of_the_facade_is_itself_once_its_module_is_loaded_and_says_what_it_takes_before():
-    assert evenhand.judge is evenhand.tables.judge
+    function = evenhand.tables.judge
+    assert evenhand.judge is function
     deferred = Deferred("evenhand.tables", "judge")
     assert inspect.signature(deferred) == inspect.signature(evenhand.judge)
     assert inspect.getdoc(deferred) == inspect.getdoc(evenhand.judge)
@@ -97,10 +158,12 @@ def test_a_function_of_the_facade_is_itself_once_its_module_is_loaded_and_says_w
 def test_an_id_of_ours_in_a_catalog_that_unitxt_was_told_of_is_not_refused(monkeypatch):
     monkeypatch.delitem(sys.modules, "unitxt")
     with pytest.raises(ArtifactError, match="no local catalog holds the criterion"):
-        check_ids([["a", "criteria.evenhand.mine"]])
-    check_ids([["criteria.evenhand.direct.relevance", "criteria.mine"], {"criteria.evenhand.mine": 1}, None])
+        check_ids({"criteria": ["a question?", "criteria.evenhand.mine"]})
+    check_ids(
+        {"criteria": ["criteria.evenhand.direct.relevance"], "items": {"criteria.evenhand.mine": 1}, "rubric": None}
+    )
     monkeypatch.setenv("UNITXT_CATALOGS", "/mine")
-    check_ids(["criteria.evenhand.mine"])
+    check_ids({"criteria": "criteria.evenhand.mine"})
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

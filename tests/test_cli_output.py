@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.cli import main, verbs
 from evenhand.data.rows import KINDS
-from evenhand.results.results import open_results
+from evenhand.results.saved import open_results
 from tests.support.processes import Running
 from tests.support.rows import write_rows
 

@@ -21,7 +21,7 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     if home.startswith(_SLOW) and name.islower() and home not in sys.modules:
-        return import_module("evenhand.known_ids").Deferred(home, name)
+        return import_module("evenhand.early_checks").Deferred(home, name)
     return getattr(import_module(home), name)
 
 

@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import count, islice
 from typing import Annotated, Literal, Self, TypeVar
 
-import numpy as np
 from pydantic import AfterValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticSerializationError, SchemaValidator, core_schema, from_json, to_json
 
@@ -88,9 +87,9 @@ def is_missing(value: object) -> bool:
     >>> [is_missing(cell) for cell in (None, float("nan"), numpy.float32("nan"), pandas.NA, "nan", 0.0, [])]
     [True, True, True, True, False, False, False]
     """
-    if isinstance(value, (float, np.floating)):
+    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")  # where one is not, nothing is of its kinds
+    if isinstance(value, float) or (numpy is not None and isinstance(value, numpy.floating)):
         return math.isnan(value)
-    pandas = sys.modules.get("pandas")  # where it was not imported, nothing is of its kinds
     return value is None or (pandas is not None and (value is pandas.NA or value is pandas.NaT))
 
 

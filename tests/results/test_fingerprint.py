@@ -9,7 +9,7 @@ from evenhand.engines.simulated import SimulatedJudge
 from evenhand.numbers import Missing
 from evenhand.prompts import whole_source
 from evenhand.results.fingerprint import ConfoundedComparisonWarning
-from evenhand.results.results import open_results
+from evenhand.results.saved import open_results
 from tests.golden.runs import QUIET
 
 CLARITY = "criteria.evenhand.direct.clarity"

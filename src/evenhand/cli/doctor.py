@@ -17,8 +17,8 @@ from evenhand.data.rows import Row, read_file
 from evenhand.labels.people import holds_labels, paired, read_gold
 from evenhand.numbers import format_count, format_number
 from evenhand.results.render import PrintedTables, TextTable
-from evenhand.results.results import Results, open_results
-from evenhand.results.saved import kind_if_saved
+from evenhand.results.results import Results
+from evenhand.results.saved import kind_if_saved, open_results
 
 JUDGE = "engines.evenhand.baseline"
 FEW = 30

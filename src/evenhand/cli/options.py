@@ -16,14 +16,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from cyclopts import Group, Parameter, Token
 from pydantic.fields import FieldInfo
 
-import evenhand
 from evenhand import run_options
 from evenhand.checked_options import Options, kinds_of, literal_choices, option, refusal
+from evenhand.early_checks import definition, models_of
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
-
-FUNCTIONS = Path(evenhand.__file__).with_name("tables")
-"""Where the functions are that are verbs."""
 
 Words = tuple[str, ...]
 KINDS: Mapping[str, Any] = {
@@ -131,29 +128,18 @@ class Declared:
     @cache
     def of(cls, function: str) -> Declared:
         """The function of this name."""
-        node = _definition(function)
+        node = definition(function)
         first = [None] * (len(node.args.args) - len(node.args.defaults))
         parameters = zip(
             [*node.args.args, *node.args.kwonlyargs], [*first, *node.args.defaults, *node.args.kw_defaults], strict=True
         )
-        takes = [each for each in node.decorator_list if isinstance(each, ast.Call)]
-        names = [ast.unparse(model) for call in takes for model in call.args]
         text = ast.get_docstring(node) or ""
         summary, arguments = text.partition("\n\n")[0], re.sub(r"\n {8}", " ", text.partition("\nArgs:\n")[2])
         return cls(
             doc=f"{summary}\n\nArgs:\n{arguments}",
             own={each.arg: _own(each, default) for each, default in parameters},
-            models=tuple(getattr(run_options, name) for name in names),
+            models=models_of(function),
         )
-
-
-def _definition(function: str) -> ast.FunctionDef:
-    for path in sorted(FUNCTIONS.glob("*.py")):
-        source = path.read_text(encoding="utf-8")
-        if f"\ndef {function}(" in source:
-            found = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
-            return [each for each in found if each.name == function][-1]  # behind its overloads
-    raise LookupError(f"no module in {str(FUNCTIONS)!r} defines {function!r}")
 
 
 def _own(parameter: ast.arg, default: ast.expr | None) -> FieldInfo:

@@ -91,7 +91,7 @@ def run(path: str | Path, **given: Any) -> Any:  # noqa: ANN401 - of any verb
     verb = verb_named(file)
     said = settled(verb, file, given)
     verb.check_given(said)
-    check_ids(said.values())
+    check_ids(said, verb.function)
     ending = Ending.of(verb, said)
     result = verb.result(said, ending)
     if said.get("dry_run"):

@@ -20,6 +20,7 @@ from evenhand.cli.ending import Ending, too_much_unread
 from evenhand.cli.gating import EXIT_GATE
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import complain, is_quiet, note, say
+from evenhand.early_checks import check_columns, check_options
 from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.known_ids import check_ids
@@ -170,13 +171,16 @@ class Verb:
             given: All that is given, by the names of Python.
             ending: What is done with it, which was checked.
         """
-        from evenhand import tables  # noqa: PLC0415 - seconds of import
-
         how = {name: value for name, value in given.items() if name not in {*NO_ARGUMENTS, *JobOptions.model_fields}}
         rows = self._rows(given, ending.options.limit)
         if is_quiet() and RunOptions in self.models:
             how.setdefault("progress", False)
-        self._prepare(rows, how)
+        self._split(rows, how)
+        check_options(self.function, how)
+        check_columns(rows, how)
+        from evenhand import tables  # noqa: PLC0415 - seconds of import
+
+        self._prepare(how)
         if ending.gating.fail_if:
             ending.gating.check_names(*self._names(rows, how))
         required = [name for name, info in Declared.of(self.function).own.items() if info.is_required()]
@@ -204,9 +208,8 @@ class Verb:
 
     def _rows(self, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
         """The rows of the data, or the first of them."""
-        from evenhand import tables  # noqa: PLC0415 - as above
-        from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - as above
-        from evenhand.data.rows import read_rows  # noqa: PLC0415 - as above
+        from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - only who judges needs it
+        from evenhand.data.rows import read_file, read_rows  # noqa: PLC0415 - as above
         from evenhand.results.run_record import DEMO  # noqa: PLC0415 - as above
 
         data = given["data"]
@@ -215,11 +218,7 @@ class Verb:
 
             rows: Sequence[Mapping[str, Any]] = load_rows()
         else:
-            rows = (
-                tables.read_file(data, given.get("split"))
-                if isinstance(data, str)
-                else read_rows(data, given.get("split"))
-            )
+            rows = read_file(data, given.get("split")) if isinstance(data, str) else read_rows(data, given.get("split"))
         if given.get("log"):
             rows = read_log(rows)
         return rows if limit is None else self._first(rows, limit, given)
@@ -242,7 +241,7 @@ class Verb:
 
     def _run(self, given: Mapping[str, Any]) -> int:
         self.check_given(given)
-        check_ids(given.values())
+        check_ids(given, self.function)
         ending = Ending.of(self, given)
         result = self.result(given, ending)
         if given.get("dry_run"):
@@ -255,7 +254,7 @@ class Verb:
         """Whether its result holds votes that judges were asked for."""
         return bool(self.kind) and "engine" in Declared.of(self.function).own
 
-    def _prepare(self, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
+    def _prepare(self, given: dict[str, Any]) -> None:
         """What the shell spells in its own way, as the function takes it."""
         function = Declared.of(self.function)
         if given.get("resamples", 1) < 1:
@@ -268,6 +267,9 @@ class Verb:
             given["mode"] = _imported(given["mode"])
         if isinstance(given.get("gold_fields"), str) and "gold_field" in function.own:
             given["gold_field"] = given.pop("gold_fields")
+
+    def _split(self, rows: Sequence[Mapping[str, Any]], given: dict[str, Any]) -> None:
+        """Make a list of what names columns or systems, which the shell takes as one text with commas too."""
         for name in self.columns:
             if name in given:
                 systems_field = given.get("systems_field") if name == "systems" else None
@@ -480,7 +482,7 @@ def demo_command() -> Callable[..., int]:
 
 
 def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
-    check_ids([engine])
+    check_ids({"engine": engine})
     report = _place_of_report(out)
     from evenhand import demo  # noqa: PLC0415 - seconds of import
     from evenhand.judging.settings import RunSettings  # noqa: PLC0415 - as above

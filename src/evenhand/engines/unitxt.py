@@ -50,7 +50,7 @@ from evenhand.errors import (
     UnreachableError,
     did_you_mean,
 )
-from evenhand.known_ids import unknown_id
+from evenhand.known_ids import FILE_ENDINGS, HOW_TO_GIVE_AN_ENGINE, unknown_engine, unknown_id
 from evenhand.unitxt.bases import (
     Artifact,
     InferenceEngine,
@@ -60,15 +60,9 @@ from evenhand.unitxt.bases import (
     own_words,
     separate_overrides,
 )
-from evenhand.unitxt.catalogs import FILE_ENDINGS, local_entry, register_catalog
+from evenhand.unitxt.catalogs import local_entry, register_catalog
 from evenhand.votes import FINAL_FINISHES, Completion, Message
 
-_HOW_TO_GIVE_ONE = (
-    "Give one in any of four ways: the name of a model as litellm has it, such as 'openai/gpt-4.1-mini', or the "
-    "address of a server with its model, such as 'http://localhost:8000/v1[model=qwen3-8b]'; a catalog id such as "
-    "'engines.evenhand.litellm[model=openai/gpt-4.1-mini]'; an engine of unitxt or evenhand, such as "
-    "CrossProviderInferenceEngine(model=…); or an object with the methods of evenhand.engines.base.JudgeEngine"
-)
 _NOT_OFFERED = frozenset({"api_key", "credentials", "cache_batch_size", "use_cache", "label"})
 _FIELD = re.compile(r"'(\w+)'")
 _HOPELESS_AFTER = 8
@@ -110,7 +104,7 @@ def as_judge(engine: object) -> JudgeEngine:
         return UnitxtBridge(engine)
     if isinstance(engine, JudgeEngine) and not isinstance(engine, type):
         return engine
-    raise InvalidInputError(f"{_name(engine)} is not a judge. {_HOW_TO_GIVE_ONE}")
+    raise InvalidInputError(f"{_name(engine)} is not a judge. {HOW_TO_GIVE_AN_ENGINE}")
 
 
 def engine_named(text: str) -> OpenAICompatibleEngine | LiteLLMEngine | None:
@@ -183,12 +177,12 @@ def _fetch_engine(identifier: str) -> object:
     except (LookupError, UnitxtArtifactNotFoundError, OSError, JSONDecodeError):  # read as JSON: what is no name
         if name.startswith("engines.evenhand."):
             raise unknown_id(name) from None
-        raise ArtifactError(f"no catalog holds the engine {name!r}. {_HOW_TO_GIVE_ONE}") from None
+        raise unknown_engine(name) from None
     except Exception as error:  # noqa: BLE001 - an artifact of any origin may raise anything while it is made
         raise ArtifactError(f"the engine {name!r} cannot be made: {_fault(error, overrides)}") from None
     if not isinstance(artifact, InferenceEngine):
         kind = f"{_name(artifact)}, not" if engine else "not"
-        raise ArtifactError(f"{name!r} is {kind} an inference engine. {_HOW_TO_GIVE_ONE}")
+        raise ArtifactError(f"{name!r} is {kind} an inference engine. {HOW_TO_GIVE_AN_ENGINE}")
     return artifact
 
 
@@ -309,7 +303,7 @@ class UnitxtBridge:
         patience: float | None = None,
     ) -> None:
         if not isinstance(engine, InferenceEngine):
-            raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {_HOW_TO_GIVE_ONE}")
+            raise InvalidInputError(f"{_name(engine)} is not an inference engine of unitxt. {HOW_TO_GIVE_AN_ENGINE}")
         if max_batch < 1:
             raise InvalidInputError(f"max_batch is {max_batch!r}; a batch has at least one request")
         if not quiet_seconds >= 0:

@@ -14,6 +14,7 @@ from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level, read_clusters
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
+from evenhand.known_ids import is_sentence
 from evenhand.numbers import Missing, format_count, format_number, format_percent
 from evenhand.run_options import IntervalOptions
 from evenhand.scoring import mention_caution
@@ -28,7 +29,7 @@ from evenhand.unitxt.bases import (
     field_value,
     fields_class,
 )
-from evenhand.unitxt.catalogs import is_sentence, local_entry, read_object
+from evenhand.unitxt.catalogs import local_entry, read_object
 from evenhand.unitxt.loading import load_criteria_artifact
 from evenhand.visible import visible_line
 from evenhand.votes import MatchKind, is_missing

@@ -33,7 +33,7 @@ from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.parts import Parts
 from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
-from evenhand.results.saved import Saved, cell_of, check_path, kind_of_file, read, write
+from evenhand.results.saved import Saved, cell_of, check_path, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
@@ -751,18 +751,6 @@ def with_ids(records: Rows) -> Rows:
 def _without_id(cell: Cell) -> Cell:
     """A cell as tables make it, which know their rows by their indices."""
     return cell._replace(about={name: value for name, value in cell.about.items() if name != "id"})
-
-
-def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind
-    """The result that a file holds, of whatever kind: what the ``save`` of any result wrote.
-
-    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
-    when they are asked for.
-
-    Raises:
-        InvalidInputError: If the file cannot be read, or holds no result.
-    """
-    return getattr(import_module("evenhand"), kind_of_file(check_path(path)).class_name).load(path)
 
 
 class Rules(TypedDict, total=False):

@@ -20,7 +20,6 @@ from pydantic import BaseModel
 from evenhand import __version__
 from evenhand.engines.replies import redact
 from evenhand.files import expanded, is_opened
-from evenhand.results.saved import check_path, written_whole
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -185,6 +184,8 @@ def write_run(path: str | Path, run: Mapping[str, Any]) -> None:
     Raises:
         UnwritableFileError: If it cannot be written.
     """
+    from evenhand.results.saved import check_path, written_whole  # noqa: PLC0415 - what is only read needs no writer
+
     with written_whole(path) as beside:
         beside.write_text(run_yaml(run, check_path(path).parent), encoding="utf-8")
 

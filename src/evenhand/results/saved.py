@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -244,6 +245,18 @@ def header_of(path: str | Path) -> dict[str, Any]:
     return header
 
 
+def open_results(path: str | Path) -> Any:  # noqa: ANN401 - a result of any kind
+    """The result that a file holds, of whatever kind: what the ``save`` of any result wrote.
+
+    A folder of parts, as ``stream_to`` writes them, is a result too: it stays on disk, and what its scores need is read
+    when they are asked for.
+
+    Raises:
+        InvalidInputError: If the file cannot be read, or holds no result.
+    """
+    return getattr(import_module("evenhand"), kind_of_file(check_path(path)).class_name).load(path)
+
+
 def kind_if_saved(path: str | Path) -> SavedKind | None:
     """What kind of result a file holds; None where it holds something else.
 
@@ -259,13 +272,13 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
     Raises:
         InvalidInputError: If it cannot be read.
     """
-    import pyarrow.parquet  # noqa: PLC0415 - as above
-
     path = expanded(path)
     if path.is_dir():
         path = min(path.glob(PART), default=path)
     try:
         if _is_parquet(path):
+            import pyarrow.parquet  # noqa: PLC0415 - as above
+
             header = json.loads((pyarrow.parquet.read_schema(path).metadata or {})[PARQUET_HEADER])
         else:
             with open_file(path) as file:

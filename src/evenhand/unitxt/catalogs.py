@@ -6,7 +6,6 @@ translated (:mod:`evenhand.data.formats`).
 """
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from evenhand.data.formats import translated
 from evenhand.data.plain_data import briefly, parse_json, plain, read_document
 from evenhand.errors import ArtifactError
 from evenhand.files import expanded
-from evenhand.known_ids import catalog_path, unknown_id
+from evenhand.known_ids import ROWS_ENDING, catalog_path, is_worded, names_a_file, unknown_id
 from evenhand.unitxt.bases import (
     Artifact,
     Catalogs,
@@ -121,8 +120,6 @@ EXAMPLES: Mapping[Kind, str] = {
     "checklist": "checklists.evenhand.summary",
 }
 VALUES: Mapping[Kind, type[FrozenModel]] = {"criterion": Criterion, "rubric": Rubric, "checklist": Checklist}
-ROWS_ENDING = ".jsonl"
-FILE_ENDINGS = (".json", ".yaml", ".yml", ROWS_ENDING)
 _SHOWN_CHARACTERS = 200
 
 
@@ -203,7 +200,7 @@ def resolve_of_row(given: object, kind: Kind) -> Referent:
     if isinstance(given, (Artifact, VALUES[kind], Mapping, list, tuple)) and given:
         return resolve(given, kind)
     said = given.strip() if isinstance(given, str) else ""
-    inline = said.startswith(("{", "[")) or (kind == "criterion" and _is_worded(said))
+    inline = said.startswith(("{", "[")) or (kind == "criterion" and is_worded(said))
     if inline or (_CATALOG_ID.fullmatch(said) and not names_a_file(said)):
         return _said(said, kind)
     forms, instead = _OF_ROWS[kind]
@@ -238,7 +235,7 @@ def _said(reference: str, kind: Kind | None) -> Referent:
     said = reference.strip()
     if said.startswith(("{", "[")):
         return Referent(translated(parse_json(reference, "the JSON text"), "the JSON text"), reference)
-    if _is_worded(said) and kind in {None, "criterion"}:
+    if is_worded(said) and kind in {None, "criterion"}:
         return Referent(yes_no_criterion(derived_name(said), said), reference)
     name = reference.partition("[")[0].rpartition(".")[2]
     return Referent(_catalog_object(reference, kind), reference, name=name)
@@ -252,43 +249,6 @@ def shown(reference: object) -> str:
     except Exception:  # noqa: BLE001 - as there
         text = briefly(given)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
-
-
-_NO_SENTENCE = re.compile(r"[{\[]|(criteria|rubrics|checklists|metrics|engines)\.")
-
-
-def is_sentence(reference: str) -> bool:
-    """Whether a text is a plain sentence, which stands for a yes/no criterion, and neither JSON, path nor id.
-
-    It has several words or ends in a question mark.
-
-    >>> [is_sentence(text) for text in ("Is it polite?", "Polite?", "It cites [1].", "polite", "a b.json")]
-    [True, True, True, False, False]
-    """
-    said = reference.strip()
-    return _is_worded(said) and not (os.sep in said and _exists(said))
-
-
-def _exists(name: str) -> bool:
-    try:
-        return expanded(name).exists()
-    except OSError:  # too long
-        return False
-
-
-def _is_worded(said: str) -> bool:
-    """Whether a text reads as a sentence, whatever files there are."""
-    if _NO_SENTENCE.match(said) or said.lower().endswith(FILE_ENDINGS):
-        return False
-    return len(said.split()) > 1 or said.endswith(("?", "？"))
-
-
-def names_a_file(reference: str) -> bool:
-    """Whether a text is a path: no JSON, no sentence, and no catalog id, which has no slash and no ending of a file."""
-    if reference.lstrip().startswith(("{", "[")) or is_sentence(reference):
-        return False
-    name = reference.partition("[")[0]
-    return reference.strip().lower().endswith(FILE_ENDINGS) or "/" in name or os.sep in name
 
 
 def _called(path: Path, kind: Kind | None) -> str:

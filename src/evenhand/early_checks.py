@@ -1,0 +1,133 @@
+"""What is wrong with a call, told before the modules are imported that would tell it, which takes seconds.
+
+Functions are read, not imported: their source says what they take. What is found here is said in the words of who would
+find it later, by the same functions; what is not found here is found there.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from evenhand.known_ids import check_ids
+
+if TYPE_CHECKING:
+    from evenhand.checked_options import Options
+
+FUNCTIONS: Final = Path(__file__).with_name("tables")
+"""Where the functions are that judge, count and plan."""
+
+_COLUMNS: Final = ("response_field", "systems", "systems_field", "id_field")
+"""Arguments that name columns which every row must have."""
+
+
+@cache
+def definition(function: str) -> ast.FunctionDef:
+    """The source of a function of ``evenhand.tables``; without its overloads.
+
+    Raises:
+        LookupError: If there is none of this name.
+    """
+    for path in sorted(FUNCTIONS.glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if f"\ndef {function}(" in source:
+            found = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+            return [each for each in found if each.name == function][-1]  # behind its overloads
+    raise LookupError(f"no module in {str(FUNCTIONS)!r} defines {function!r}")
+
+
+def models_of(function: str) -> tuple[type[Options], ...]:
+    """The models of a function's options, which its decorator names."""
+    from evenhand import run_options  # noqa: PLC0415 - pydantic, which a mistyped id need not wait for
+
+    takes = [each for each in definition(function).decorator_list if isinstance(each, ast.Call)]
+    return tuple(getattr(run_options, ast.unparse(model)) for call in takes for model in call.args)
+
+
+def check_options(function: str, given: Mapping[str, object]) -> None:
+    """Check the values of a function's options, each by itself.
+
+    Args:
+        function: Its name.
+        given: Its arguments by name; what is none of its options is not looked at.
+
+    Raises:
+        InvalidInputError: If one is not accepted.
+    """
+    for model in models_of(function):
+        model(**{name: value for name, value in given.items() if name in model.model_fields})
+
+
+def check_columns(rows: object, given: Mapping[str, object]) -> None:
+    """Check that the first row has the columns that every row must have; what is no list of rows is not looked at.
+
+    Raises:
+        InvalidInputError: If it lacks one.
+    """
+    if not (isinstance(rows, (list, tuple)) and rows and isinstance(rows[0], Mapping)):
+        return
+    from evenhand.data.fields import field_of  # noqa: PLC0415 - pydantic, as above
+
+    for setting in _COLUMNS:
+        named = given.get(setting)
+        if setting == "systems" and given.get("systems_field") is not None:  # names of systems, and not of columns
+            continue
+        for column in [named] if isinstance(named, str) else named if isinstance(named, (list, tuple)) else ():
+            field_of(rows[0], column, 0, setting)
+
+
+class Deferred:
+    """A public function whose module takes seconds to import: it is imported when the function is called.
+
+    What is mistyped is told before that. Once the module is loaded, the facade gives the function itself.
+
+    Args:
+        home: Its module.
+        name: Its name there.
+    """
+
+    def __init__(self, home: str, name: str) -> None:
+        self.__module__ = home
+        self.__name__ = self.__qualname__ = name
+
+    def __call__(self, *given: object, **options: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Check what is given, and call the function."""
+        if self.__module__.startswith("evenhand.tables"):
+            self._check(given, options)
+        else:
+            check_ids({"reference": given, **options})
+        return self.__wrapped__(*given, **options)
+
+    def _check(self, given: Sequence[object], options: Mapping[str, object]) -> None:
+        from evenhand.checked_options import check_names  # noqa: PLC0415 - pydantic, as above
+
+        name, taken = self.__name__, definition(self.__name__).args
+        named = [each.arg for each in taken.args]
+        bound = {**dict(zip(named, given, strict=False)), **options}
+        check_ids(bound, name)
+        if taken.kwarg is not None:
+            own = [*named, *(each.arg for each in taken.kwonlyargs)]
+            check_names(options, [*own, *(field for model in models_of(name) for field in model.model_fields)])
+        check_options(name, bound)
+        check_columns(bound.get(named[0]), bound)
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The function."""
+        function: Callable[..., Any] = getattr(import_module(self.__module__), self.__name__)
+        return function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the function."""
+        return inspect.signature(self.__wrapped__)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override] # of each function its own
+        """That of the function."""
+        return self.__wrapped__.__doc__
