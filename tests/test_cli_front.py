@@ -97,6 +97,7 @@ SHELL = [
     ([*JUDGE, "--response", "a", *CRITERIA, "--id-field", "ids"], "no field 'ids', which id_field names"),
     ([*JUDGE, "--response", "a", *CRITERIA, "--samples", "0"], "samples is 0; give a whole number of at least 1"),
     (["judge", "no.jsonl", *JUDGE[2:], "--response", "a", *CRITERIA], "there is no file or folder 'no.jsonl'"),
+    ([*JUDGE, "--response", "answr", *CRITERIA, "--out", "a.parquet"], "no field 'answr', which response_field names"),
     (["compare", *JUDGE[1:], *CRITERIA, "--systems", "a,old"], "no field 'old', which systems names"),
     (["show", "no.parquet"], "'no.parquet' cannot be read"),
     (["run", "no.yaml"], "'no.yaml' cannot be read"),

@@ -226,20 +226,20 @@ def _next_step(reasons: Mapping[str | None, int]) -> str:
 
 def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:
     """Check before the first call that the result can be saved under a name that ends so, without that."""
-    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - seconds of import
-    from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - as above
+    from evenhand.results import saved, votes_columns  # noqa: PLC0415 - only who writes a file needs it
 
     votes_columns.check_left_out(left_out)
     if verb.kind:
         saved.check_suffix(out)
     else:
+        from evenhand.tables.reliability_of_judges import REPORT_SUFFIXES  # noqa: PLC0415 - seconds of import
+
         saved.check_ending(out, REPORT_SUFFIXES)
 
 
 def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) -> None:
     """Check what is written beside the result: that it can be, and each to a place of its own."""
     from evenhand.cli.verbs import check_out  # noqa: PLC0415 - as above
-    from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
 
     taken = {} if out is None else {out.resolve(): "--out"}
     for name, endings in ENDINGS.items():
@@ -247,6 +247,8 @@ def _check_beside(options: JobOptions, out: Path | None, read: Iterable[str]) ->
         place = check_out(path, read, flag)
         if place is None:
             continue
+        from evenhand.results.saved import check_ending  # noqa: PLC0415 - as above
+
         check_ending(place, endings)
         if taken.setdefault(place.resolve(), flag) != flag:
             raise InvalidInputError(f"{flag} is {str(path)!r}, the same file as {taken[place.resolve()]}: give another")

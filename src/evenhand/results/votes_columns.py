@@ -14,8 +14,6 @@ from itertools import accumulate, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
 
@@ -311,6 +309,8 @@ class SavedPrompts(Prompts):
 
 def abouts_of(table: pyarrow.Table) -> list[dict[str, Any]]:
     """What each cell is about, of a table with these columns and the numbers of cells."""
+    import numpy as np  # noqa: PLC0415 - what is mistyped is told without it
+
     numbers = table.column(CELL).to_numpy()
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
     found: list[dict[str, Any]] = table.drop_columns([CELL]).take(firsts).to_pylist()
