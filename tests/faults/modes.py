@@ -159,7 +159,8 @@ def true_reply(body: Mapping[str, Any]) -> str:
         entries = [{"index": place, "answer": true[question]} for place, question in places.items()]
         return json.dumps({"answers": entries})
     [label] = true.values()
-    if code := re.search(rf"^- (\w): {label}\b", last if "The possible verdicts" in last else first, re.MULTILINE):
+    coded = re.compile(rf"^- (\w): {label}\b", re.MULTILINE)
+    if code := coded.search(last) or coded.search(first):
         label = code[1]
     if "with two fields" in last:
         return json.dumps({"assessment": "There is little to say.", "selected_option": label})

@@ -95,28 +95,35 @@ def test_white_space_does_not_make_the_case_itself_another(stripped):
     assert [case.response for case in cases] == ["response 1"]
 
 
-def test_the_seed_and_the_instance_make_the_draw():
+def test_the_seed_and_the_criterion_make_the_draw():
     rows = [row(number, ("High", "Mid", "Low")[number % 3]) for number in range(60)]
     pool = pool_of(rows, number=6)
     draws = [
         drawn(pool),
         drawn(replace(pool, seed=1)),
-        drawn(pool, question(key="1")),
         drawn(pool, replace(question(), criterion=LEVELS.model_copy(update={"name": "other"}))),
     ]
-    assert len(set(map(str, draws))) == 4
-    # the row number does not count where the instance has a key of its own
-    assert drawn(pool, replace(question(), instance=7)) == draws[0]
-    assert drawn(pool, replace(question(key=""), instance=7)) != drawn(pool, replace(question(key=""), instance=8))
+    assert len(set(map(str, draws))) == 3
+    assert drawn(pool, question("another response", key="1")) == draws[0]
+
+
+def test_a_case_that_is_left_out_changes_no_other():
+    pool = pool_of([row(number, ("High", "Mid", "Low")[number % 3]) for number in range(60)], number=6)
+    all_shown = drawn(pool)
+    own = all_shown[2]
+    shown = drawn(pool, question(own.response, topic="t"))
+    [instead] = [case for case in shown if case not in all_shown]
+    assert [case for case in shown if case != instead] == [case for case in all_shown if case != own]
+    assert instead.label == own.label
 
 
 def test_labels_and_cases_are_shown_in_no_fixed_order():
     rows = [row(number, ("High", "Mid", "Low")[number % 3]) for number in range(30)]
     pool = pool_of(rows, number=3)
-    first = Counter(drawn(pool, question(key=str(key)))[0].label for key in range(300))
+    first = Counter(drawn(replace(pool, seed=seed))[0].label for seed in range(300))
     # each stands first in a third: 100 of 300, with a standard deviation of 8
     assert all(60 < first[label] < 140 for label in ("High", "Mid", "Low"))
-    one = Counter(drawn(replace(pool, number=1), question(key=str(key)))[0].label for key in range(300))
+    one = Counter(drawn(replace(pool, number=1, seed=seed))[0].label for seed in range(300))
     assert all(60 < one[label] < 140 for label in ("High", "Mid", "Low"))
 
 

@@ -64,6 +64,7 @@ class Request:
         presentation: The question as shown in this order; None for a sheet.
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
+        shared: So many characters at the beginning of the first message are shared with requests about other rows.
         meter: What an engine that sends a request again asks before.
     """
 
@@ -77,6 +78,7 @@ class Request:
     presentation: Presentation | None = None
     items: tuple[SheetItem, ...] = ()
     reasoning: bool = True
+    shared: int = field(default=0, compare=False)
     meter: Meter | None = field(default=None, compare=False, repr=False)
 
 

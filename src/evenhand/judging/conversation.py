@@ -11,15 +11,18 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from evenhand.engines.base import Request, SheetItem, Stage
 from evenhand.errors import EngineError, InvalidInputError, WithheldError
 from evenhand.parsing import hide_material, match_closest_option, option_probabilities
 from evenhand.prompts import (
+    Behind,
     FirstStage,
     Subject,
+    describes_options,
     fill_prompt,
+    length_shared,
     nonce_for,
     prompt_sources,
     render_own_prompt,
@@ -73,10 +76,12 @@ class Conversation:
     flow: Flow
     sample: int
     caller: Caller
+    behind: Behind = ()
     messages: list[Message] = field(default_factory=list)
     prompts: dict[str, list[Message]] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     error: str | None = None
+    shared: int = 0
 
     async def say(
         self,
@@ -104,6 +109,7 @@ class Conversation:
             presentation=presentation,
             items=items,
             reasoning=self.flow.reasoning,
+            shared=self.shared,
         )
         try:
             reply = await self.caller.complete(request)
@@ -120,6 +126,11 @@ class Conversation:
         options = (option.description for option in question.criterion.options)
         like = (*texts_of(question), question.guidelines, question.criterion.description, *options, assessment or "")
         return Prompts(self.prompts, like=like, known=prompt_sources())
+
+    def first(self, text: str, nonce: object) -> str:
+        """Note how much of the first message other rows may share."""
+        self.shared = length_shared(text, str(nonce))
+        return text
 
     def hear(self, reply: Completion) -> None:
         """Keep a reply in the conversation."""
@@ -161,6 +172,10 @@ class QuestionConversation(Conversation):
     reason: UnscoredReason | None = None
     reasks: int = 0
     reasoned: str | None = None
+    values: Mapping[str, object] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.values = self._values()
 
     async def run(self) -> None:
         """Ask, by the flow."""
@@ -181,7 +196,11 @@ class QuestionConversation(Conversation):
             return
         self.assessment, self.reasoned = reply.text, reply.reasoning
         self.hear(reply)
-        await self._select("selection", fill_prompt("selection", self._values()), selection_schema(self.shown.answers))
+        await self._select("selection", self._selection(), selection_schema(self.shown.answers))
+
+    def _selection(self) -> str:
+        first = self.flow.own_prompt or self.flow.first_prompt(self.question)
+        return fill_prompt("selection", {**self.values, "described": describes_options(first)})
 
     async def _one_step(self) -> None:
         """Assess and select in one reply."""
@@ -206,7 +225,7 @@ class QuestionConversation(Conversation):
             if self.reasks == self.flow.max_reasks or self.reason in FINAL_FINISHES:
                 return
             self.hear(reply)
-            again = fill_prompt("reask", self._values())
+            again = fill_prompt("reask", self.values)
             earlier = (self.match, self.completion, self.probabilities)
             self.reasks += 1
             try:
@@ -227,7 +246,7 @@ class QuestionConversation(Conversation):
         """Ask for a summary of the assessment. The vote stands whether or not there is one."""
         nonce = nonce_for(self.flow.seed, str(self.assessment))
         self.messages = []
-        text = fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce})
+        text = self.first(fill_prompt("summary", {"assessment": self.assessment, "nonce": nonce}), nonce)
         try:
             reply = await self._say("summary", text)
         except (EngineError, WithheldError) as error:
@@ -255,25 +274,31 @@ class QuestionConversation(Conversation):
         self.match, self.reason, self.error, self.probabilities = None, reason, error, None
 
     def _first_prompt(self, stage: FirstStage) -> str:
-        values, subject = self._values(), SUBJECTS[self.question.mode]
         own = self.flow.own_prompt
-        if own is not None:
-            return render_own_prompt(own, subject, stage, values)
-        return fill_prompt(self.flow.first_prompt(self.question), values)
+        text = (
+            fill_prompt(self.flow.first_prompt(self.question), self.values, self.behind)
+            if own is None
+            else render_own_prompt(own, SUBJECTS[self.question.mode], stage, self.values)
+        )
+        return self.first(text, self.values["nonce"])
 
     def _values(self) -> dict[str, object]:
         """What prompts about one question are filled with."""
-        responses = self.shown.responses
+        responses, examples = self.shown.responses, self.question.examples
+        told = tuple(text for example in examples for text in (example.response, *example.context.values()))
         return {
-            **shared_values(self.flow.seed, self.question),
+            **shared_values(self.flow.seed, self.question, told),
             "criterion_name": self.question.criterion.name,
             "criterion_description": self.question.criterion.description,
-            "responses": responses,
+            "compared": len(responses),
             "response": responses[0],
             "lettered_responses": [(self.question.place_name(place), text) for place, text in enumerate(responses)],
-            "options": self.shown.options,
+            "options": shown_options(self.shown),
             "codes": self.shown.answers if self.shown.coded else (),
-            "examples": self.question.examples,
+            "examples": tuple(
+                ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples
+            ),
+            "case_nonce": nonce_for(self.flow.seed, *told, beside=row_texts(self.question)) if told else "",
         }
 
     def vote(self, weight: float) -> Vote:
@@ -297,15 +322,40 @@ class QuestionConversation(Conversation):
         )
 
 
+class ShownOption(NamedTuple):
+    """An option as a prompt lists it."""
+
+    label: str
+    description: str
+
+
+class ShownExample(NamedTuple):
+    """A judged case as a prompt shows it."""
+
+    context: tuple[tuple[str, str], ...]
+    response: str
+    label: str
+
+
+def shown_options(shown: Presentation) -> tuple[ShownOption, ...]:
+    """The options in the order shown."""
+    return tuple([ShownOption(option.label, option.description) for option in shown.options])
+
+
+def row_texts(question: Question) -> tuple[str, ...]:
+    """What is judged, and what is shown beside it."""
+    return (*question.responses, *question.context.values())
+
+
 def texts_of(question: Question) -> tuple[str, ...]:
     """What is judged, what is shown beside it, and the same of its examples."""
     examples = (text for example in question.examples for text in (example.response, *example.context.values()))
-    return (*question.responses, *question.context.values(), *examples)
+    return (*row_texts(question), *examples)
 
 
-def shared_values(seed: int, question: Question) -> dict[str, object]:
-    """What every prompt about a response is filled with."""
-    nonce = nonce_for(seed, *texts_of(question))
+def shared_values(seed: int, question: Question, beside: tuple[str, ...] = ()) -> dict[str, object]:
+    """What every prompt about a response is filled with, where these texts are shown beside it."""
+    nonce = nonce_for(seed, *row_texts(question), beside=beside)
     return {"context": question.context, "guidelines": question.guidelines, "nonce": nonce}
 
 

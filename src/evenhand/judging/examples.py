@@ -38,23 +38,24 @@ class ExamplePool:
         """The question with its examples.
 
         The labels are as equally frequent as the cases allow, which of them get one more and which cases stand for a
-        label is drawn, and so is the order in which they are shown. The draw depends on the seed, the instance
-        (``draw_key``) and the criterion, not on the order of the cases. The case that the question itself is about
-        (the same response in the same context, white space aside) is never drawn, nor are other responses of its row,
-        whose labels say how it compares; and no case is drawn twice.
+        label is drawn, and so is the order in which they are shown. The draw depends on the seed and the criterion, not
+        on the order of the cases: all questions are shown the same ones, so that their prompts share them. But the case
+        that the question itself is about (the same response in the same context, white space aside) is never shown,
+        nor are other responses of its row, whose labels say how it compares: others stand in for them. No case is
+        shown twice.
         """
-        key = question.draw_key or str(question.instance)
+        name = question.criterion.name
         own = _identity(question.responses[0], question.context)
         identities = [_identity(case.response, case.context) for case in self.cases]
         own_rows = frozenset[int]().union(
             *(rows for rows, identity in zip(self.rows, identities, strict=True) if identity == own)
         )
         lots = {
-            place: self._lot(key, question.criterion.name, identities[place], case.label)
+            place: self._lot(name, identities[place], case.label)
             for place, case in enumerate(self.cases)
             if not self.rows[place] & own_rows
         }
-        drawn = self._balanced(lots, lambda label: self._lot(key, question.criterion.name, label))
+        drawn = self._balanced(lots, lambda label: self._lot(name, label))
         shown = sorted(drawn, key=lambda place: self._lot("order", lots[place]))
         return replace(question, examples=tuple(self.cases[place] for place in shown))
 

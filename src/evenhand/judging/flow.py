@@ -17,6 +17,7 @@ from evenhand.judging.conversation import SUBJECTS, Caller, QuestionConversation
 from evenhand.judging.sheet import SheetConversation, sheet_items
 from evenhand.prompts import (
     FIRST_PROMPTS,
+    Behind,
     FirstStage,
     PromptName,
     check_first_prompt,
@@ -96,12 +97,19 @@ class Flow(FlowOptions):
         return (2 if self.flow == "two_step" else 1) + (self.generate_summaries and self.flow != "verdict_only")
 
     async def ask(
-        self, question: Question, order: tuple[int, ...], sample: int, caller: Caller, *, weight: float = 1.0
+        self,
+        question: Question,
+        order: tuple[int, ...],
+        sample: int,
+        caller: Caller,
+        *,
+        weight: float = 1.0,
+        behind: Behind = (),
     ) -> Vote:
-        """One vote. An engine's failure is an unscored vote; it is never an exception."""
+        """One vote; ``behind`` is what its prompt says behind the response. An engine's failure is an unscored vote."""
         coded = self.coded and not has_plain_answers(question.criterion)
         shown = question.present(order, coded=coded)
-        conversation = QuestionConversation(self, sample, caller, question=question, shown=shown)
+        conversation = QuestionConversation(self, sample, caller, behind, question=question, shown=shown)
         await self._run(conversation)
         if self.generate_summaries and conversation.assessment:
             await conversation.summarize()

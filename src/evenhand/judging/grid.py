@@ -16,6 +16,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Caller
 from evenhand.judging.flow import Flow
 from evenhand.numbers import format_count
+from evenhand.prompts import Behind
 from evenhand.question import Question
 from evenhand.run_options import GridOptions, Orders
 from evenhand.votes import Vote
@@ -37,6 +38,13 @@ class Grid(GridOptions):
         """
         rechecked = self._rechecked(questions, block=block) if questions else set()
         return [self._permutations_of(question, rechecked) for question in questions]
+
+    @property
+    def in_several_orders(self) -> bool:
+        """Whether every question is put in several orders."""
+        if self.orders in {"both", "cyclic"} or (self.orders == "shuffled" and self.shuffles > 1):
+            return True
+        return self.check_positional_bias is True or self.check_positional_bias == 1
 
     def _rechecked(self, questions: Sequence[Question], *, block: bool) -> set[int]:
         """The instances that are also shown in reverse. Whether one is drawn does not depend on the others."""
@@ -91,12 +99,14 @@ class Sheet:
         orders: Per order the permutation of each question. Where questions have different numbers of permutations,
             those that have fewer begin again: their votes are further draws in that order.
         offsets: Per order and question the number of draws in that order before.
+        behind: What the prompt says behind what is judged.
     """
 
     rows: tuple[int, ...]
     questions: tuple[Question, ...]
     orders: tuple[tuple[Permutation, ...], ...]
     offsets: tuple[tuple[int, ...], ...]
+    behind: Behind = ()
 
     async def ask(self, flow: Flow, order: int, sample: int, caller: Caller, weight: float = 1.0) -> list[Vote]:
         """One vote per question."""
@@ -107,7 +117,8 @@ class Sheet:
                 vote.model_copy(update={"sample": sample + offset}) if offset else vote
                 for vote, offset in zip(votes, self.offsets[order], strict=True)
             ]
-        return [await flow.ask(self.questions[0], shown[0], sample, caller, weight=weight)]
+        question, behind = self.questions[0], self.behind
+        return [await flow.ask(question, shown[0], sample, caller, weight=weight, behind=behind)]
 
     @property
     def together(self) -> bool:
@@ -163,6 +174,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
     for row, question in enumerate(questions):
         together.setdefault((question.instance, question.sheet) if question.sheet else row, []).append(row)
     permutations = grid.permutations(questions, block=block)
+    behind = _said_behind(questions, grid)
     sheets = []
     for rows in together.values():
         asked = tuple(questions[row] for row in rows)
@@ -173,7 +185,7 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
             tuple(permutations[row][place % len(permutations[row])] for row in rows) for place in range(width)
         )
         offsets = tuple(tuple(place // len(permutations[row]) * grid.samples for row in rows) for place in range(width))
-        sheets.append(Sheet(tuple(rows), asked, orders, offsets))
+        sheets.append(Sheet(tuple(rows), asked, orders, offsets, behind[rows[0]]))
     votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
     if votes > MOST_VOTES:
         raise InvalidInputError(
@@ -182,6 +194,46 @@ def sheets_of(questions: Sequence[Question], grid: Grid, *, block: bool = False)
             "most: lower it, or judge the rows in parts"
         )
     return sheets
+
+
+MOST_BEHIND: Final = 300
+"""Characters; longer criteria or options are said before what is judged, though it is then sent with each of them."""
+
+
+def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
+    """Per question what its prompt says behind what is judged, so that other questions about it share its beginning.
+
+    That is what these questions differ in: the criterion, where several are asked about one response, or else the
+    options, where they are asked in several orders; as long as it is short. It depends on nothing else, above all not
+    on the length of a response, so that all rows of a run are asked alike.
+    """
+    about: dict[object, list[int]] = {}
+    for row, question in enumerate(questions):
+        about.setdefault((question.instance, question.responses, tuple(question.context.values())), []).append(row)
+    said: list[Behind] = [()] * len(questions)
+    for rows in about.values():
+        asked = [questions[row] for row in rows]
+        if len(rows) > 1 and all(_length(question) <= MOST_BEHIND and not question.examples for question in asked):
+            behind: Behind = ("criterion", "verdicts")
+        elif grid.in_several_orders and all(_options_may_follow(question) for question in asked):
+            behind = ("verdicts",)
+        else:
+            continue
+        for row in rows:
+            said[row] = () if questions[row].sheet else behind
+    return said
+
+
+def _length(question: Question) -> int:
+    return len(question.criterion.name) + len(question.criterion.description) + _length_of_options(question)
+
+
+def _options_may_follow(question: Question) -> bool:
+    return question.mode == "assess" and _length_of_options(question) <= MOST_BEHIND
+
+
+def _length_of_options(question: Question) -> int:
+    return sum(len(option.label) + len(option.description) for option in question.criterion.options)
 
 
 def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:

@@ -11,6 +11,7 @@ from evenhand.errors import EngineError, InvalidInputError, WithheldError, did_y
 from evenhand.judging.conversation import (
     UNDIGESTED,
     Conversation,
+    ShownOption,
     after_mention,
     cast_vote,
     is_stated,
@@ -18,6 +19,7 @@ from evenhand.judging.conversation import (
     reason_without_text,
     shared_values,
     sheet_schema,
+    shown_options,
     texts_of,
 )
 from evenhand.parsing import SheetAnswer, hide_material, read_sheet
@@ -34,7 +36,7 @@ class _ShownItem:
     name: str
     text: str
     answers: tuple[str, ...]
-    options: tuple[object, ...]
+    options: tuple[ShownOption, ...]
     codes: tuple[str, ...]
 
 
@@ -93,18 +95,20 @@ class SheetConversation(Conversation):
         return tuple(item for item in self.items if not is_stated(self.readings[item.number].answer.match))
 
     def _prompt(self) -> str:
-        values = self._values(self.items)
-        own = self.flow.own_prompt
-        if own is not None:
-            return render_own_prompt(own, "sheet", "sheet", values)
-        return fill_prompt(self.flow.first_prompt(self.items[0].question), values)
+        values, own = self._values(self.items), self.flow.own_prompt
+        text = (
+            fill_prompt(self.flow.first_prompt(self.items[0].question), values)
+            if own is None
+            else render_own_prompt(own, "sheet", "sheet", values)
+        )
+        return self.first(text, values["nonce"])
 
     def _values(self, items: Sequence[SheetItem]) -> dict[str, object]:
         question = self.items[0].question
         return {
             **shared_values(self.flow.seed, question),
             "response": question.responses[0],
-            "items": [_shown(item) for item in items],
+            "items": tuple(_shown(item) for item in items),
             "reasoning": self.flow.reasoning,
         }
 
@@ -201,7 +205,7 @@ def _shown(item: SheetItem) -> _ShownItem:
         name=criterion.name,
         text=" ".join(text.split()) if item.question.mode == "check" else text,  # one line, so that it numbers no other
         answers=shown.answers,
-        options=shown.options,
+        options=shown_options(shown),
         codes=shown.answers if shown.coded else (),
     )
 

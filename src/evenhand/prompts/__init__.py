@@ -3,14 +3,18 @@
 Data are never parsed as templates, so braces in an answer stay braces. Every data slot stands between tags that carry
 a nonce, which the data cannot know (:func:`nonce_for`). A user's own prompt (:func:`render_own_prompt`) replaces what
 the judge is told, not the tags around the data and not the form of the reply.
+
+A file has sections, each begun by a line such as ``{# material #}``. What stands before ``material`` is the same for
+all rows of a run, byte for byte, and knows neither their texts nor their nonce, so that a server that keeps the
+beginnings of prompts (a prefix cache) reads it once. What the questions about one row differ in may stand behind
+``material`` instead (:data:`Behind`), so that they share the row's texts as well.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -48,8 +52,8 @@ PromptName = Literal[
 
 _SHARED = frozenset({"context", "guidelines", "nonce"})
 _CRITERION = frozenset({"criterion_name", "criterion_description"})
-_DIRECT = _SHARED | _CRITERION | {"response", "options", "codes", "examples"}
-_COMPARISON = _SHARED | _CRITERION | {"responses", "lettered_responses"}
+_DIRECT = _SHARED | _CRITERION | {"response", "options", "codes", "examples", "case_nonce"}
+_COMPARISON = _SHARED | _CRITERION | {"compared", "lettered_responses"}
 _SHEET = _SHARED | {"response", "items", "reasoning"}
 
 PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
@@ -70,11 +74,18 @@ PLACEHOLDERS: dict[PromptName, frozenset[str]] = {
     "checklist_sheet": _SHEET,
     "rubric_sheet": _SHEET,
     "sheet_reask": frozenset({"items", "reasoning"}),
-    "selection": frozenset({"criterion_name", "options", "codes"}),
+    "selection": frozenset({"options", "codes", "described"}),
     "reask": frozenset({"options", "codes"}),
     "summary": frozenset({"assessment", "nonce"}),
 }
 """What each template is filled with; a template that names anything else, or leaves one out, is refused."""
+
+ROW_PLACEHOLDERS = frozenset({"context", "response", "lettered_responses", "nonce", "assessment"})
+"""What is a row's own: only what stands from ``material`` on is filled with it."""
+
+Section = Literal["criterion", "verdicts"]
+Behind = tuple[Section, ...]
+"""The sections of a prompt that stand behind what is judged."""
 
 Subject = Literal["response", "pair", "candidates", "sheet"]
 """What a prompt is about: one response, two, several of which one is the best, or one response and many questions."""
@@ -160,8 +171,25 @@ def _placeholders_in(source: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(_SANDBOX.parse(_with_parts(source))))
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The template of a stage, in two parts.
+
+    Attributes:
+        beginning: What all rows of a run share.
+        common: The placeholders of it.
+        rest: What is judged, and what stands behind it.
+        own: The placeholders of that.
+    """
+
+    beginning: Template
+    common: tuple[str, ...]
+    rest: Template
+    own: tuple[str, ...]
+
+
 @cache
-def load_prompt(name: PromptName) -> Template:
+def load_prompt(name: PromptName, behind: Behind = ()) -> _Loaded:
     """The template of a stage.
 
     Raises:
@@ -170,36 +198,78 @@ def load_prompt(name: PromptName) -> Template:
     if name not in get_args(PromptName):
         raise InvalidPromptError(f"there is no prompt {name!r}. {did_you_mean(name, get_args(PromptName))}")
     try:
-        found = undeclared_placeholders(f"{name}.md")
-        template = _ENVIRONMENT.get_template(f"{name}.md")
+        parts = _in_two(_with_parts(_read_source(f"{name}.md")), behind)
+        (beginning, common), (rest, own) = ((_ENVIRONMENT.from_string(part), _placeholders_in(part)) for part in parts)
     except TemplateSyntaxError as error:
         raise InvalidPromptError(
             f"the prompt {name!r} is not a valid template: line {error.lineno}: {error}"
         ) from error
-    if found != PLACEHOLDERS[name]:
+    if common | own != PLACEHOLDERS[name]:
         raise InvalidPromptError(
-            f"the prompt {name!r} names {sorted(found)!r}; its stage is filled with {sorted(PLACEHOLDERS[name])!r}"
+            f"the prompt {name!r} names {sorted(common | own)!r}; its stage is filled with "
+            f"{sorted(PLACEHOLDERS[name])!r}"
         )
-    return template
+    if known := sorted(common & ROW_PLACEHOLDERS):
+        raise InvalidPromptError(f"the prompt {name!r} names {known[0]!r} before its section 'material'")
+    return _Loaded(beginning, tuple(sorted(common)), rest, tuple(sorted(own)))
 
 
-def render_prompt(name: PromptName, **values: object) -> str:
+_SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
+
+
+def _in_two(source: str, behind: Behind) -> tuple[str, str]:
+    """The source up to what is judged, and the rest, which begins with it."""
+    first, *marked = _SECTION.split(source)
+    sections = list(zip(marked[::2], marked[1::2], strict=True))
+    place = next((place for place, (name, _) in enumerate(sections) if name == "material"), len(sections))
+    before = [text for name, text in sections[:place] if name not in behind]
+    moved = [text for name, text in sections[:place] if name in behind]
+    judged, last = [text for _, text in sections[place : place + 1]], [text for _, text in sections[place + 1 :]]
+    return "".join([first, *before]), "".join([*judged, *moved, *last])
+
+
+@lru_cache(maxsize=256)
+def _beginning(name: PromptName, behind: Behind, values: tuple[Hashable, ...]) -> str:
+    prompt = load_prompt(name, behind)
+    return prompt.beginning.render(zip(prompt.common, values, strict=True)).lstrip()
+
+
+def render_prompt(name: PromptName, behind: Behind = (), **values: object) -> str:
     """The text of a prompt, filled in one pass.
+
+    Args:
+        name: Of the stage.
+        behind: The sections that stand behind what is judged.
+        values: What it is filled with; what is common to rows must be hashable.
 
     Raises:
         InvalidPromptError: If ``values`` are not exactly the stage's placeholders.
     """
-    template = load_prompt(name)
+    load_prompt(name, behind)
     if values.keys() != PLACEHOLDERS[name]:
         raise InvalidPromptError(
             f"the prompt {name!r} was given {sorted(values)!r}; it takes {sorted(PLACEHOLDERS[name])!r}"
         )
-    return template.render(values).strip()
+    return fill_prompt(name, values, behind)
 
 
-def fill_prompt(name: PromptName, values: Mapping[str, object]) -> str:
+def fill_prompt(name: PromptName, values: Mapping[str, Any], behind: Behind = ()) -> str:
     """The text of a prompt, filled with those of the values that it takes."""
-    return render_prompt(name, **{placeholder: values[placeholder] for placeholder in PLACEHOLDERS[name]})
+    prompt = load_prompt(name, behind)
+    beginning = _beginning(name, behind, tuple([values[placeholder] for placeholder in prompt.common]))
+    return (beginning + prompt.rest.render({placeholder: values[placeholder] for placeholder in prompt.own})).rstrip()
+
+
+@cache
+def describes_options(prompt: str) -> bool:
+    """Whether a prompt of ours, by its name, or a user's own text lists the options."""
+    named = PLACEHOLDERS[prompt] if is_prompt_name(prompt) else _placeholders_in(own_template(prompt))  # type: ignore[index]
+    return "options" in named
+
+
+def length_shared(prompt: str, nonce: str) -> int:
+    """How many characters at the beginning of a prompt other rows may share: the line with the first tag is not."""
+    return prompt.rfind("\n", 0, max(0, prompt.find(f"-{nonce}>"))) + 1
 
 
 def is_prompt_name(prompt: str) -> bool:
@@ -357,16 +427,22 @@ def _part(name: str, values: Mapping[str, object]) -> str:
     return _ENVIRONMENT.get_template(name).render(values).strip()
 
 
-def nonce_for(seed: int, *data: str) -> str:
+def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     """Eight hexadecimal digits for the tags around these data, which the data do not contain.
 
     They are the same in every run with this seed, so that a journaled reply is found again.
+
+    Args:
+        seed: Of the run.
+        data: What stands between the tags.
+        beside: What else the prompt shows; it does not contain them either.
     """
-    salt = 0
+    written = [text.encode("utf-8", "surrogatepass") for text in data]
+    material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
+    shown, salt = (*data, *beside), 0
     while True:
-        material = json.dumps([seed, salt, data], ensure_ascii=False).encode("utf-8", "surrogatepass")
-        nonce = hashlib.sha256(material).hexdigest()[:8]
-        if not any(nonce in text for text in data):
+        nonce = hashlib.blake2b(material, digest_size=4, key=b"%d %d" % (seed, salt)).hexdigest()
+        if not any(nonce in text for text in shown):
             return nonce
         salt += 1
 
@@ -384,7 +460,17 @@ class ShownTexts:
     responses: tuple[str, ...]
 
 
-_NONCE_SAID = re.compile(r"\bpair of tags that end in ([0-9a-f]{8})\b")
+_FENCE = re.compile(r"\bpairs? of tags that end in (the same code|[0-9a-f]{8})\b")
+_SAID_LAST = re.compile(r"\bbetween tags that end in ([0-9a-f]{8}) is")
+
+
+def _nonce_of(prompt: str) -> str | None:
+    """The nonce of the tags: up to version 0.1 it was told before the data, now it is told behind them."""
+    fence = _FENCE.search(prompt)
+    if fence is None or fence[1] != "the same code":
+        return fence and fence[1]
+    said = _SAID_LAST.findall(prompt, fence.end())
+    return said[-1] if said else None
 
 
 _SHOWN = re.compile(r"context|response|(?:response|option)-\w+")
@@ -400,12 +486,12 @@ def shown_texts(prompt: str) -> ShownTexts | None:
     Returns:
         The texts as they were shown; None where the prompt has no such tags.
     """
-    said = _NONCE_SAID.search(prompt)
-    if said is None:
+    nonce = _nonce_of(prompt)
+    if nonce is None:
         return None
     context: dict[str, str] = {}
     responses = []
-    parts = prompt.split(f"-{said[1]}>")
+    parts = prompt.split(f"-{nonce}>")
     for before, held in pairwise(parts):
         head, _, tag = before.rpartition("<")
         end = f"\n</{tag}"
