@@ -1,5 +1,7 @@
 """Sign flips and paired differences: by hand, against scipy, and by simulation with known truth."""
 
+from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -11,7 +13,7 @@ from scipy.stats import binom, binomtest, norm, permutation_test
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.statistics.paired_differences import paired_differences, sign_flip_p_value
+from evenhand.statistics.paired_differences import _tail, paired_differences, sign_flip_p_value
 
 
 def by_listing(differences):
@@ -190,3 +192,31 @@ def test_a_simulated_difference_is_held_and_equal_systems_are_left_alone():
         wrong += any(pair.test.adjusted_p_value < 0.05 for pair in found if pair.test is not None)
     assert held / (3 * sets) >= 0.93
     assert wrong / sets <= 0.05 + 0.04
+
+
+@cache
+def ways_of_signs(multiples):
+    """Sum -> the assignments of signs that have it, counted in whole numbers."""
+    ways = {0: 1}
+    for multiple in multiples:
+        step = {}
+        for total, count in ways.items():
+            for moved in (total + multiple, total - multiple):
+                step[moved] = step.get(moved, 0) + count
+        ways = step
+    return ways
+
+
+@pytest.mark.parametrize(
+    ("sizes", "counts"), [([1], [400]), ([1, 2], [90, 110]), ([1, 2, 3, 7], [80, 50, 60, 10]), ([2, 5], [60, 60])]
+)
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.5, 0.9, 1.0])
+def test_many_differences_of_few_sizes_have_the_exact_tail(sizes, counts, share):
+    multiples = np.repeat(sizes, counts)
+    total = int(multiples.sum())
+    observed = total - 2 * round(total * (1 - share) / 2)  # of the same parity as the sum of all
+    as_far = sum(
+        count for reached, count in ways_of_signs(tuple(multiples.tolist())).items() if abs(reached) >= observed
+    )
+    expected = float(Fraction(as_far, 2 ** len(multiples)))
+    assert _tail(multiples, float(observed)) == pytest.approx(expected, rel=1e-10, abs=1e-300)

@@ -11,7 +11,6 @@ from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion, FrozenModel
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.statistics.contests import Contests
-from evenhand.statistics.ranking import balanced_prompts
 from evenhand.statistics.resampling import FloatArray
 from evenhand.statistics.strength_contrasts import strengths_of_wins
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote, unselected_draws
@@ -353,9 +352,9 @@ def instance_rankings(
     contest, and for all when some of the others are not connected by a chain of contests.
     """
     resolved = resolved_contests(contests, systems)
-    if balanced_prompts(resolved.meetings).all():
+    if resolved.meetings.balanced.all():
         return rankings(winrates(contests, systems, reduction))
-    strengths = strengths_of_wins(resolved.wins.sum(axis=0))
+    strengths = strengths_of_wins(resolved.scored.wins_in_all)
     return rankings(dict(zip(systems, strengths, strict=True)))
 
 

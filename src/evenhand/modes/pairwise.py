@@ -46,7 +46,7 @@ from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, p
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, bounds_between, mean_leads
 from evenhand.statistics.paired_differences import PairComparison
-from evenhand.statistics.ranking import AT_ANY_TIME, Ranking, SystemRanking, balanced_prompts, rank_systems
+from evenhand.statistics.ranking import AT_ANY_TIME, Ranking, SystemRanking, rank_systems
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -585,8 +585,9 @@ def _system_summaries(
     rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking, level: float
 ) -> tuple[SystemSummary, ...]:
     wins, battles = tally_table(rows, systems, as_read(reduction))
-    balanced = [bool(balanced_prompts(resolved_contests(row, systems).meetings).all()) for row in rows]
-    ranks = mean_ranks(wins, battles, balanced=balanced, level=level)
+    by_prompt = resolved_contests([contest for row in rows for contest in row], systems).by_prompt.meetings
+    place = np.unique([row[0].instance for row in rows], return_inverse=True)[1]
+    ranks = mean_ranks(wins, battles, balanced=by_prompt.balanced[place], level=level)
     entries = {entry.system: entry for entry in ranking.systems}
     if not any(ranks):
         ranks = tuple(entries[system].rank.mean_rank for system in systems)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.errors import InvalidInputError
 from evenhand.statistics.intervals import Interval, IntervalLevel, ratio_intervals
+from evenhand.statistics.meetings import Meetings
 from evenhand.statistics.resampling import BoolArray, FloatArray, IntArray
 
 
@@ -33,8 +34,8 @@ class Contests:
         prompt: Shape (m,): the prompt (any integer label).
 
     >>> contests = Contests.of(["a", "b"], first=[0, 1], second=[1, 0], score=[1, 0.5], cluster=[7, 9])
-    >>> contests.wins.tolist()
-    [[[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.5], [0.5, 0.0]]]
+    >>> contests.meetings.won.tolist(), contests.meetings.cluster.tolist()  # of the two clusters, in which they met
+    ([1.0, 0.5], [0, 1])
     """
 
     systems: tuple[str, ...]
@@ -134,27 +135,12 @@ class Contests:
         return won
 
     @cached_property
-    def wins(self) -> FloatArray:
-        """Shape (n clusters, k, k): the score that row system took from column system in a cluster.
-
-        Clusters stand in the order of their labels; those without a scored contest keep their row of zeros.
-        """
-        return self._totals(self.score, 1.0 - self.score)
-
-    @cached_property
-    def meetings(self) -> FloatArray:
-        """Shape (n clusters, k, k), symmetric: how many scored contests two systems had in a cluster."""
-        ones = np.ones(len(self))
-        return self._totals(ones, ones)
-
-    def _totals(self, to_first: FloatArray, to_second: FloatArray) -> FloatArray:
-        labels, prompt = np.unique(self.cluster, return_inverse=True)
+    def meetings(self) -> Meetings:
+        """The scored contests, those of a pair in a cluster added up; clusters stand in the order of their labels."""
+        labels, cluster = np.unique(self.cluster, return_inverse=True)
         kept = ~np.isnan(self.score)
-        totals = np.zeros((len(labels), len(self.systems), len(self.systems)))
-        np.add.at(totals, (prompt[kept], self.first[kept], self.second[kept]), to_first[kept])
-        np.add.at(totals, (prompt[kept], self.second[kept], self.first[kept]), to_second[kept])
-        totals.flags.writeable = False
-        return totals
+        sizes = {"systems": len(self.systems), "clusters": len(labels)}
+        return Meetings.of(self.opponents[kept], self.score[kept], cluster[kept], **sizes)
 
 
 def _check_systems(systems: tuple[str, ...]) -> None:
@@ -213,7 +199,7 @@ def win_rates(contests: Contests, *, level: float = 0.95) -> tuple[WinRate, ...]
     >>> record.win_rate.estimate, record.wins, record.ties, record.losses, record.unscored
     (0.75, 1, 1, 0, 1)
     """
-    rates = win_rate_intervals(contests.wins.sum(axis=2), contests.meetings.sum(axis=2), level=level)
+    rates = win_rate_intervals(*contests.meetings.by_system, level=level)
     records = []
     for system, name in enumerate(contests.systems):
         own = np.concatenate(
@@ -324,10 +310,8 @@ def cycle_rate(contests: Contests, *, level: float = 0.95) -> CycleRate:
     >>> cycle_rate(circle).rate
     1.0
     """
-    prompts = contests.by_prompt
-    wins, meetings = prompts.wins, prompts.meetings
-    cyclic, triples = _circular_triads(wins.sum(axis=0, keepdims=True), meetings.sum(axis=0, keepdims=True))
-    by_prompt_cyclic, by_prompt_triples = _circular_triads(wins, meetings)
+    held = contests.by_prompt.meetings
+    (cyclic, triples), (by_prompt_cyclic, by_prompt_triples) = held.in_all.circular_triads(), held.circular_triads()
     (interval,) = ratio_intervals(by_prompt_cyclic, by_prompt_triples, level=contests.prompt_level(level))
     return CycleRate(
         triples=int(triples[0]),
@@ -337,12 +321,3 @@ def cycle_rate(contests: Contests, *, level: float = 0.95) -> CycleRate:
         prompt_cyclic=int(by_prompt_cyclic.sum()),
         prompt_rate=interval,
     )
-
-
-def _circular_triads(wins: FloatArray, meetings: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Circular triads and triples, shape (n,) each: closed walks of length 3 over preferences, over meetings."""
-    prefers = (wins > meetings / 2 + 1e-9).astype(np.float64)
-    met = (meetings > 0).astype(np.float64)
-    cyclic: FloatArray = np.rint(np.sum((prefers @ prefers) * prefers.transpose(0, 2, 1), axis=(1, 2)) / 3)
-    triples: FloatArray = np.rint(np.sum((met @ met) * met, axis=(1, 2)) / 6)
-    return cyclic, triples

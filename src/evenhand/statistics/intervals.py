@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator
 from scipy import optimize, stats
+from scipy.sparse import csc_array
 from scipy.special import expit, logit
 
 from evenhand.errors import EstimationError, InvalidInputError, did_you_mean
@@ -152,14 +153,16 @@ def size_of_unseen(labels: IntArray) -> float:
 
 
 def cluster_sums(values: ArrayLike, labels: IntArray) -> FloatArray:
-    """The sum over each cluster's rows, (n_clusters,) or (n_clusters, n_columns).
+    """The sum over each cluster's rows, (n_clusters, …).
 
     >>> cluster_sums([1.0, 2.0, 4.0], np.array([1, 0, 1])).tolist()
     [2.0, 5.0]
     """
     table = np.asarray(values, dtype=float)
-    sums = np.zeros((int(labels.max(initial=-1)) + 1, *table.shape[1:]))
-    np.add.at(sums, labels, table)
+    clusters, rows = int(labels.max(initial=-1)) + 1, len(labels)
+    adding = csc_array((np.ones(rows), labels, np.arange(rows + 1)), shape=(clusters, rows))
+    columns = int(np.prod(table.shape[1:]))
+    sums: FloatArray = (adding @ table.reshape(rows, columns)).reshape(clusters, *table.shape[1:])
     return sums
 
 
@@ -350,11 +353,13 @@ def ratio_intervals(
         alike = defined[methods == method]
         for start in range(0, alike.size, width):
             chosen = alike[start : start + width]
-            limits = _LIMITS[method](numerator[:, chosen], denominator[:, chosen], float(level))
+            every = chosen.size == clusters.size
+            own = (numerator, denominator) if every else (numerator[:, chosen], denominator[:, chosen])
+            limits = _LIMITS[method](*own, float(level))
             if bounds is not None:
                 limits = tuple(np.clip(limit, 0.0, 1.0) for limit in limits)
             drawn = (RESAMPLES, 0) if method == "cluster_bootstrap" else (None, None)
-            errors = (upper - lower) * _standard_errors(numerator[:, chosen], denominator[:, chosen])
+            errors = (upper - lower) * _standard_errors(*own)
             for column, triple, spread in zip(chosen, np.stack(limits, axis=1), errors.tolist(), strict=True):
                 estimate, low, high = (float(value) for value in lower + (upper - lower) * triple)
                 error = None if np.isnan(spread) else spread

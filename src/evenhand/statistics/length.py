@@ -150,7 +150,8 @@ def _why_unplaced(used: Contests, unplaced: dict[int, str]) -> str | None:
 
 
 def _win_rates(used: Contests, placed: IntArray, fit: LogitFit, level: float) -> tuple[Interval | None, ...]:
-    meetings = used.meetings.sum(axis=0)[np.ix_(placed, placed)]
+    won = used.wins_in_all[np.ix_(placed, placed)]
+    meetings = won + won.T
     weights = meetings / meetings.sum(axis=1, keepdims=True)
     rates = expected_win_rates(fit, weights, ordered=False, ties=False, level=level)
     found = dict(zip(placed.tolist(), rates, strict=True))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.special import expit, logit
+from scipy import optimize
+from scipy.fft import irfft, next_fast_len
+from scipy.special import expit, logit, ndtr
 
 from evenhand.errors import InvalidInputError
 from evenhand.run_options import FOR_INDEPENDENT_ROWS
@@ -37,6 +39,18 @@ MOST_CELLS = 10_000_000
 _ROUNDING = 1e-9
 """Differences this close to a multiple of the unit, relative to the largest, are that multiple."""
 
+_BY_ORDER = ("anytime", "bootstrap")
+"""Methods whose numbers depend on the order of the clusters, that of their first rows."""
+
+_CELLS_OF_PAIRS = 1 << 17
+"""Cells of a table that holds a column for each of some pairs."""
+
+_MANY_ALIKE = 25
+"""Of so many differences a size and more the distribution of the sum is transformed and not convolved one by one."""
+
+_NEGLIGIBLE = -60.0
+"""The logarithm of what a transform that is 1 somewhere may leave out."""
+
 _WIDEST_BOUND = 0.02
 """The rounding to a grid may move the sum by this share of its standard deviation, no more."""
 
@@ -60,6 +74,9 @@ class DifferenceTest:
     adjusted_p_value: float
     method: SignFlipMethod | Literal["max_t", "betting"]
     clusters: int
+
+
+_Difference = tuple[Interval | None, DifferenceTest | None]
 
 
 def sign_flip_p_value(differences: ArrayLike) -> tuple[float, SignFlipMethod, int]:
@@ -115,22 +132,27 @@ def sign_flip_p_value(differences: ArrayLike) -> tuple[float, SignFlipMethod, in
     if moved <= _WIDEST_BOUND * deviation:
         return _tail(multiples, (observed - moved) / grid), "bound", len(size)
     corrected = max(0.0, observed - (float(size[-1]) if unit is None else unit))
-    return float(2 * stats.norm.sf(corrected / deviation)), "normal", len(size)
+    return float(2 * ndtr(-corrected / deviation)), "normal", len(size)
 
 
 def _by_enumeration(size: FloatArray, observed: float) -> float:
-    flips = 1 - 2 * ((np.arange(2 ** len(size))[:, None] >> np.arange(len(size))) & 1)
-    as_large = np.abs(flips @ size) >= observed - _ROUNDING * size.sum()
+    as_large = np.abs(_all_flips(len(size)) @ size) >= observed - _ROUNDING * size.sum()
     return float(as_large.mean())
+
+
+@cache
+def _all_flips(count: int) -> FloatArray:
+    """Every assignment of signs, shape (2 ** count, count)."""
+    return np.ones(1) - 2.0 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
 
 
 def common_unit(size: FloatArray) -> float | None:
     """The largest unit of which all sizes are whole multiples; None when there is none, or it is very small."""
     tolerance = _ROUNDING * float(size[-1])
-    _, different = np.unique(np.rint(size / tolerance), return_index=True)
+    different = np.flatnonzero(np.diff(np.rint(size / tolerance))) + 1
     unit = float(size[0])
-    for other in size[different[1:]].tolist():
-        unit = _common_divisor(other, unit, 10 * tolerance)
+    for place in different:  # of sizes without a unit the first few settle it
+        unit = _common_divisor(float(size[place]), unit, 10 * tolerance)
         if unit < size[-1] * len(size) / MOST_CELLS:
             return None
     multiples = np.rint(size / unit)
@@ -148,8 +170,14 @@ def _common_divisor(larger: float, smaller: float, tolerance: float) -> float:
 
 def _tail(multiples: IntArray, observed: float) -> float:
     """The probability that the sum of the multiples under random signs is at least as far from zero as observed."""
-    total = int(multiples.sum())
-    positive = np.zeros(total + 1)  # the distribution of the sum of those that keep a positive sign
+    total, needed = int(multiples.sum()), observed - 1e-6 * max(1.0, abs(observed))
+    if needed <= 0:
+        return 1.0
+    least = int(np.ceil((total + needed) / 2))  # of the sum of those that keep a positive sign
+    sizes, counts = np.unique(multiples, return_counts=True)
+    if len(multiples) > _MANY_ALIKE * len(sizes):
+        return min(1.0, 2 * _tail_of_alike(sizes, counts, least))
+    positive = np.zeros(total + 1)
     positive[0] = 1.0
     reached = 0
     for multiple in multiples.tolist():
@@ -157,8 +185,35 @@ def _tail(multiples: IntArray, observed: float) -> float:
         positive[multiple : reached + multiple + 1] += shifted
         reached += multiple
         positive[: reached + 1] /= 2
-    sums = np.abs(2 * np.arange(total + 1) - total)
-    return min(1.0, float(positive[sums >= observed - 1e-6 * max(1.0, abs(observed))].sum()))
+    return min(1.0, 2 * float(positive[least:].sum()))
+
+
+def _tail_of_alike(sizes: IntArray, counts: IntArray, least: int) -> float:
+    """P(sum of sizes · Binomial(counts, 1/2) >= least), where that is above the mean.
+
+    By the characteristic function, under the weights e^(t · sum) that make ``least`` the mean: there the error of the
+    transform is small beside what is looked for, and so it is when the weights are taken back.
+    """
+    total = int(sizes @ counts)
+    if least >= total:
+        return float(least == total) * 0.5 ** int(counts.sum())
+    tilt = optimize.brentq(lambda t: float(sizes * counts @ expit(t * sizes)) - least, 0.0, 1 + np.log(total))
+    kept = expit(tilt * sizes)
+    length = next_fast_len(total + 1, real=True)
+    around, steps = np.exp(-2j * np.pi / length * np.arange(length)), np.arange(length // 2 + 1)
+    of_size = list(zip(sizes.tolist(), counts.tolist(), kept.tolist(), strict=True))
+    with np.errstate(divide="ignore"):  # the logarithm of 0 is what it should be
+        heights = sum(
+            count / 2 * np.log1p(-2 * share * (1 - share) * (1 - around.real[size * steps % length]))
+            for size, count, share in of_size
+        )
+    high = steps[heights > _NEGLIGIBLE]
+    logs = sum(count * np.log(1 - share + share * around[size * high % length]) for size, count, share in of_size)
+    transform = np.zeros(len(steps), dtype=np.complex128)
+    transform[high] = np.exp(logs)
+    beyond = irfft(transform, length)[least : total + 1]
+    weight = float(counts @ (np.logaddexp(0.0, tilt * sizes) - np.log(2)) - tilt * least)
+    return float(np.exp(weight) * (beyond @ np.exp(-tilt * np.arange(len(beyond)))))
 
 
 def adjusted_tests(tests: Sequence[DifferenceTest | None]) -> list[DifferenceTest | None]:
@@ -171,6 +226,11 @@ def sign_flip_test(differences: ArrayLike) -> DifferenceTest:
     """The test of :func:`sign_flip_p_value` as a value, not adjusted."""
     p_value, method, informing = sign_flip_p_value(differences)
     return DifferenceTest(p_value, p_value, method, informing)
+
+
+def sign_flip_tests(differences: FloatArray) -> list[DifferenceTest]:
+    """One a column, shape (n, columns)."""
+    return [sign_flip_test(column) for column in np.ascontiguousarray(differences.T)]
 
 
 def betting_test(scores: FloatArray, counts: FloatArray) -> DifferenceTest:
@@ -189,6 +249,11 @@ def betting_test(scores: FloatArray, counts: FloatArray) -> DifferenceTest:
     p_value = bets_on(scores, counts).p_value()
     informing = int(np.count_nonzero(np.abs(scores - counts / 2) > 1e-12))
     return DifferenceTest(p_value, p_value, "betting", informing)
+
+
+def betting_tests(scores: FloatArray, counts: FloatArray) -> list[DifferenceTest]:
+    """One a column, shape (n, columns) each."""
+    return [betting_test(*column) for column in zip(scores.T, counts.T, strict=True)]
 
 
 def name_of_tests(differences: Iterable[object]) -> str:
@@ -304,8 +369,16 @@ def paired_differences(
     least = np.where(missing, bounds[0], table) if low is None else _table(low, table.shape, bounds)
     most = np.where(missing, bounds[1], table) if high is None else _table(high, table.shape, bounds)
     asked, width = IntervalLevel.of(level), bounds[1] - bounds[0]
-    found = [_compared((table, least, most), asked, width, *pair) for pair in combinations(range(table.shape[1]), 2)]
+    tables, found = [np.asfortranarray(each) for each in (table, least, most)], []
+    for pairs in _in_blocks([*combinations(range(table.shape[1]), 2)], len(table)):
+        found += _compared(tables, asked, width, pairs)
     return over_one_family(found)
+
+
+def _in_blocks(pairs: ArrayLike, rows: int) -> Iterator[IntArray]:
+    """The pairs, as many at once as tables with these rows may have columns."""
+    every, size = np.array(pairs, dtype=np.int64).reshape(-1, 2), max(1, _CELLS_OF_PAIRS // max(rows, 1))
+    yield from (every[start : start + size] for start in range(0, len(every), size))
 
 
 def over_one_family(pairs: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
@@ -315,39 +388,64 @@ def over_one_family(pairs: Sequence[PairedDifference]) -> tuple[PairedDifference
 
 
 def _compared(
-    tables: tuple[FloatArray, FloatArray, FloatArray], level: IntervalLevel, width: float, first: int, second: int
-) -> PairedDifference:
-    table, least, most = tables
-    differences = table[:, first] - table[:, second]
+    tables: Sequence[FloatArray], level: IntervalLevel, width: float, pairs: IntArray
+) -> list[PairedDifference]:
+    """Pairs of columns, a comparison each."""
+    (x, least, most), (y, least_y, most_y) = ([table.T[side].T for table in tables] for side in pairs.T)
+    differences = x - y
     both = ~np.isnan(differences)
-    applies = ~np.isnan(least[:, [first, second]]).any(axis=1)
-    lowest, highest = least[:, first] - most[:, second], most[:, first] - least[:, second]
-    interval = test = None
-    if both.any():
-        own, rows = differences[both], level.only(both)
-        labels = rows.labels(len(own))
-        if level.method == "anytime":
-            test = betting_test(cluster_sums((1 + own / width) / 2, labels), cluster_sums(np.ones(len(own)), labels))
-        else:
-            test = sign_flip_test(cluster_sums(own, labels))
-        (interval,) = mean_intervals(own, level=_with_method(rows, test.clusters), bounds=(-width, width))
-    return PairedDifference(
-        first=first,
-        second=second,
-        n_paired=int(both.sum()),
-        n_set_aside=int((np.isnan(table[:, [first, second]]).sum(axis=1) == 1).sum()),
-        difference=interval,
-        test=test,
-        if_unscored_low=float(lowest[applies].mean()) if applies.any() else None,
-        if_unscored_high=float(highest[applies].mean()) if applies.any() else None,
-    )
+    n_paired = both.sum(axis=0)
+    n_set_aside = (np.isnan(x) != np.isnan(y)).sum(axis=0)
+    if level.clusters is None or level.method not in _BY_ORDER:
+        inferred = _inferred(differences, level, width)
+    else:
+        own = ((differences[rows][:, [pair]], level.only(rows)) for pair, rows in enumerate(both.T))
+        inferred = [found for column, only in own for found in _inferred(column, only, width)]
+    applies = ~(np.isnan(least) | np.isnan(least_y))
+    of_rows = np.maximum(applies.sum(axis=0), 1)
+    limits = (np.where(applies, side, 0.0).sum(axis=0) / of_rows for side in (least - most_y, most - least_y))
+    columns = (each.tolist() for each in (*pairs.T, n_paired, n_set_aside, *limits, applies.any(axis=0)))
+    return [
+        PairedDifference(
+            first=i,
+            second=j,
+            n_paired=paired,
+            n_set_aside=aside,
+            difference=interval,
+            test=test,
+            if_unscored_low=low if known else None,
+            if_unscored_high=high if known else None,
+        )
+        for i, j, paired, aside, low, high, known, (interval, test) in zip(*columns, inferred, strict=True)
+    ]
 
 
-def _with_method(level: IntervalLevel, informing: int) -> IntervalLevel:
+def _inferred(differences: FloatArray, level: IntervalLevel, width: float) -> list[_Difference]:
+    """The mean of every column with its interval, and the test by the clusters of the rows that it is 0."""
+    size = differences.shape[1]
+    both = ~np.isnan(differences)
+    labels, own = level.labels(len(differences)), np.where(both, differences, 0.0)
+    if level.method == "anytime":
+        won = cluster_sums(np.where(both, (1 + own / width) / 2, 0.0), labels)
+        tests = betting_tests(won, cluster_sums(both, labels))
+    else:
+        tests = sign_flip_tests(own if level.clusters is None else cluster_sums(own, labels))
+    enough = np.array([test.clusters >= ENOUGH_CLUSTERS for test in tests], dtype=np.bool_)
+    intervals: list[Interval | None] = [None] * size
+    for columns in (np.flatnonzero(enough), np.flatnonzero(~enough)):
+        if columns.size:
+            method = _with_method(level, enough=bool(enough[columns[0]]))
+            made = mean_intervals(differences[:, columns], level=method, bounds=(-width, width))
+            for column, interval in zip(columns.tolist(), made, strict=True):
+                intervals[column] = interval
+    return [(each, None if each is None else test) for each, test in zip(intervals, tests, strict=True)]
+
+
+def _with_method(level: IntervalLevel, *, enough: bool) -> IntervalLevel:
     """The method asked for, where a difference can have it; else the logit, or bounds where too little differs."""
     if level.method not in {"auto", *FOR_INDEPENDENT_ROWS}:
         return level
-    return IntervalLevel(float(level), level.clusters, "t_logit" if informing >= ENOUGH_CLUSTERS else "bounded")
+    return IntervalLevel(float(level), level.clusters, "t_logit" if enough else "bounded")
 
 
 def _table(values: ArrayLike, shape: tuple[int, ...] | None, bounds: tuple[float, float]) -> FloatArray:
@@ -416,59 +514,71 @@ def compare_pairs(
     >>> pair.win_rate.estimate, pair.difference.estimate, pair.win_rate_test.p_value
     (0.875, 0.75, 0.25)
     """
-    wins, meetings = contests.wins, contests.meetings
-    pairs = list(combinations(range(len(contests.systems)), 2))
-    left, right = (np.array(side) for side in zip(*pairs, strict=True))
-    won, met = wins[:, left, right], meetings[:, left, right]
-    rates = win_rate_intervals(won, met, level=level)
-    seen = [pair for pair, rate in enumerate(rates) if rate is not None]
-    if IntervalLevel.of(level).method == "anytime":
-        made = [betting_test(won[:, pair], met[:, pair]) for pair in seen]
-    else:
-        made = [sign_flip_test(won[:, pair] - met[:, pair] / 2) for pair in seen]
-    head_to_head = dict(zip(seen, adjusted_tests(made), strict=True))
-    if IntervalLevel.of(level).method == "anytime":
+    pairs = np.array([*combinations(range(len(contests.systems)), 2)])
+    anytime = IntervalLevel.of(level).method == "anytime"
+    held: list[tuple[int, Interval | None]] = [(0, None)] * len(pairs)
+    made: list[DifferenceTest | None] = [None] * len(pairs)
+    for block, won, met in contests.meetings.of_pairs(pairs):
+        rates = win_rate_intervals(won, met, level=level)
+        tests = (
+            [betting_test(*column) for column in zip(won.T, met.T, strict=True)]
+            if anytime
+            else sign_flip_tests(won - met / 2)
+        )
+        for pair, *found, test in zip(block.tolist(), met.sum(axis=0), rates, tests, strict=True):
+            held[pair], made[pair] = found, test
+    head_to_head = adjusted_tests(made)
+    if anytime:
         differences = [
-            (None if rate is None else rate.on_scale(-1.0, 2.0), head_to_head.get(pair))
-            for pair, rate in enumerate(rates)
+            (None if rate is None else rate.on_scale(-1.0, 2.0), test)
+            for (_, rate), test in zip(held, head_to_head, strict=True)
         ]
     elif strengths is None:
-        differences = _of_win_rates(wins.sum(axis=2), meetings.sum(axis=2), pairs, level)
+        differences = _of_win_rates(*contests.meetings.by_system, pairs, level)
     else:
         differences = _of_strengths(strengths, pairs)
     return tuple(
         PairComparison(
             contests.systems[i],
             contests.systems[j],
-            int(met[:, index].sum()),
-            rates[index],
-            head_to_head.get(index),
-            *differences[index],
+            int(met),
+            rate,
+            test,
+            *difference,
         )
-        for index, (i, j) in enumerate(pairs)
+        for (i, j), (met, rate), test, difference in zip(pairs.tolist(), held, head_to_head, differences, strict=True)
     )
 
 
-_Difference = tuple[Interval | None, DifferenceTest | None]
+def _of_win_rates(scores: FloatArray, counts: FloatArray, pairs: IntArray, level: float) -> list[_Difference]:
+    taken, fought = scores.sum(axis=0), counts.sum(axis=0)
+    seen = (fought[pairs] > 0).all(axis=1)
+    shares, weights = (np.asfortranarray(each / np.where(fought > 0, fought, 1.0)) for each in (scores, counts))
+    rates: FloatArray = taken / np.where(fought > 0, fought, 1.0)
+    own = shares - rates * weights
+    found: list[Interval | None] = []
+    tests: list[DifferenceTest] = []
+    for block in _in_blocks(pairs[seen], len(scores)):
+        first, second = block.T
+        informing = ((weights.T[first] > 0) | (weights.T[second] > 0)).T.astype(np.float64)
+        found += _differences(_between(own, block), informing, rates[first] - rates[second], level)
+        pooled = (taken[first] + taken[second]) / (fought[first] + fought[second])
+        tests += sign_flip_tests(_between(shares, block) - pooled * _between(weights, block))
+    both = iter(zip(found, adjusted_tests(tests), strict=True))
+    return [next(both) if tested else (None, None) for tested in seen.tolist()]
 
 
-def _of_win_rates(
-    scores: FloatArray, counts: FloatArray, pairs: Sequence[tuple[int, int]], level: float
-) -> list[_Difference]:
-    both = [counts[:, i].any() and counts[:, j].any() for i, j in pairs]
-    tests = _tests(
-        [_null_contributions(scores, counts, i, j) if seen else None for (i, j), seen in zip(pairs, both, strict=True)]
-    )
-    return [
-        (_difference(scores, counts, i, j, level) if seen else None, test)
-        for (i, j), seen, test in zip(pairs, both, tests, strict=True)
-    ]
+def _between(columns: FloatArray, pairs: IntArray) -> FloatArray:
+    """For each pair of columns the first less the second."""
+    first, second = columns.T[pairs.T]
+    between: FloatArray = (first - second).T
+    return between
 
 
-def _of_strengths(strengths: StrengthContrasts, pairs: Sequence[tuple[int, int]]) -> list[_Difference]:
+def _of_strengths(strengths: StrengthContrasts, pairs: IntArray) -> list[_Difference]:
     place = {system: position for position, system in enumerate(strengths.placed.tolist())}
     found: list[_Difference] = []
-    for i, j in pairs:
+    for i, j in pairs.tolist():
         if i not in place or j not in place:
             found.append((None, None))
             continue
@@ -478,39 +588,25 @@ def _of_strengths(strengths: StrengthContrasts, pairs: Sequence[tuple[int, int]]
     return found
 
 
-def _contributions(scores: FloatArray, counts: FloatArray, system: int, rate: float) -> FloatArray:
-    contribution: FloatArray = (scores[:, system] - rate * counts[:, system]) / counts[:, system].sum()
-    return contribution
-
-
-def _null_contributions(scores: FloatArray, counts: FloatArray, i: int, j: int) -> FloatArray:
-    """Their sum is the difference of the two win rates, whatever the pooled rate."""
-    pooled = float(scores[:, [i, j]].sum() / counts[:, [i, j]].sum())
-    return _contributions(scores, counts, i, pooled) - _contributions(scores, counts, j, pooled)
-
-
-def _difference(scores: FloatArray, counts: FloatArray, i: int, j: int, level: float) -> Interval | None:
-    informing = (counts[:, i] > 0) | (counts[:, j] > 0)
-    scores, counts = scores[informing], counts[informing]
-    rate_i, rate_j = (float(scores[:, system].sum() / counts[:, system].sum()) for system in (i, j))
-    own = _contributions(scores, counts, i, rate_i) - _contributions(scores, counts, j, rate_j)
-    as_shares = (1 + rate_i - rate_j + len(own) * own) / 2
+def _differences(own: FloatArray, informing: FloatArray, difference: FloatArray, level: float) -> list[Interval | None]:
+    """Of differences of win rates, from what each cluster adds to them and whether it does."""
+    as_shares = informing * (1 + difference + informing.sum(axis=0) * own) / 2
     # a prompt's part of the whole may lie outside [0, 1] where prompts have unequal numbers of contests
-    (plain,) = ratio_intervals(as_shares, np.ones(len(own)), level=level, bounds=None)
-    slope = (1 + rate_i - rate_j) * (1 - rate_i + rate_j) / 4
-    if plain is None or not np.isfinite(plain.high) or slope < 1e-12:
-        (share,) = win_rate_intervals(np.clip(as_shares, 0.0, 1.0)[:, None], np.ones((len(own), 1)), level=level)
-    else:
-        centre, half = logit(plain.estimate), (plain.high - plain.estimate) / slope
-        low, high = float(expit(centre - half)), float(expit(centre + half))
-        share = replace(plain, low=low, high=high, method="cluster_t_logit")
-    if share is None:
-        return None
-    return replace(share.on_scale(-1.0, 2.0), estimate=rate_i - rate_j)
-
-
-def _tests(differences: Sequence[FloatArray | None]) -> list[DifferenceTest | None]:
-    return adjusted_tests([None if values is None else sign_flip_test(values) for values in differences])
+    plain = ratio_intervals(as_shares, informing, level=level, bounds=None)
+    slope = (1 + difference) * (1 - difference) / 4
+    by_bounds = np.array([each is None or not np.isfinite(each.high) for each in plain]) | (slope < 1e-12)
+    others = np.flatnonzero(by_bounds)
+    bounded = win_rate_intervals(np.clip(as_shares[:, others], 0.0, 1.0), informing[:, others], level=level)
+    shares = dict(zip(others.tolist(), bounded, strict=True))
+    found: list[Interval | None] = []
+    for pair, share in enumerate(plain):
+        if share is not None and pair not in shares:
+            centre, half = logit(share.estimate), (share.high - share.estimate) / slope[pair]
+            low, high = float(expit(centre - half)), float(expit(centre + half))
+            shares[pair] = replace(share, low=low, high=high, method="cluster_t_logit")
+        known = shares[pair]
+        found.append(known and replace(known.on_scale(-1.0, 2.0), estimate=float(difference[pair])))
+    return found
 
 
 def indistinguishable_groups(

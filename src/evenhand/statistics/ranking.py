@@ -16,7 +16,7 @@ from evenhand.statistics.intervals import Interval, IntervalLevel, mean_interval
 from evenhand.statistics.length import LengthControlled, length_controlled_win_rates
 from evenhand.statistics.paired_comparisons import PairedComparison, Parameter, Strength, fit_davidson
 from evenhand.statistics.paired_differences import PairComparison, compare_pairs, indistinguishable_groups
-from evenhand.statistics.resampling import BoolArray, FloatArray, cluster_resamples
+from evenhand.statistics.resampling import FloatArray, cluster_resamples
 from evenhand.statistics.strength_contrasts import NO_CONTEST, StrengthContrasts, contrast_strengths, swiss_inflation
 
 AT_ANY_TIME = "its interval holds for a sample of a fixed size, and not at all looks together"
@@ -105,17 +105,18 @@ def rank_by_win_rate(
     >>> [(rank.rank, rank.low, rank.high) for rank in rank_by_win_rate(contests, resamples=10).ranks]
     [(1, 1, 1), (2, 2, 2), (3, 3, 3)]
     """
-    scores, counts = contests.wins.sum(axis=2), contests.meetings.sum(axis=2)
+    scores, counts = contests.meetings.by_system
     ranked = np.flatnonzero(counts.sum(axis=0))
     scores, counts = scores[:, ranked], counts[:, ranked]
     found = {system: _unranked(name, NO_CONTEST) for system, name in enumerate(contests.systems)}
     if not len(ranked):
         return Ranks(tuple(found.values()), level, resamples, resamples, seed)
-    draws = cluster_resamples(len(scores), resamples=resamples, seed=seed)
+    draws = (drawn.astype(np.float64) for drawn in cluster_resamples(len(scores), resamples=resamples, seed=seed))
     drawn = np.concatenate([_rates(drawn @ scores, drawn @ counts) for drawn in draws])
     drawn = steps(drawn[~np.isnan(drawn).any(axis=1)])
     observed = rankdata(-steps(_rates(scores.sum(axis=0), counts.sum(axis=0))), method="min")
-    within = tuple(_mean_ranks_of(contests, level)[system] for system in ranked.tolist())
+    mean_rank = _mean_ranks_of(contests, level)
+    within = [mean_rank[system] for system in ranked.tolist()]
     if comparisons is None:
         comparisons = compare_pairs(contests, level=level)
     tests = _significantly(comparisons, level)
@@ -145,7 +146,7 @@ def rank_at_any_time(
     """
     records = []
     for system, record in enumerate(win_rates(contests, level=level)):
-        found = rate_against_each(contests.wins[:, system], contests.meetings[:, system], level=level)
+        found = rate_against_each(*contests.meetings.of_system(system), level=level)
         records.append(replace(record, win_rate=None if found is None else found[0]))
     placed = {record.system: record.win_rate.estimate for record in records if record.win_rate is not None}
     all_met = all(pair.contests for pair in comparisons if pair.first in placed and pair.second in placed)
@@ -321,26 +322,8 @@ def field_mean_ranks(contests: Contests, strengths: StrengthContrasts) -> tuple[
 
 def _mean_ranks_of(contests: Contests, level: float) -> tuple[Interval | None, ...]:
     """One a system, over the prompts, each by itself, and what the prompts belong to."""
-    prompts = contests.by_prompt
-    wins, meetings = prompts.wins.sum(axis=2), prompts.meetings
-    balanced = balanced_prompts(meetings)
-    return mean_ranks(wins, meetings.sum(axis=2), balanced=balanced, level=contests.prompt_level(level))
-
-
-def balanced_prompts(meetings: FloatArray) -> BoolArray:
-    """Whether on a prompt every two of the systems that met anybody there met equally often.
-
-    Args:
-        meetings: Shape (..., k, k), as ``Contests.meetings``, or its sum over the prompts.
-
-    >>> balanced_prompts(np.array([[[0, 1, 0], [1, 0, 0], [0, 0, 0]], [[0, 1, 1], [1, 0, 0], [1, 0, 0]]])).tolist()
-    [True, False]
-    """
-    present = meetings.sum(axis=-1) > 0
-    expected = meetings.max(axis=(-2, -1), keepdims=True) * (present[..., :, None] & present[..., None, :])
-    among = ~np.eye(meetings.shape[-1], dtype=np.bool_)
-    equal: BoolArray = ((meetings == expected) | ~among).all(axis=(-2, -1))
-    return equal
+    held = contests.by_prompt.meetings
+    return mean_ranks(*held.by_system, balanced=held.balanced, level=contests.prompt_level(level))
 
 
 def _significantly(comparisons: Sequence[PairComparison], level: float) -> tuple[Counter[str], Counter[str]]:
@@ -466,7 +449,7 @@ def rank_systems(
         )
     records = win_rates(contests, level=level)
     anytime = IntervalLevel.of(level).method == "anytime"
-    balanced = anytime or bool(balanced_prompts(contests.meetings.sum(axis=0)))
+    balanced = anytime or bool(contests.meetings.in_all.balanced.all())
     strengths = None if balanced else _strengths(contests, presented, rounds, level, seed)
     pairs = compare_pairs(contests, strengths=strengths, level=level)
     if anytime:

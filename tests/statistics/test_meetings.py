@@ -1,0 +1,100 @@
+"""The contests of a pair in a cluster, added up, beside tables with a cell for every two systems in every cluster."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.statistics import meetings
+from evenhand.statistics.contests import Contests
+
+
+@st.composite
+def contests(draw):
+    systems = draw(st.integers(2, 6))
+    pair = st.tuples(st.integers(0, systems - 1), st.integers(1, systems - 1))
+    score = st.sampled_from([0.0, 0.5, 1.0, 0.25, np.nan])
+    rows = draw(st.lists(st.tuples(pair, score, st.integers(0, 5)), min_size=1, max_size=40))
+    first = [one for (one, _), _, _ in rows]
+    second = [(one + further) % systems for (one, further), _, _ in rows]
+    names = [f"s{system}" for system in range(systems)]
+    scores, clusters = [score for _, score, _ in rows], [cluster for _, _, cluster in rows]
+    return Contests.of(names, first=first, second=second, score=scores, cluster=clusters)
+
+
+def dense(held):
+    """Shape (clusters, k, k) each: what row system took from column system, and in how many contests."""
+    size = len(held.systems)
+    labels = sorted(set(held.cluster.tolist()))
+    won, met = np.zeros((2, len(labels), size, size))
+    for one, other, score, cluster in zip(held.first, held.second, held.score, held.cluster, strict=True):
+        if not np.isnan(score):
+            row = labels.index(cluster)
+            won[row, one, other] += score
+            won[row, other, one] += 1 - score
+            met[row, one, other] += 1
+            met[row, other, one] += 1
+    return won, met
+
+
+@given(contests())
+@settings(max_examples=60, deadline=None)
+def test_every_sum_is_that_of_the_dense_tables(held):
+    (won, met), found = dense(held), held.meetings
+    assert np.array_equal(found.by_system[0], won.sum(axis=2))
+    assert np.array_equal(found.by_system[1], met.sum(axis=2))
+    for system in range(len(held.systems)):
+        assert np.array_equal(found.of_system(system)[0], won[:, system])
+        assert np.array_equal(found.of_system(system)[1], met[:, system])
+    assert np.array_equal(found.in_all.by_system[0][0], won.sum(axis=(0, 2)))
+
+
+@given(contests())
+@settings(max_examples=60, deadline=None)
+def test_the_columns_of_pairs_are_those_of_the_dense_tables_without_the_empty_rows(held):
+    won, met = dense(held)
+    pairs = np.array([*combinations(range(len(held.systems)), 2)])
+    columns = {}
+    for which, taken, fought in held.meetings.of_pairs(pairs):
+        assert np.count_nonzero(fought, axis=0).min() * 2 >= len(fought)
+        columns |= {pair: (taken[:, at], fought[:, at]) for at, pair in enumerate(which.tolist())}
+    for place, (one, other) in enumerate(pairs.tolist()):
+        rows = met[:, one, other] > 0
+        assert (place in columns) == rows.any()
+        if rows.any():
+            taken, fought = (column[: rows.sum()] for column in columns[place])
+            assert np.array_equal(taken, won[rows, one, other])
+            assert np.array_equal(fought, met[rows, one, other])
+            assert not columns[place][1][rows.sum() :].any()
+
+
+@pytest.mark.parametrize("cells", [meetings.CELLS_AT_ONCE, 40])
+@given(contests())
+@settings(max_examples=60, deadline=None)
+def test_balance_and_circles_are_counted_as_one_would_by_hand(cells, held):
+    won, met = dense(held)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(meetings, "CELLS_AT_ONCE", cells)
+        cyclic, triples = held.meetings.circular_triads()
+    for cluster in range(len(won)):
+        prefers = won[cluster] > met[cluster] / 2
+        present = np.flatnonzero(met[cluster].any(axis=1)).tolist()
+        between = {met[cluster, one, other] for one, other in combinations(present, 2)}
+        assert held.meetings.balanced[cluster] == (len(between) <= 1)
+        every = [
+            three for three in combinations(present, 3) if all(met[cluster, a, b] for a, b in combinations(three, 2))
+        ]
+        circles = sum(
+            (prefers[a, b] and prefers[b, c] and prefers[c, a]) or (prefers[b, a] and prefers[c, b] and prefers[a, c])
+            for a, b, c in every
+        )
+        assert (cyclic[cluster], triples[cluster]) == (circles, len(every))
+
+
+def test_a_baseline_and_a_chain_have_no_triples():
+    chain = Contests.of("abcde", first=[0, 1, 2, 3], second=[1, 2, 3, 4], score=[1] * 4, cluster=[0] * 4)
+    star = Contests.of("abcde", first=[0] * 4, second=[1, 2, 3, 4], score=[1] * 4, cluster=[0] * 4)
+    for held in (chain, star):
+        assert [found.tolist() for found in held.meetings.circular_triads()] == [[0], [0]]
