@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 
 from evenhand.numbers import Missing, format_count, format_percent
 from evenhand.results.measures import known, measure
 from evenhand.results.spending import Spending
+from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
 from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, cluster_sums, unread_bounds
-from evenhand.statistics.resampling import IntArray
-from evenhand.votes import WITHHELD, MatchKind, Usage, Verdict, Vote, total_usage, unselected_draws
+from evenhand.statistics.resampling import FloatArray, IntArray
+from evenhand.votes import MatchKind, Usage, Verdict, Vote
 
 INDEPENDENT: Final = "instances do not depend on each other"
 
 NOT_REDRAWN: Final = "nothing was drawn twice, or draws could stop early"
 
-NO_REPLY = WITHHELD | {"engine_error", "not_asked"}
-
 MOST_MENTIONS: Final = 0.05
 """The share of the selections that may rest on mentions without a word of caution."""
-
-_HOW_READ: Final[tuple[MatchKind, ...]] = tuple(kind for kind in get_args(MatchKind) if kind != "none")
 
 
 def count_readings(votes: Iterable[Vote]) -> Mapping[MatchKind, int]:
@@ -38,9 +34,7 @@ def count_readings(votes: Iterable[Vote]) -> Mapping[MatchKind, int]:
     states none and names this one only, which is evidence and no verdict; ``near``: a misspelling. Votes without a
     selection, and recorded ones, were not read and are not counted; without any vote that was, the result is empty.
     """
-    read = [vote for vote in unselected_draws(list(votes)) if vote.selected_index is not None]
-    counts = Counter(vote.match.kind for vote in read if vote.match is not None)
-    return MappingProxyType({kind: counts[kind] for kind in _HOW_READ} if counts else {})
+    return VoteColumns.of([list(votes)]).readings()
 
 
 def mention_caution(readings: Mapping[MatchKind, int]) -> str | None:
@@ -172,8 +166,8 @@ UNIT_RANGE: Final = (0.0, 1.0)
 
 
 def summarize(
-    verdicts: Sequence[Verdict],
-    ranges: Sequence[tuple[float, float]] = (),
+    verdicts: Sequence[Verdict] | VerdictColumns,
+    ranges: Sequence[tuple[float, float]] | FloatArray = (),
     *,
     level: float = 0.95,
     covered_masses: Sequence[float | None] = (),
@@ -186,66 +180,65 @@ def summarize(
             throughout. The bounds of the mean are the least and the greatest of them.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters.
         covered_masses: How much of the probability each instance's expected value rests on; empty for scores of the
-            options selected.
+            options selected. Columns have their own.
     """
-    ranges = ranges or [UNIT_RANGE] * len(verdicts)
-    bounds = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else UNIT_RANGE
+    columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts, covered_masses)
+    given = np.array(ranges if len(ranges) else [UNIT_RANGE] * len(columns), dtype=float).reshape(-1, 2)
+    bounds = (float(given[:, 0].min()), float(given[:, 1].max())) if len(given) else UNIT_RANGE
     low, width = bounds[0], bounds[1] - bounds[0]
-    scores = [verdict.aggregated_value for verdict in verdicts]
-    shares = [None if score is None else (score - low) / width for score in scores]
     measures, (share, covered_mass) = vote_measures(
-        verdicts,
-        shares,
-        covered_masses or [None] * len(verdicts),
+        columns,
+        (columns.score - low) / width,
+        columns.covered_mass,
         level=level,
-        width=max((high - low for low, high in ranges), default=1.0),
+        width=float((given[:, 1] - given[:, 0]).max(initial=0.0)) if len(given) else 1.0,
     )
     score = None if share is None else share.on_scale(low, width)
-    of = list(zip(verdicts, ranges, strict=True))
-    known_limits = [each for each in (score_limits(*pair) for pair in of) if each is not None]
+    limits = columns.limits(given)
     return ScoreSummary(
         score=known(score, "no instance has a score"),
         covered_mass=known(covered_mass, "no expected value rests on probabilities"),
-        num_instances=len(verdicts),
-        num_unscored=sum(not verdict.scored and not verdict.na for verdict in verdicts),
-        num_lone=sum(verdict.scored and _unscored(verdict) > 0 for verdict in verdicts),
-        num_na=sum(verdict.na for verdict in verdicts),
-        score_if_unscored_0=_mean([low for low, _ in known_limits]),
-        score_if_unscored_1=_mean([high for _, high in known_limits]),
+        num_instances=len(columns),
+        num_unscored=int((~columns.scored & ~columns.na).sum()),
+        num_lone=int((columns.scored & (columns.unread_votes > 0)).sum()),
+        num_na=int(columns.na.sum()),
+        score_if_unscored_0=_mean(limits[:, 0]),
+        score_if_unscored_1=_mean(limits[:, 1]),
         unread=None
-        if score is None and any(verdict.unscored_reason == "no_value" for verdict in verdicts)
-        else unread_bounds(score, [_unread_limits(*pair) for pair in of], level=level, bounds=bounds),
+        if score is None and columns.no_value.any()
+        else unread_bounds(score, columns.unread_limits(given), level=level, bounds=bounds),
         **measures,
     )
 
 
-def reply_measures(votes: Sequence[Sequence[Vote]], *, rows: IntArray | None = None, level: float) -> dict[str, Any]:
+def reply_measures(
+    votes: Sequence[Sequence[Vote]] | VoteColumns, *, rows: IntArray | None = None, level: float
+) -> dict[str, Any]:
     """The fields of :class:`ReplyMeasures`; the interval is over instances.
 
     Args:
         votes: On each question, or on all questions about an instance.
-        rows: Shape of ``votes``: the number of the instance of each, from 0; by default each has its own.
+        rows: Shape of the questions: the number of the instance of each, from 0; by default each has its own.
         level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
-    rows = np.arange(len(votes)) if rows is None else rows
-    replies = cluster_sums(np.array([count_replies(cast) for cast in votes], dtype=float).reshape(-1, 2), rows)
+    columns = votes if isinstance(votes, VoteColumns) else VoteColumns.of(votes)
+    rows = np.arange(columns.n) if rows is None else rows
+    replies = cluster_sums(columns.replies(), rows)
     (parse_rate,) = ratio_intervals(replies[:, :1], replies[:, 1:], level=level)
-    every = [vote for cast in votes for vote in cast]
-    reasons = Counter(vote.unscored_reason for vote in every if vote.unscored_reason is not None)
     return {
         "num_clusters": known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         "parse_rate": known(parse_rate, "there are no replies"),
-        "unscored_votes": MappingProxyType(dict(sorted(reasons.items()))),
-        "readings": count_readings(every),
-        "reasks": sum(vote.reasks for vote in every),
-        "usage": total_usage(vote.usage for vote in every),
-        "spending": Spending.of(every),
+        "unscored_votes": columns.unscored(),
+        "readings": columns.readings(),
+        "reasks": int(columns.reasks.sum()),
+        "usage": columns.used(),
+        "spending": Spending.of(columns),
     }
 
 
 def vote_measures(
-    verdicts: Sequence[Verdict],
-    *beside: Sequence[float | None],
+    verdicts: Sequence[Verdict] | VerdictColumns,
+    *beside: Sequence[float | None] | FloatArray,
     rows: IntArray | None = None,
     level: float,
     width: float = 1.0,
@@ -254,20 +247,24 @@ def vote_measures(
 
     Args:
         verdicts: With all their votes.
-        *beside: Other numbers of each verdict, in [0, 1]; None where it has none.
+        *beside: Other numbers of each verdict, in [0, 1]; None or NaN where it has none.
         rows: Shape of ``verdicts``: the number of the instance of each, from 0; by default each has its own.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
         width: Of the range of the values that are voted on; draws spread by half of it at most.
     """
-    rows = np.arange(len(verdicts)) if rows is None else rows
-    columns = [
-        [None if verdict.position_consistent is None else not verdict.position_consistent for verdict in verdicts],
-        [verdict.agreement if len(verdict.votes) > 1 else None for verdict in verdicts],
-        *beside,
-        [verdict.spread for verdict in verdicts],
-        [verdict.draw_variance for verdict in verdicts],
-    ]
-    table = np.array(columns, dtype=float).T  # NaN for None
+    columns = verdicts if isinstance(verdicts, VerdictColumns) else VerdictColumns.of(verdicts)
+    rows = np.arange(len(columns)) if rows is None else rows
+    several = columns.votes.per_question(np.ones(len(columns.votes.question))) > 1
+    table = np.stack(
+        [
+            1 - columns.position_consistent,
+            np.where(several, columns.agreement, np.nan),
+            *(np.array(each, dtype=float) for each in beside),  # NaN for None
+            columns.spread,
+            columns.draw_variance,
+        ],
+        axis=1,
+    )
     sums, counts = cluster_sums(np.nan_to_num(table), rows), cluster_sums(~np.isnan(table), rows)
     positional_bias, agreement, *means = ratio_intervals(sums[:, :-2], counts[:, :-2], level=level)
     (spread,) = ratio_intervals(sums[:, -2:-1], counts[:, -2:-1], level=level, bounds=(0.0, width / 2))
@@ -277,43 +274,17 @@ def vote_measures(
         "agreement": known(agreement, "no instance has two votes"),
         "spread": known(spread, NOT_REDRAWN),
         "draw_deviation": known(deviation, NOT_REDRAWN),
-        **reply_measures([verdict.votes for verdict in verdicts], rows=rows, level=level),
+        **reply_measures(columns.votes, rows=rows, level=level),
     }
     return measures, tuple(means)
 
 
 def count_replies(votes: Sequence[Vote]) -> tuple[int, int]:
     """How many replies named an option, and how many replies there were; a re-ask follows one that named none."""
-    replied = [vote for vote in unselected_draws(votes) if vote.unscored_reason not in NO_REPLY]
-    return sum(vote.selected_index is not None for vote in replied), sum(1 + vote.reasks for vote in replied)
+    named, replies = VoteColumns.of([votes]).replies()[0].tolist()
+    return int(named), int(replies)
 
 
-def _unscored(verdict: Verdict) -> int:
-    return sum(vote.selected_index is None and not vote.na for vote in verdict.votes)
-
-
-def score_limits(verdict: Verdict, score_range: tuple[float, float] = UNIT_RANGE) -> tuple[float, float] | None:
-    """The least and the greatest score that the instance could have had if every vote had been readable.
-
-    None where all that voted said that the criterion does not apply.
-
-    Args:
-        verdict: On the instance.
-        score_range: Of its criterion.
-    """
-    if verdict.bounds is not None:
-        return verdict.bounds
-    if verdict.na:
-        return None
-    value = verdict.aggregated_value
-    return score_range if value is None else (value, value)
-
-
-def _unread_limits(verdict: Verdict, score_range: tuple[float, float]) -> tuple[float, float] | None:
-    """The same for the bounds that lead; None too where all was read and a rule gives no score, and without a value."""
-    no_score = verdict.aggregated_value is None and (verdict.read or verdict.unscored_reason == "no_value")
-    return None if no_score else score_limits(verdict, score_range)
-
-
-def _mean(values: Sequence[float]) -> float | Missing:
-    return float(np.mean(values)) if values else Missing("no instance applies")
+def _mean(values: FloatArray) -> float | Missing:
+    present = values[~np.isnan(values)]
+    return float(np.mean(present)) if len(present) else Missing("no instance applies")

@@ -448,16 +448,20 @@ def unselected_draws(votes: Sequence[Vote]) -> list[Vote]:
     >>> [vote.sample for vote in unselected_draws(drawn)]
     [0, 1]
     """
-    return [
-        vote
-        for vote in votes
-        if vote.early_stop is None or vote.sample % vote.early_stop.planned < _always_drawn(vote.early_stop)
-    ]
+    return [vote for vote in votes if is_always_drawn(vote.sample, vote.early_stop)]
 
 
-def _always_drawn(stop: EarlyStop) -> int:
+def is_always_drawn(sample: int, stop: EarlyStop | None) -> bool:
+    """Whether a draw is made whatever the others say: see :func:`unselected_draws`.
+
+    Args:
+        sample: Its number.
+        stop: The rule that could end the draws.
+    """
+    if stop is None:
+        return True
     after_one = isinstance(stop.confidence, float | int) and stop.confidence <= 0.75
-    return 1 if after_one or stop.planned <= ALWAYS_DRAWN else ALWAYS_DRAWN
+    return sample % stop.planned < (1 if after_one or stop.planned <= ALWAYS_DRAWN else ALWAYS_DRAWN)
 
 
 @frozen_value

@@ -1,5 +1,6 @@
 """Option values on any scale: a verdict is in the criterion's own units, and a rubric counts shares of their range."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,8 @@ from evenhand.aggregation.rules import ON_POSITION_BIAS, RULES
 from evenhand.criteria import Criterion, Option, Rubric
 from evenhand.errors import InvalidCriterionError
 from evenhand.modes.rubric import rubric_result
-from evenhand.scoring import score_limits, summarize
+from evenhand.results.verdict_columns import VerdictColumns
+from evenhand.scoring import summarize
 from evenhand.votes import Verdict, Vote
 from tests.aggregation.builders import criterion_of, draws, orders, panel
 
@@ -63,8 +65,8 @@ def test_verdicts_by_hand():
     vote = Vote(judge_id="j", order=(0, 1, 2, 3, 4), selected_index=4, probabilities=(0.5, 0, 0, 0, 0.5))
     assert aggregate([vote], LIKERT, scoring=Scoring(expected=True)).aggregated_value == 3
     # nothing read: anything from the worst to the best value
-    assert score_limits(aggregate(panel(None), PERCENT)) == (0, 100)
-    assert score_limits(Verdict(unscored_reason="missing_response"), SENTIMENT.score_range) == (-1, 1)
+    unread = VerdictColumns.of([aggregate(panel(None), PERCENT), Verdict(unscored_reason="missing_response")])
+    assert unread.limits(np.array([(0, 1), SENTIMENT.score_range])).tolist() == [[0, 100], [-1, 1]]
 
 
 def test_scores_by_hand():

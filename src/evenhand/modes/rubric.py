@@ -37,6 +37,7 @@ from evenhand.results.measures import Column, known, measure, measures_table, sc
 from evenhand.results.notes import spread_note, unread_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
+from evenhand.results.verdict_columns import VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
@@ -412,12 +413,12 @@ def summarize_rubric(
 
 
 def summarize_criterion(
-    verdicts: Sequence[Verdict], criterion: Criterion, *, expected: bool = False, level: float = 0.95
+    verdicts: Sequence[Verdict] | VerdictColumns, criterion: Criterion, *, expected: bool = False, level: float = 0.95
 ) -> ScoreSummary:
     """What the verdicts on one criterion come to, one per response; see :func:`~evenhand.scoring.summarize`.
 
     Args:
-        verdicts: One a response.
+        verdicts: One a response; columns have how much of the probability each rests on.
         criterion: Theirs.
         expected: They are expected values (``scoring="expected"``).
         level: Of the intervals.
@@ -431,8 +432,10 @@ def summarize_criterion(
         >>> summarize_criterion(verdicts, yes_no_criterion("correct", "…"), expected=True).covered_mass.estimate
         0.75
     """
-    masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
-    return summarize(verdicts, [criterion.score_range] * len(verdicts), level=level, covered_masses=masses)
+    if not isinstance(verdicts, VerdictColumns):
+        masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
+        verdicts = VerdictColumns.of(verdicts, masses)
+    return summarize(verdicts, np.tile(np.array(criterion.score_range), (len(verdicts), 1)), level=level)
 
 
 def length_penalty_of(given: LengthPenalty | Mapping[str, Any] | None) -> LengthPenalty | None:

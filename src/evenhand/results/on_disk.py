@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from itertools import accumulate, islice
@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.results.parts import OWN_LISTS, Parts
-from evenhand.results.saved import read, read_abouts
+from evenhand.results.saved import read, read_abouts, read_columns
+from evenhand.results.verdict_columns import OF_VOTES, VoteColumns
 from evenhand.results.votes_columns import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pyarrow
 
     from evenhand.results.results import Results
 
@@ -90,6 +93,18 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
                 if self.kept is None or self.kept[number][place]:
                     yield self._placed(number, header, about)
 
+    def columns(self, number: int, names: Collection[str]) -> pyarrow.Table:
+        """Columns of one part, with all its cells: see :func:`~evenhand.results.saved.read_columns`."""
+        return read_columns(self.parts[number], names)
+
+    def vote_columns(self) -> VoteColumns:
+        """Every vote, as far as measures need it."""
+        found = []
+        for number in self.numbers:
+            votes = VoteColumns.of_table(self.columns(number, OF_VOTES))
+            found.append(votes if self.kept is None else votes.only(self.kept[number]))
+        return VoteColumns.joined(found)
+
     def without_texts(self) -> tuple[Entry, ...]:
         """All entries at once, without the reasons and replies, of which no score is made."""
         return tuple(entry for number in self.numbers for entry in self.part(number, texts=False).entries)
@@ -117,15 +132,11 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         """
         left = iter(stays)
         masks = []
-        for number, cells in enumerate(self._cells):
+        for number, cells in enumerate(self.parts.cells):
             mask = np.ones(cells, dtype=bool) if self.kept is None else self.kept[number].copy()
             mask[mask] = list(islice(left, int(mask.sum())))
             masks.append(mask)
         return replace(self, header={**self.header, **header}, kept=tuple(masks), _last={})
-
-    @cached_property
-    def _cells(self) -> tuple[int, ...]:
-        return tuple(header["rows"] for header in self.parts.headers())
 
     @cached_property
     def _counts(self) -> tuple[int, ...]:

@@ -64,7 +64,7 @@ class Outcomes:
 
     system: str
     criterion: str
-    rows: tuple[Outcome, ...]
+    rows: Sequence[Outcome]
     bounds: tuple[float, float] = (0.0, 1.0)
     labels: tuple[str, ...] = ()
     values: tuple[float | None, ...] = ()
@@ -79,7 +79,7 @@ class Outcomes:
         return cls(
             system,
             criterion.name,
-            tuple(rows),
+            rows,
             criterion.score_range,
             tuple(option.label for option in offered),
             tuple(option.value for option in offered),

@@ -100,10 +100,15 @@ class Parts(Sequence[Path]):
         """
         return KINDS[header_of(self._files[0])["evenhand"]]
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
+    @property
+    def sizes(self) -> Sequence[int]:
         """How many rows of the data each part is about."""
-        return tuple(header["parameters"]["n"] for header in self.headers())
+        return self._said[1]
+
+    @property
+    def cells(self) -> Sequence[int]:
+        """How many cells each part has."""
+        return self._said[2]
 
     @cached_property
     def firsts(self) -> tuple[int, ...]:
@@ -118,27 +123,35 @@ class Parts(Sequence[Path]):
         """
         return map(header_of, self._files)
 
-    @cached_property
+    @property
     def header(self) -> dict[str, Any]:
         """What they say together.
 
         Raises:
             InvalidInputError: Parts of two runs.
         """
+        return self._said[0]
+
+    @cached_property
+    def _said(self) -> tuple[dict[str, Any], list[int], list[int]]:
+        """What they say together, and how many rows and cells each has; all are read once."""
         first: dict[str, Any] = {}
-        rows, of_rows = 0, []
+        of_rows: list[dict[str, Any]] = []
         lists: dict[str, list[Any]] = {}
+        cells = []
         for path, header in zip(self._files, self.headers(), strict=True):
             said: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header}
             said["parameters"] = {name: each for name, each in header["parameters"].items() if name not in _OF_ROWS}
             if not first:
                 first = {**said, "run": header.get("run")}
             self._check_same(first, said, path)
-            rows += header["rows"]
             for name in OWN_LISTS.keys() & header.keys():
                 lists[name] = _united(lists.get(name, []), header[name])
+            cells.append(header["rows"])
             of_rows.append({name: each for name, each in header["parameters"].items() if name in _OF_ROWS})
-        return {**first, **lists, "rows": rows, "parameters": {**joined(of_rows), **first["parameters"]}}
+        parameters = {**joined(of_rows), **first["parameters"]}
+        whole = {**first, **lists, "rows": sum(cells), "parameters": parameters}
+        return whole, [each["n"] for each in of_rows], cells
 
     def _check_same(self, first: Mapping[str, Any], said: Mapping[str, Any], path: Path) -> None:
         for name, value in said.items():

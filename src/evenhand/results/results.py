@@ -35,6 +35,7 @@ from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import Saved, cell_of, check_path, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
+from evenhand.results.verdict_columns import VoteColumns
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
 from evenhand.results.votes_columns import Cell, check_left_out, votes_table
@@ -116,6 +117,10 @@ class Results(PrintedTables, Generic[Entry]):
     def overview(self) -> dict[str, Any]:
         """What it came to, as plain JSON, for readers of saved files; it is made anew when they are opened."""
         return {}
+
+    def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
+        """What saved files tell of the verdict on each cell, where :attr:`tells_verdicts`."""
+        return self.records()
 
     @classmethod
     @abstractmethod
@@ -299,11 +304,18 @@ class Results(PrintedTables, Generic[Entry]):
     @cached_property
     def spending(self) -> Spending | None:
         """What it bought, what the journal gave, what was wasted, and what is left; None where nothing was sent."""
-        return Spending.of((vote for cell in self.cells() for vote in cell.votes), self.parameters)
+        return Spending.of(self.vote_columns, self.parameters)
+
+    @cached_property
+    def vote_columns(self) -> VoteColumns:
+        """Every vote, in the order of the cells, as far as measures need it: of a result on disk no text is read."""
+        if isinstance(self.entries, EntriesOnDisk):
+            return self.entries.vote_columns()
+        return VoteColumns.of([cell.votes for cell in self.cells()])
 
     def closing_notes(self) -> tuple[str, ...]:
         """What it bought, and what was held back."""
-        return spending_notes(self.spending, (vote for cell in self.cells() for vote in cell.votes))
+        return spending_notes(self.spending, self.vote_columns.unscored())
 
     def clusters(self) -> dict[int, str]:
         """Instance -> what it belongs to; empty where rows do not depend on each other."""
@@ -683,7 +695,7 @@ class Results(PrintedTables, Generic[Entry]):
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = self.named_cells()
         if self.tells_verdicts:
-            cells = (cell.telling(record) for cell, record in zip(cells, self.records(), strict=True))
+            cells = (cell.telling(row) for cell, row in zip(cells, self.verdict_rows(), strict=True))
         write(path, self.kind, header, (cell.without(leave_out) for cell in cells))
 
     @classmethod

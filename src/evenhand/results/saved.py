@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError, UnwritableFileError
@@ -18,6 +18,9 @@ from evenhand.files import cache_folder, expanded, open_file
 from evenhand.results.measures import as_json
 from evenhand.results.votes_columns import CELL, PROMPTS, TEXTS, Cell, PromptsOfFile, abouts_of, cells_of, votes_tables
 from evenhand.votes import Vote
+
+if TYPE_CHECKING:
+    import pyarrow
 
 SUFFIXES = (".parquet", ".jsonl")
 PART: Final = "part-*.parquet"
@@ -306,13 +309,26 @@ def _read_parquet(path: Path, *, texts: bool) -> Saved:
     return Saved(header, list(cells_of(table, prompts)) if len(table) else [], [])
 
 
-def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
+def read_columns(path: str | Path, names: Collection[str]) -> pyarrow.Table:
+    """Some columns of a saved result in Parquet, and the number of the cell of each row; those that it lacks are not.
+
+    Raises:
+        InvalidInputError: If it cannot be read.
+    """
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
-    file = pyarrow.parquet.ParquetFile(expanded(path))
-    header = json.loads(file.schema_arrow.metadata[PARQUET_HEADER])
-    return header, abouts_of(file.read([*(name for name in header["about"] if name != "id"), CELL]))
+    try:
+        with pyarrow.parquet.ParquetFile(expanded(path), memory_map=False) as file:
+            held = set(file.schema_arrow.names)
+            return file.read([CELL, *(name for name in names if name in held)], use_threads=False)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InvalidInputError(f"{str(path)!r} cannot be read ({error})") from error
+
+
+def read_abouts(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header of a saved result in Parquet, and what each of its cells is about, but for the ids of the rows."""
+    header = header_of(path)
+    return header, abouts_of(read_columns(path, [name for name in header["about"] if name != "id"]))
 
 
 def _read_lines(path: Path) -> Saved:

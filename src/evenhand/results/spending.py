@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
 from evenhand.numbers import format_cost, format_count
 from evenhand.results.measures import measure
-from evenhand.votes import Vote, total_usage
+from evenhand.results.verdict_columns import VoteColumns
+from evenhand.votes import Vote
 
 LIMITS: Final = ("max_calls", "max_cost")
 """The options of a run of which something is left; results repeat those that were given."""
@@ -48,20 +49,19 @@ class Spending:
         return cls(**{field.name: 0 for field in fields(cls)})
 
     @classmethod
-    def of(cls, votes: Iterable[Vote], limits: Mapping[str, Any] | None = None) -> Self | None:
+    def of(cls, votes: Iterable[Vote] | VoteColumns, limits: Mapping[str, Any] | None = None) -> Self | None:
         """What the votes say; None where no engine was asked that sends anything.
 
         Args:
             votes: All of a run.
             limits: ``max_calls`` and ``max_cost``, where they were given.
         """
-        limits = limits or {}
-        asked = [vote for vote in votes if vote.usage.requests or vote.usage.cached]
-        if not asked:
+        columns = votes if isinstance(votes, VoteColumns) else VoteColumns.of([list(votes)])
+        limits, sent = limits or {}, columns.sent
+        if not sent.any():
             return None
-        used = total_usage(vote.usage for vote in asked)
-        unread = total_usage(vote.usage for vote in asked if vote.selected_index is None)
-        failed = sum(vote.unscored_reason == "engine_error" for vote in asked)
+        used, unread = columns.used(sent), columns.used(sent & ~columns.selected)
+        failed = int((sent & columns.because("engine_error")).sum())
         calls, cost = limits.get("max_calls"), limits.get("max_cost")
         return cls(
             bought=used.calls,
@@ -93,9 +93,13 @@ class Spending:
         return " ".join(said)
 
 
-def spending_notes(spent: Spending | None, votes: Iterable[Vote]) -> tuple[str, ...]:
-    """What is said of this beneath a result; nothing where nothing was sent and nothing held back."""
-    reasons = {vote.unscored_reason for vote in votes}
+def spending_notes(spent: Spending | None, reasons: Container[str]) -> tuple[str, ...]:
+    """What is said of this beneath a result; nothing where nothing was sent and nothing held back.
+
+    Args:
+        spent: What was bought.
+        reasons: Why votes selected nothing.
+    """
     held_back = (said for reason, said in _HELD_BACK.items() if reason in reasons)
     return (*(() if spent is None else (str(spent),)), *held_back)
 

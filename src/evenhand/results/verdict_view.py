@@ -19,7 +19,7 @@ from evenhand.votes import Verdict, Vote
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-_READ: frozenset[str] = frozenset({"inconsistent", "no_value", "not_applicable"})
+READ: frozenset[str] = frozenset({"inconsistent", "no_value", "not_applicable"})
 """Reasons for there being no score although the judges answered."""
 
 NO_VERDICT = Verdict()
@@ -166,7 +166,7 @@ class QuestionAsked:
 
 
 def _is_unread(selected: str | None, reason: str | None) -> bool:
-    return selected is None and reason is not None and reason not in _READ
+    return selected is None and reason is not None and reason not in READ
 
 
 def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:

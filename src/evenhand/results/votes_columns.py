@@ -179,7 +179,7 @@ def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
         match=row["match_kind"] and Match(index=row["match_index"], kind=row["match_kind"], reason=row["match_reason"]),
         usage=usage,
         prompts=prompts,
-        early_stop=row["draws_planned"] and EarlyStop(planned=row["draws_planned"], confidence=_confidence_of(row)),
+        early_stop=row["draws_planned"] and early_stop_of(row["draws_planned"], row["stop_confidence"]),
     )
 
 
@@ -198,9 +198,10 @@ def _completion_of(row: Mapping[str, Any]) -> Completion:
     )
 
 
-def _confidence_of(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the model checks it
-    written = row["stop_confidence"]
-    return float(written) if written and written[0].isdigit() else written
+def early_stop_of(planned: int, written: str | None) -> EarlyStop:
+    """The rule that could end draws early, as a file has it."""
+    confidence: Any = float(written) if written and written[0].isdigit() else written
+    return EarlyStop(planned=planned, confidence=confidence)
 
 
 def votes_table(cells: Iterable[Cell]) -> pyarrow.Table:

@@ -172,6 +172,9 @@ RESAMPLES = 2000
 _STEP = 1e-4
 """Of a numeric derivative: a cluster's weight more and less."""
 
+MANY_ROWS = 1 << 14
+"""From so many rows on, equal ones are counted before limits are looked for."""
+
 _NO_ERROR = 1e-10
 """A standard error below this is the rounding of that derivative."""
 
@@ -620,16 +623,37 @@ def _bounded_dirichlet(numerator: FloatArray, denominator: FloatArray, level: fl
     total = denominator.sum(axis=0)
     estimate = np.clip(numerator.sum(axis=0) / total, 0, 1)
     added = (denominator**2).sum(axis=0) / total
-    x = np.vstack([numerator, np.zeros_like(added), added])
-    d = np.vstack([denominator, added, added])
     freedom = np.maximum(np.count_nonzero(denominator, axis=0) - 1, 1)
     score = stats.t.ppf((1 + level) / 2, freedom)
-    shapes = np.ones((x.shape[0], 1))
-    shapes[-2:, 0] = NEAR_ENDPOINT, FAR_ENDPOINT
-    low = dirichlet_quantile(x, d, shapes, -score)
-    shapes[-2:, 0] = FAR_ENDPOINT, NEAR_ENDPOINT
-    high = dirichlet_quantile(x, d, shapes, score)
+    ends = np.array([NEAR_ENDPOINT, FAR_ENDPOINT])
+    if len(numerator) < MANY_ROWS:
+        x, d = np.vstack([numerator, np.zeros_like(added), added]), np.vstack([denominator, added, added])
+        shapes = np.ones((len(numerator), 1))
+        low, high = (
+            dirichlet_quantile(x, d, np.vstack([shapes, own[:, None]]), way * score)
+            for own, way in ((ends, -1), (ends[::-1], 1))
+        )
+    else:
+        columns = zip(numerator.T, denominator.T, added, score, strict=True)
+        low, high = np.array([_limits_of_many(*column, ends) for column in columns]).T
     return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
+
+
+def _limits_of_many(
+    numerator: FloatArray, denominator: FloatArray, added: float, score: float, ends: FloatArray
+) -> tuple[float, float]:
+    """Both limits of one column: m equal rows with standard exponential weights are one with a Gamma weight of shape m.
+
+    Where a million scores are of five levels, five rows are left.
+    """
+    present = denominator > 0
+    pairs, counts = np.unique(numerator[present] + 1j * denominator[present], return_counts=True)
+    x, d = np.array([*pairs.real, 0.0, added])[:, None], np.array([*pairs.imag, added, added])[:, None]
+    low, high = (
+        dirichlet_quantile(x, d, np.array([*counts, *own])[:, None], np.array([way * score]))[0]
+        for own, way in ((ends, -1), (ends[::-1], 1))
+    )
+    return float(low), float(high)
 
 
 _LIMITS: Mapping[str, Callable[[FloatArray, FloatArray, float], tuple[FloatArray, ...]]] = {
@@ -677,7 +701,7 @@ class UnreadBounds:
 
 def unread_bounds(
     score: Interval | None,
-    limits: Sequence[tuple[float, float] | None],
+    limits: Sequence[tuple[float, float] | None] | FloatArray,
     *,
     level: float = 0.95,
     bounds: tuple[float, float] = (0.0, 1.0),
@@ -707,7 +731,8 @@ def unread_bounds(
 
     Args:
         score: Of what was read.
-        limits: One a row: the least and the greatest score that it could have; None where the question does not apply.
+        limits: One a row: the least and the greatest score that it could have; None, or NaN, where the question does
+            not apply.
         level: Of the intervals; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the rows.
         bounds: The least and the greatest value that a score can take.
 
@@ -723,7 +748,9 @@ def unread_bounds(
     >>> unread_bounds(score, [(1.0, 1.0)] * 20) is None
     True
     """
-    table = np.array([(np.nan, np.nan) if each is None else each for each in limits], dtype=float).reshape(-1, 2)
+    if not isinstance(limits, np.ndarray):
+        limits = np.array([(np.nan, np.nan) if each is None else each for each in limits], dtype=float).reshape(-1, 2)
+    table = limits
     known = ~np.isnan(table[:, 0])
     tolerance = TOLERANCE * (bounds[1] - bounds[0])
     open_rows = known & (table[:, 1] - table[:, 0] > tolerance)

@@ -37,7 +37,13 @@ from evenhand.run_options import ChecklistMetric
 from evenhand.scoring import readings_note
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
+from evenhand.tables.differences import (
+    SystemDifference,
+    best_system,
+    differences_tables,
+    scored_rows,
+    system_differences,
+)
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +96,7 @@ class ChecklistTable(Results[CheckedResponse]):
         systems: In the order asked for.
     """
 
-    responses: tuple[CheckedResponse, ...]
+    responses: Sequence[CheckedResponse]
     checklists: tuple[Checklist, ...]
     systems: tuple[str, ...]
 
@@ -101,7 +107,7 @@ class ChecklistTable(Results[CheckedResponse]):
     labelled_by: ClassVar = ("system", "item")
 
     @property
-    def entries(self) -> tuple[CheckedResponse, ...]:
+    def entries(self) -> Sequence[CheckedResponse]:
         """The responses."""
         return self.responses
 
@@ -265,7 +271,7 @@ class ChecklistTable(Results[CheckedResponse]):
     def differences(self) -> tuple[SystemDifference, ...]:
         """Every two systems by their primary scores: paired over the rows that both have one on, p by Holm over all."""
         scored = {
-            system: [(result.score.primary_score, result.bounds) for _, result in self._of_system(system)]
+            system: scored_rows((result.score.primary_score, result.bounds) for _, result in self._of_system(system))
             for system in self.systems
         }
         return system_differences({_primary(self): scored}, self._level_of(self.systems[0]))

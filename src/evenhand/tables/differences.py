@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,18 @@ from evenhand.statistics.paired_differences import (
 MOST_PAIRS = 15
 """Pairs of one score that are printed: all of six systems. Of more systems those with the best one are."""
 
-Scored = tuple[float | None, tuple[float, float] | None]
-"""What a system got on a row, and what it could have got had all been read; None where the question does not apply."""
+Scored = NDArray[np.float64]
+"""Shape (n_rows, 3): what a system got on each row, and the least and the greatest that it could have got had all been
+read; NaN where there is none, or the question does not apply."""
+
+
+def scored_rows(rows: Iterable[tuple[float | None, tuple[float, float] | None]]) -> Scored:
+    """The scores of rows, each with its bounds.
+
+    >>> scored_rows([(1.0, (1.0, 1.0)), (None, None)]).tolist()
+    [[1.0, 1.0, 1.0], [nan, nan, nan]]
+    """
+    return np.array([(value, *(limits or (None, None))) for value, limits in rows], dtype=float).reshape(-1, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,7 @@ class SystemDifference:
 
 
 def system_differences(
-    scored: Mapping[str, Mapping[str, Sequence[Scored]]],
+    scored: Mapping[str, Mapping[str, Scored]],
     level: float,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> tuple[SystemDifference, ...]:
@@ -83,11 +93,7 @@ def system_differences(
     named: list[tuple[str, list[str]]] = []
     pairs: list[PairedDifference] = []
     for score, systems in scored.items():
-        values = np.array([[_number(value) for value, _ in rows] for rows in systems.values()], dtype=float).T
-        low, high = (
-            np.array([[_number(limits and limits[side]) for _, limits in rows] for rows in systems.values()]).T
-            for side in (0, 1)
-        )
+        values, low, high = np.stack(list(systems.values()), axis=1).transpose(2, 0, 1)
         bounds = _range((ranges or {}).get(score, (0.0, 1.0)), values, low, high)
         found = paired_differences(values, low=low, high=high, level=level, bounds=bounds)
         pairs += found
@@ -187,7 +193,3 @@ def _left_out(pairs: int) -> list[str]:
     if not pairs:
         return []
     return [f"Shown are the pairs with the best system; {format_count(pairs)} more are in differences of the table."]
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -72,7 +72,7 @@ class GradeTable(Results[GradedInstance]):
         criterion: What makes a candidate the best.
     """
 
-    instances: tuple[GradedInstance, ...]
+    instances: Sequence[GradedInstance]
     criterion: Criterion
 
     kind: ClassVar = "grade_scores"
@@ -82,7 +82,7 @@ class GradeTable(Results[GradedInstance]):
     same_rows: ClassVar = ("prompt", "with_unrelated")
 
     @property
-    def entries(self) -> tuple[GradedInstance, ...]:
+    def entries(self) -> Sequence[GradedInstance]:
         """The instances, once for each prompt and run."""
         return self.instances
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack, cast
 
 from evenhand.aggregation import VoteRules, rubric_range
 from evenhand.criteria import Criterion, Rubric
@@ -14,7 +14,7 @@ from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_w
 from evenhand.judge_reliability.panel_report import PanelReport, report_of_run
 from evenhand.judge_reliability.raters import Scale
 from evenhand.judge_reliability.report import panel_tables
-from evenhand.modes.direct_assessment import verdict_record
+from evenhand.modes.direct_assessment import covered_mass, verdict_record
 from evenhand.modes.rubric import (
     RubricResult,
     RubricRules,
@@ -36,16 +36,24 @@ from evenhand.results.notes import (
     unread_note,
     unscored_votes_note,
 )
-from evenhand.results.on_disk import part_by_part
+from evenhand.results.on_disk import EntriesOnDisk, part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
+from evenhand.results.verdict_columns import VoteColumns, told_for_measures
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
-from evenhand.scoring import ScoreSummary, readings_note, score_limits
-from evenhand.statistics import Interval, mean_intervals
+from evenhand.scoring import ScoreSummary, readings_note
+from evenhand.statistics import Interval
 from evenhand.statistics.intervals import IntervalLevel
-from evenhand.tables.differences import SystemDifference, best_system, differences_tables, system_differences
+from evenhand.tables.differences import (
+    SystemDifference,
+    best_system,
+    differences_tables,
+    scored_rows,
+    system_differences,
+)
+from evenhand.tables.judged_columns import OF_JUDGEMENTS, JudgedColumns, JudgedOutcomes, columns_of_table
 from evenhand.votes import MISSING_RESPONSE, Verdict
 
 
@@ -83,7 +91,7 @@ class JudgementTable(Results[Judgement]):
         rubric: The rubric as it was judged, when the criteria are those of one.
     """
 
-    judgements: tuple[Judgement, ...]
+    judgements: Sequence[Judgement]
     criteria: tuple[Criterion, ...]
     systems: tuple[str, ...]
     rubric: Rubric | None = None
@@ -96,7 +104,7 @@ class JudgementTable(Results[Judgement]):
     tells_verdicts: ClassVar = True
 
     @property
-    def entries(self) -> tuple[Judgement, ...]:
+    def entries(self) -> Sequence[Judgement]:
         """The judgements."""
         return self.judgements
 
@@ -105,14 +113,55 @@ class JudgementTable(Results[Judgement]):
         """``(system, criterion name)`` -> what the verdicts come to."""
         return {
             (system, criterion.name): summarize_criterion(
-                [judgement.verdict for judgement in self._cell(system, criterion.name)],
+                self.columns[system, criterion.name].verdicts,
                 criterion,
-                expected=self._rules.scoring == "expected",
                 level=self._level_of(system, criterion.name),
             )
             for criterion in self.criteria
             for system in self.systems
         }
+
+    @cached_property
+    def columns(self) -> Mapping[tuple[str, str], JudgedColumns]:
+        """``(system, criterion name)`` -> its judgements as columns, of which all scores are made.
+
+        Of a result on disk they are read from columns of the files, under the rules of which these were saved.
+        """
+        entries = self.entries
+        if not isinstance(entries, EntriesOnDisk):
+            expected = self._rules.scoring == "expected"
+            return {
+                (system, criterion.name): JudgedColumns.of(
+                    self._cell(system, criterion.name), criterion, expected=expected
+                )
+                for criterion in self.criteria
+                for system in self.systems
+            }
+        parts = [self._columns_of_part(entries, number) for number in entries.numbers]
+        return {
+            (system, criterion.name): JudgedColumns.joined([part[system, criterion.name] for part in parts])
+            for criterion in self.criteria
+            for system in self.systems
+        }
+
+    def _columns_of_part(
+        self, entries: EntriesOnDisk[Judgement], number: int
+    ) -> Mapping[tuple[str, str], JudgedColumns]:
+        found = None
+        if entries.as_saved:
+            kept = None if entries.kept is None else entries.kept[number]
+            table = entries.columns(number, OF_JUDGEMENTS)
+            found = columns_of_table(table, self.criteria, entries.parts.firsts[number], kept)
+        return cast(Self, entries.part(number, texts=False)).columns if found is None else found
+
+    def questions_unread(self) -> tuple[int, int]:
+        """As of any result, from the columns."""
+        return sum(map(len, self.columns.values())), sum(each.unread() for each in self.columns.values())
+
+    @cached_property
+    def vote_columns(self) -> VoteColumns:
+        """Every vote, as far as measures need it."""
+        return VoteColumns.joined([each.verdicts.votes for each in self.columns.values()])
 
     @cached_property
     def rubric_results(self) -> Mapping[str, tuple[RubricResult, ...]]:
@@ -155,13 +204,7 @@ class JudgementTable(Results[Judgement]):
     def differences(self) -> tuple[SystemDifference, ...]:
         """Every two systems on every criterion: paired over the rows that both were judged on, p by Holm over all."""
         scored = {
-            criterion.name: {
-                system: [
-                    (item.verdict.aggregated_value, score_limits(item.verdict, criterion.score_range))
-                    for item in self._cell(system, criterion.name)
-                ]
-                for system in self.systems
-            }
+            criterion.name: {system: self.columns[system, criterion.name].scored() for system in self.systems}
             for criterion in self.criteria
         }
         ranges = {criterion.name: criterion.score_range for criterion in self.criteria}
@@ -173,7 +216,7 @@ class JudgementTable(Results[Judgement]):
         if self.rubric is None:
             return ()
         scored = {
-            system: [(result.score, result.bounds) for result in results]
+            system: scored_rows((result.score, result.bounds) for result in results)
             for system, results in self.rubric_results.items()
         }
         ranges = {self.rubric.name: rubric_range(self.rubric).score}
@@ -196,17 +239,14 @@ class JudgementTable(Results[Judgement]):
                 found.append(Outcomes(system, rubric.name, of_rubric, rubric_range(rubric).score))
             part_of = None if rubric is None else rubric.name
             for criterion in self.criteria:
-                own = [
-                    Outcome.of_verdict(_question(item), item.verdict, item.cluster)
-                    for item in self._cell(system, criterion.name)
-                ]
+                own = JudgedOutcomes(system, self.columns[system, criterion.name])
                 found.append(Outcomes.by(criterion, own, system=system, part_of=part_of))
         return tuple(found)
 
     def reported(self) -> Iterator[Reported]:
         """Of the rubric and each criterion; how systems differ; how far verdicts agree with gold."""
         for system, rubric in self.rubric_scores.items():
-            n = len(self._cell(system, self.criteria[0].name)) - rubric.num_unscored - rubric.num_na
+            n = rubric.num_instances - rubric.num_unscored - rubric.num_na
             yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.num_unscored)
         for (system, criterion), each in self.summaries.items():
             n = each.num_instances - each.num_unscored - each.num_na
@@ -271,6 +311,8 @@ class JudgementTable(Results[Judgement]):
         }
 
     def _panel_of(self, system: str, criterion: Criterion) -> PanelReport | None:
+        if len(self.parameters["judges"]) < 2 and self.parameters["grid"]["samples"] < 2:
+            return None  # and of a result on disk no vote is read for it
         cell = self._cell(system, criterion.name)
         right = [None if item.gold is None else criterion.options[criterion.index_of(item.gold)].value for item in cell]
         return report_of_run(
@@ -285,8 +327,7 @@ class JudgementTable(Results[Judgement]):
 
     def _level_of(self, system: str, criterion: str) -> IntervalLevel:
         """The level of intervals over the rows of a cell, with their clusters."""
-        clusters = [judgement.cluster for judgement in self._cell(system, criterion)]
-        return self.level_over(clusters)
+        return self.level_over(self.columns[system, criterion].clusters)
 
     @property
     def _rules(self) -> VoteRules:
@@ -294,15 +335,7 @@ class JudgementTable(Results[Judgement]):
 
     def gold_agreement(self, system: str, criterion: str) -> Interval | None:
         """The share of a cell's instances with a gold label and a selection whose labels are the same."""
-        cell = self._cell(system, criterion)
-        hits = [
-            float(judgement.verdict.selected_label == judgement.gold)
-            if judgement.gold is not None and judgement.verdict.selected_label is not None
-            else float("nan")
-            for judgement in cell
-        ]
-        (share,) = mean_intervals(hits, level=self._level_of(system, criterion))
-        return share
+        return self.columns[system, criterion].gold_agreement(self._level_of(system, criterion))
 
     def against_gold(
         self,
@@ -405,7 +438,7 @@ class JudgementTable(Results[Judgement]):
         )
         title = f"Direct assessment by {', '.join(self.parameters['judges'])}"
         table = measures_table(title, ("system", "criterion"), self.summaries, columns, self._notes(), kind="scores")
-        if all(judgement.gold is None for judgement in self.scored_entries):
+        if all((each.gold < 0).all() for each in self.columns.values()):
             return table
         return table.with_column(
             "agrees with gold", [format_share(self.gold_agreement(*cell)) for cell in self.summaries]
@@ -528,6 +561,17 @@ class JudgementTable(Results[Judgement]):
             if votes:
                 record["votes"] = [vote_row(vote) for vote in judgement.verdict.votes]
             yield record
+
+    def verdict_rows(self) -> Iterator[Mapping[str, Any]]:
+        """The records, with what measures need beside."""
+        return map(dict[str, Any].__or__, self.records(), self._told_for_measures())
+
+    @part_by_part
+    def _told_for_measures(self) -> Iterator[dict[str, Any]]:
+        asked = {criterion.name: criterion for criterion in self.criteria}
+        for item in self.judgements:
+            mass = covered_mass(item.verdict, asked[item.criterion], self._rules)
+            yield told_for_measures(item.verdict, mass)
 
     def _notes(self) -> tuple[str, ...]:
         reasons: dict[str, int] = {}

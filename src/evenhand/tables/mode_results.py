@@ -72,7 +72,7 @@ class ModeResults(Results[JudgedSubject]):
     """
 
     mode: Mode[Any] = field(compare=False)  # the parameters say which it is, with its options
-    subjects: tuple[JudgedSubject, ...]
+    subjects: Sequence[JudgedSubject]
 
     kind: ClassVar = "mode_results"
     names: ClassVar = ("instance", "system")
@@ -102,7 +102,7 @@ class ModeResults(Results[JudgedSubject]):
         return cls(mode=mode, subjects=judged, parameters=parameters)
 
     @property
-    def entries(self) -> tuple[JudgedSubject, ...]:
+    def entries(self) -> Sequence[JudgedSubject]:
         """The subjects."""
         return self.subjects
 

@@ -113,7 +113,7 @@ class WinrateTable(Results[ContestEntry]):
         systems: In the order asked for.
     """
 
-    contests: tuple[ContestEntry, ...]
+    contests: Sequence[ContestEntry]
     criterion: Criterion
     systems: tuple[str, ...]
 
@@ -123,7 +123,7 @@ class WinrateTable(Results[ContestEntry]):
     labelled_by: ClassVar = ("first", "second")
 
     @property
-    def entries(self) -> tuple[ContestEntry, ...]:
+    def entries(self) -> Sequence[ContestEntry]:
         """The contests."""
         return self.contests
 

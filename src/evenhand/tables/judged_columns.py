@@ -1,0 +1,186 @@
+"""Judgements of one system by one criterion as columns, of entries in memory or of the files of a result on disk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self, overload
+
+import numpy as np
+
+from evenhand.aggregation import mean_covered_mass
+from evenhand.criteria import Criterion
+from evenhand.results.outcomes import Outcome
+from evenhand.results.verdict_columns import (
+    OF_VERDICTS,
+    OF_VOTES,
+    REASONS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    VerdictColumns,
+)
+from evenhand.results.verdict_view import READ
+from evenhand.statistics import Interval, mean_intervals
+from evenhand.statistics.intervals import IntervalLevel
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from evenhand.tables.judgements import Judgement
+
+_ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", "verdict_selected_option")
+OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
+"""The columns of a saved result that are read."""
+
+_ANSWERED: Final = [code for code, reason in enumerate(REASONS) if reason in READ]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedColumns:
+    """The judgements of one system by one criterion, one a row; shape (n,) each.
+
+    Attributes:
+        criterion: By which they were judged.
+        instances: The rows of the data.
+        selected: The place of the option that was selected; -1 where there is none.
+        gold: Likewise that of a person.
+        clusters: What the rows belong to; None where they do not depend on each other.
+        verdicts: The verdicts with their votes.
+    """
+
+    criterion: Criterion
+    instances: IntArray
+    selected: IntArray
+    gold: IntArray
+    clusters: tuple[str | None, ...]
+    verdicts: VerdictColumns
+
+    @classmethod
+    def of(cls, judged: Sequence[Judgement], criterion: Criterion, *, expected: bool) -> Self:
+        """Those of entries.
+
+        Args:
+            judged: The judgements.
+            criterion: By which they were judged.
+            expected: Scores are expected values, which rest on probabilities.
+        """
+        verdicts = [each.verdict for each in judged]
+        masses = [mean_covered_mass(verdict.votes, criterion) for verdict in verdicts] if expected else ()
+        return cls(
+            criterion=criterion,
+            instances=np.array([each.instance for each in judged], dtype=np.int64),
+            selected=_places([verdict.selected_label for verdict in verdicts], criterion),
+            gold=_places([each.gold for each in judged], criterion),
+            clusters=tuple(each.cluster for each in judged),
+            verdicts=VerdictColumns.of(verdicts, masses),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Those of all, one after the other."""
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("instances", "selected", "gold")
+        }
+        clusters = tuple(cluster for part in parts for cluster in part.clusters)
+        verdicts = VerdictColumns.joined([part.verdicts for part in parts])
+        return cls(parts[0].criterion, **columns, clusters=clusters, verdicts=verdicts)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def gold_agreement(self, level: IntervalLevel) -> Interval | None:
+        """The share of the rows with a gold label and a selection whose labels are the same."""
+        both = (self.gold >= 0) & (self.selected >= 0)
+        (share,) = mean_intervals(np.where(both, self.gold == self.selected, np.nan), level=level)
+        return share
+
+    def scored(self) -> FloatArray:
+        """Shape (n, 3): the score of each, and between which it could have been."""
+        return np.column_stack([self.verdicts.score, self.verdicts.limits(self.ranges())])
+
+    def ranges(self) -> FloatArray:
+        """Shape (n, 2): that of the criterion for each."""
+        return np.tile(np.array(self.criterion.score_range, dtype=float), (len(self), 1))
+
+    def unread(self) -> int:
+        """How many have no answer: no reply came, or none could be read."""
+        answered = (self.selected >= 0) | self.verdicts.na | np.isin(self.verdicts.reason, _ANSWERED)
+        return int((~answered & (self.verdicts.reason >= 0)).sum())
+
+
+@dataclass(frozen=True)
+class JudgedOutcomes(Sequence[Outcome]):
+    """The judgements of a system as outcomes, each made when it is asked for.
+
+    Attributes:
+        system: Whose.
+        columns: The judgements.
+    """
+
+    system: str
+    columns: JudgedColumns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, row: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Outcome]: ...
+
+    def __getitem__(self, row: int | slice) -> Outcome | list[Outcome]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        held, instance = self.columns, int(self.columns.instances[row])
+        score, place = float(held.verdicts.score[row]), int(held.selected[row])
+        return Outcome(
+            instance,
+            ((instance, self.system, held.criterion.name),),
+            None if math.isnan(score) else score,
+            None if place < 0 else held.criterion.labels[place],
+            na=bool(held.verdicts.na[row]),
+            cluster=held.clusters[row],
+        )
+
+
+def columns_of_table(
+    table: pyarrow.Table, criteria: Sequence[Criterion], first: int, kept: BoolArray | None
+) -> dict[tuple[str, str], JudgedColumns] | None:
+    """``(system, criterion name)`` -> the judgements of one part; None where it does not say what measures need.
+
+    Args:
+        table: Its columns :data:`OF_JUDGEMENTS`.
+        criteria: Of the whole.
+        first: The number of its first row in the whole.
+        kept: Which of its cells are left; None for all.
+    """
+    if not {*_ABOUT, *OF_VERDICTS} <= set(table.column_names):
+        return None
+    verdicts = VerdictColumns.of_table(table)
+    about = table.select(_ABOUT).take(np.flatnonzero(np.diff(table.column("cell").to_numpy(), prepend=-1)))
+    systems, names = (about.column(name).combine_chunks().dictionary_encode() for name in ("system", "criterion"))
+    found = {}
+    for code, system in enumerate(systems.dictionary.to_pylist()):
+        for criterion in criteria:
+            own = np.asarray(systems.indices) == code
+            own &= np.asarray([name == criterion.name for name in names.dictionary.to_pylist()])[names.indices]
+            own &= True if kept is None else kept
+            held = about.filter(own)
+            found[system, criterion.name] = JudgedColumns(
+                criterion=criterion,
+                instances=held.column("instance").to_numpy() + first,
+                selected=_places(held.column("verdict_selected_option").to_pylist(), criterion),
+                gold=_places(held.column("gold").to_pylist(), criterion),
+                clusters=tuple(held.column("cluster").to_pylist()),
+                verdicts=verdicts.only(own),
+            )
+    return found
+
+
+def _places(labels: Sequence[str | None], criterion: Criterion) -> IntArray:
+    places: Mapping[str | None, int] = {
+        label: -1 if label is None else criterion.index_of(label) for label in dict.fromkeys(labels)
+    }
+    return np.array([places[label] for label in labels], dtype=np.int64)
