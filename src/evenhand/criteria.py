@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import count
@@ -63,6 +63,7 @@ def frozen_value(cls: type[Kind]) -> type[Kind]:
     """Make a :class:`FrozenValue` of a class with fields."""
     made: Any = dataclass(cls, frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
     made.adapter = TypeAdapter(made)
+    made.writers = tuple((name, getattr(made, name).__set__) for name in made.__slots__)
     value: type[Kind] = made
     return value
 
@@ -76,6 +77,8 @@ class FrozenValue:
     __slots__: tuple[str, ...] = ()
     adapter: ClassVar[TypeAdapter[Any]]
     """What reads and writes such values."""
+    writers: ClassVar[tuple[tuple[str, Callable[[object, object], None]], ...]]
+    """Field -> what sets it, once, in a new value."""
 
     @classmethod
     def model_validate(cls, given: object) -> Self:
@@ -101,8 +104,8 @@ class FrozenValue:
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
         """The same with other values of some fields, which are not checked."""
         copied = object.__new__(type(self))
-        for name in self.__slots__:
-            object.__setattr__(copied, name, update[name] if name in update else getattr(self, name))
+        for name, write in self.writers:
+            write(copied, update[name] if name in update else getattr(self, name))
         return copied
 
     def __copy__(self) -> Self:

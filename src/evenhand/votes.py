@@ -155,7 +155,11 @@ class Usage(FrozenValue):
     at_risk: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        return total_usage((self, other))
+        return other if self is NOTHING_USED else total_usage((self, other))
+
+
+NOTHING_USED = Usage()
+"""What no call consumed."""
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
@@ -173,16 +177,17 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         completion_tokens += usage.completion_tokens
         if usage.cost is not None:
             cost = usage.cost + (cost or 0.0)
-    return Usage(
-        calls=calls,
-        cached=cached,
-        requests=requests,
-        lost=lost,
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-        cost=cost,
-        at_risk=at_risk,
-    )
+    counted = {
+        "calls": calls,
+        "cached": cached,
+        "requests": requests,
+        "lost": lost,
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "cost": cost,
+        "at_risk": at_risk,
+    }
+    return NOTHING_USED.model_copy(update=counted)
 
 
 @frozen_value
@@ -233,16 +238,11 @@ class Completion(FrozenValue):
     @property
     def usage(self) -> Usage:
         """What this reply consumed."""
-        return Usage(
-            calls=0 if self.cached else 1,
-            cached=1 if self.cached else 0,
-            requests=0 if self.cached else self.attempts,
-            lost=0 if self.cached else self.lost,
-            at_risk=0.0 if self.cached else self.at_risk,
-            prompt_tokens=self.prompt_tokens or 0,
-            completion_tokens=self.completion_tokens or 0,
-            cost=0.0 if self.cached and self.cost is not None else self.cost,
-        )
+        tokens = {"prompt_tokens": self.prompt_tokens or 0, "completion_tokens": self.completion_tokens or 0}
+        if self.cached:
+            return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
+        sent = {"calls": 1, "requests": self.attempts, "lost": self.lost, "at_risk": self.at_risk}
+        return NOTHING_USED.model_copy(update={**tokens, **sent, "cost": self.cost})
 
 
 PREDICTIVE: Literal["predictive"] = "predictive"
@@ -285,7 +285,7 @@ class Prompts(Mapping[str, list[Message]]):
             like: Texts that occur in them and are held elsewhere too: of these, nothing is held twice.
             known: What they repeat parts of, and is held anyway.
         """
-        written = _as_json(dict(messages))
+        written = json_bytes(dict(messages))
         nonces = dict.fromkeys(found[1].decode() for found in islice(_NONCE.finditer(written), _MOST_NONCES))
         self._like = (*like, *nonces)
         self._known = known
@@ -362,12 +362,14 @@ def _length(each: tuple[str, int]) -> int:
     return len(each[0])
 
 
+@lru_cache(maxsize=1024)
 def _within_json(text: str) -> bytes:
     """A text as it stands between the quotes of JSON."""
-    return _as_json(text)[1:-1]
+    return json_bytes(text)[1:-1]
 
 
-def _as_json(value: object) -> bytes:
+def json_bytes(value: object) -> bytes:
+    """A value as JSON, half characters replaced."""
     try:
         return to_json(value)
     except PydanticSerializationError:  # half a character, which nothing can carry
@@ -418,7 +420,7 @@ class Vote(FrozenValue):
     error: Name | None = None
     weight: float = 1.0
     reasks: int = 0
-    usage: Annotated[Usage, AfterValidator(held_once)] = Usage()
+    usage: Annotated[Usage, AfterValidator(held_once)] = NOTHING_USED
     prompts: Prompts | None = None
     early_stop: Annotated[EarlyStop | None, AfterValidator(held_once)] = None
 

@@ -48,13 +48,16 @@ class Row(NamedTuple):
     recorded_at: float
 
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def canonical_json(value: object) -> str:
     """The one way to write a value as JSON, so that equal values have equal keys.
 
     >>> canonical_json({"b": 1, "a": [None, "x"]})
     '{"a":[null,"x"],"b":1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(value)
 
 
 def request_key(identity: str, description: str) -> str:

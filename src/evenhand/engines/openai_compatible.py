@@ -33,7 +33,7 @@ from evenhand.errors import (
     ReplyTooLongError,
     TransientEngineError,
 )
-from evenhand.votes import Completion
+from evenhand.votes import Completion, json_bytes
 
 DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
 DEFAULT_KEY_HOST: Final = "api.openai.com"
@@ -216,7 +216,7 @@ class _AiohttpConnection:
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
         """One POST."""
-        body = json.dumps(payload).encode()
+        body = json_bytes(payload)
         try:
             async with self._session.post(self._url, data=body, allow_redirects=False, proxy=self._proxy) as response:
                 status, headers, content = response.status, response.headers, await self._content(response)

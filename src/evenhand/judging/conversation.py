@@ -30,6 +30,7 @@ from evenhand.prompts import (
 from evenhand.question import Mode, Presentation, Question
 from evenhand.votes import (
     FINAL_FINISHES,
+    NOTHING_USED,
     REASON_BY_FINISH,
     Completion,
     Match,
@@ -79,7 +80,7 @@ class Conversation:
     behind: Behind = ()
     messages: list[Message] = field(default_factory=list)
     prompts: dict[str, list[Message]] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NOTHING_USED
     error: str | None = None
     shared: int = 0
 

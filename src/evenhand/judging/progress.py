@@ -23,7 +23,7 @@ from rich.text import Text
 
 from evenhand.numbers import format_cost, format_count, format_duration, format_number, format_percent
 from evenhand.visible import visible
-from evenhand.votes import Usage, Vote
+from evenhand.votes import NOTHING_USED, Usage, Vote
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 _REDRAWN: Final = 4  # times a second
@@ -87,7 +87,7 @@ class Progress:
     total: int
     clock: Clock
     line: Callable[[str], None] | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NOTHING_USED
     unscored: int = 0
     done: int = 0
     _marks: deque[tuple[float, int]] = field(default_factory=deque)
