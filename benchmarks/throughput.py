@@ -2,6 +2,9 @@
 
 ``python -m benchmarks.throughput`` prints a Markdown table of ratios. The judge server runs in a process of its own.
 All rivals make the same number of calls: two steps, two orders, 4 calls an assessment.
+
+``python -m benchmarks.throughput --prefix-cache`` says instead how much of the prompts a server's prefix cache does not
+find, beside what the rows hold of their own.
 """
 
 import argparse
@@ -9,6 +12,7 @@ import asyncio
 import json
 import logging
 import os
+import random
 import tempfile
 import time
 import uuid
@@ -26,8 +30,10 @@ import aiohttp
 import datasets
 
 import evenhand
+from evenhand.criteria import Criterion, Option
 from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
-from tests.support.server import JudgeServerProcess
+from tests.support.prefix_cache import PrefixCache
+from tests.support.server import JudgeServer, JudgeServerProcess
 
 Body = dict[str, Any]
 LABELS = ["Excellent", "Acceptable", "Could be Improved", "Bad"]
@@ -193,6 +199,80 @@ def ratio(rates: Sequence[float], others: Sequence[tuple[float, float]] | None) 
     return f"{median(rate / other for rate, (other, _) in zip(rates, others, strict=True)):.2f}"
 
 
+SHORT = Criterion(
+    name="relevance",
+    description="Does the response answer the question?",
+    options=tuple(
+        Option(label=label, value=value)
+        for label, value in (("Excellent", 1.0), ("Acceptable", 0.7), ("Poor", 0.3), ("Bad", 0.0))
+    ),
+)
+CRITERIA = [
+    SHORT.model_copy(update={"name": name, "description": f"Is the response {name}? Weigh all of it."})
+    for name in ("relevance", "clarity", "politeness", "completeness", "brevity")
+]
+ITEMS = [f"Does the response speak of the {thing} that the question is about?" for thing in ("cause", "cost", "end")]
+ONE_ORDER: dict[str, Any] = {"check_positional_bias": False}
+BOTH_ORDERS: dict[str, Any] = {"check_positional_bias": True}
+
+
+def judged(criteria: object, **options: Any) -> Callable[[list[dict[str, str]], object], object]:  # noqa: ANN401
+    """A run of assessments of the field ``first``."""
+    return lambda data, engine: evenhand.judge(
+        data, criteria, engine, response_field="first", context_fields=["question"], **QUIET, **options
+    )
+
+
+QUIET: dict[str, Any] = {"journal": None, "progress": False, "include_prompts_in_result": False}
+SHARING: dict[str, tuple[bool, Callable[[list[dict[str, str]], object], object]]] = {
+    "one step, one order": (False, judged(SHORT, flow="one_step", **ONE_ORDER)),
+    "verdict only, one order": (False, judged(SHORT, flow="verdict_only", **ONE_ORDER)),
+    "two steps, one order": (False, judged(SHORT, **ONE_ORDER)),
+    "two steps, both orders": (False, judged(SHORT, **BOTH_ORDERS)),
+    "two steps, both orders, answer_relevance": (False, judged(CRITERION, **BOTH_ORDERS)),
+    "one step, one order, 5 criteria": (False, judged(CRITERIA, flow="one_step", **ONE_ORDER)),
+    "3 items one by one": (
+        False,
+        lambda data, engine: evenhand.checklist(
+            data, ITEMS, engine, response_field="first", context_fields=["question"], mode="item", **QUIET
+        ),
+    ),
+    "comparison, two steps, both orders": (
+        True,
+        lambda data, engine: evenhand.winrates(
+            data, ["first", "second"], "Which is better?", engine, context_fields=["question"], **QUIET
+        ),
+    ),
+}
+
+
+def own_rows(count: int, size: int) -> list[dict[str, str]]:
+    """Rows in which a question and a response have so many bytes together, and another response as many again."""
+    drawn = random.Random(size)
+
+    def text(length: int) -> str:
+        return "".join(drawn.choices("abcdefghijklmnopqrstuvwxyz      ", k=length))
+
+    asked = size // 10
+    return [{"question": text(asked), "first": text(size - asked), "second": text(size - asked)} for _ in range(count)]
+
+
+def print_sharing(count: int, sizes: Sequence[int]) -> None:
+    """How much is sent, and computed, of every byte that a row holds of its own."""
+    print(f"\n{count} rows; prompt bytes sent, and not found in the prefix cache, for each byte of a row's own data\n")
+    print("| | " + " | ".join(f"{size} bytes: sent | computed" for size in sizes) + " |")
+    print("|---|" + "---|" * 2 * len(sizes))
+    for name, (compares, run) in SHARING.items():
+        told = [name]
+        for size in sizes:
+            cache, data = PrefixCache(), own_rows(count, size)
+            with JudgeServer(labels=[*LABELS, "Poor"], prefix_cache=cache) as server:
+                run(data, OpenAICompatibleEngine(base_url=server.base_url, model="judge", max_in_flight=8))
+            own = sum(len(row["question"] + row["first"] + (row["second"] if compares else "")) for row in data)
+            told += [f"{cache.sent / own:.2f}", f"{cache.computed / own:.2f}"]
+        print(f"| {' | '.join(told)} |")
+
+
 def main() -> None:
     """Print one table a setting."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -201,7 +281,13 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, nargs="+", default=[64, 256])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[], metavar="RIVAL", help="names of rivals; all by default")
+    parser.add_argument("--prefix-cache", action="store_true", help="measure what prompts share, and nothing else")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000], help="bytes of a row, for that")
     options = parser.parse_args()
+    if options.prefix_cache:
+        datasets.disable_progress_bars()
+        print_sharing(options.assessments, options.sizes)
+        return
     logging.disable(logging.WARNING)
     datasets.disable_progress_bars()
     run_warm_up()

@@ -39,6 +39,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tests.support.fault import MADE_UP, WHOLE, WRITTEN, Fault
+from tests.support.prefix_cache import PrefixCache
 
 UNSUPPORTED: Mapping[str, Callable[[Fault, Mapping[str, Any]], bool]] = {
     "unsupported_schema": lambda fault, body: "response_format" in body,
@@ -142,9 +143,15 @@ class _Application:
     """The server without its thread: the plan, the record, and the handler."""
 
     def __init__(
-        self, reply: ReplyFunction, latency: float, faults: Sequence[Fault], capacity: int | None = None
+        self,
+        reply: ReplyFunction,
+        latency: float,
+        faults: Sequence[Fault],
+        capacity: int | None = None,
+        prefix_cache: PrefixCache | None = None,
     ) -> None:
         self.capacity = capacity
+        self.prefix_cache = prefix_cache
         self.reply = reply
         self.latency = latency
         self.faults = list(faults)
@@ -331,13 +338,22 @@ class _Application:
             choice["logprobs"] = {"content": _logprobs(reply, text, body.get("top_logprobs") or 0)}
         prompt = len(conversation(body).split()) if reply.prompt_tokens is None else reply.prompt_tokens
         answer = len((text or "").split()) if reply.completion_tokens is None else reply.completion_tokens
+        details = {}
+        if self.prefix_cache is not None:
+            details["prompt_tokens_details"] = {"cached_tokens": int(prompt * self.prefix_cache.read(body))}
+            self.prefix_cache.replied(body, text)
         return {
             "id": "chatcmpl-loopback",
             "object": "chat.completion",
             "created": 0,
             "model": body.get("model"),
             "choices": [choice],
-            "usage": {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer},
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": answer,
+                "total_tokens": prompt + answer,
+                **details,
+            },
         }
 
 
@@ -398,7 +414,8 @@ async def _serve(application: _Application, port: int, started: Callable[[int], 
 class JudgeServer:
     """The server in a thread of this process, as a context manager.
 
-    ``capacity`` is how many calls it works on at once; it answers 429 with Retry-After: 0 to the others.
+    ``capacity`` is how many calls it works on at once; it answers 429 with Retry-After: 0 to the others. With a
+    ``prefix_cache`` its replies say how many tokens of the prompt were in it.
 
     Attributes:
         base_url: ``http://127.0.0.1:<port>/v1``
@@ -414,8 +431,9 @@ class JudgeServer:
         faults: Sequence[Fault] = (),
         capacity: int | None = None,
         port: int = 0,
+        prefix_cache: PrefixCache | None = None,
     ) -> None:
-        self._application = _Application(_reply_function(reply, labels), latency, faults, capacity)
+        self._application = _Application(_reply_function(reply, labels), latency, faults, capacity, prefix_cache)
         self._wanted_port = port
         self._port: int | None = None
         self._ready = threading.Event()

@@ -16,7 +16,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.judging.conversation import Caller
 from evenhand.judging.flow import Flow
 from evenhand.numbers import format_count
-from evenhand.prompts import Behind
+from evenhand.prompts import FENCE_WORDS, Behind
 from evenhand.question import Question
 from evenhand.run_options import GridOptions, Orders
 from evenhand.votes import Vote
@@ -213,9 +213,9 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     said: list[Behind] = [()] * len(questions)
     for rows in about.values():
         asked = [questions[row] for row in rows]
-        if len(rows) > 1 and all(_length(question) <= MOST_BEHIND and not question.examples for question in asked):
+        if len(rows) > 1 and all(_may_follow(question, criterion=True) for question in asked):
             behind: Behind = ("criterion", "verdicts")
-        elif grid.in_several_orders and all(_options_may_follow(question) for question in asked):
+        elif grid.in_several_orders and all(q.mode == "assess" and _may_follow(q, criterion=False) for q in asked):
             behind = ("verdicts",)
         else:
             continue
@@ -224,16 +224,13 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     return said
 
 
-def _length(question: Question) -> int:
-    return len(question.criterion.name) + len(question.criterion.description) + _length_of_options(question)
-
-
-def _options_may_follow(question: Question) -> bool:
-    return question.mode == "assess" and _length_of_options(question) <= MOST_BEHIND
-
-
-def _length_of_options(question: Question) -> int:
-    return sum(len(option.label) + len(option.description) for option in question.criterion.options)
+def _may_follow(question: Question, *, criterion: bool) -> bool:
+    """Whether the options, and the criterion with them, may be said behind what is judged."""
+    said = [text for option in question.criterion.options for text in (option.label, option.description)]
+    if criterion:
+        said += [question.criterion.name, question.criterion.description]
+    short = sum(map(len, said)) <= MOST_BEHIND and not (criterion and question.examples)
+    return short and not any(FENCE_WORDS in text for text in said)
 
 
 def tasks_of(sheets: Sequence[Sheet], grid: Grid, judge: int) -> Iterator[Task]:

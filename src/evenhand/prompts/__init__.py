@@ -6,8 +6,8 @@ the judge is told, not the tags around the data and not the form of the reply.
 
 A file has sections, each begun by a line such as ``{# material #}``. What stands before ``material`` is the same for
 all rows of a run, byte for byte, and knows neither their texts nor their nonce, so that a server that keeps the
-beginnings of prompts (a prefix cache) reads it once. What the questions about one row differ in may stand behind
-``material`` instead (:data:`Behind`), so that they share the row's texts as well.
+beginnings of prompts (a prefix cache) reads it once. What the questions about one row differ in may stand at the very
+end instead (:data:`Behind`), so that they share the row's texts as well.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ ROW_PLACEHOLDERS = frozenset({"context", "response", "lettered_responses", "nonc
 
 Section = Literal["criterion", "verdicts"]
 Behind = tuple[Section, ...]
-"""The sections of a prompt that stand behind what is judged."""
+"""The sections of a prompt that stand behind what is judged, at its end."""
+
+FENCE_WORDS = "tags that end in"
+"""By which the code of a prompt's tags is found; what is said behind them must not hold these words."""
 
 Subject = Literal["response", "pair", "candidates", "sheet"]
 """What a prompt is about: one response, two, several of which one is the best, or one response and many questions."""
@@ -218,14 +221,13 @@ _SECTION = re.compile(r"^\{# (\w+) #\}\n", re.MULTILINE)
 
 
 def _in_two(source: str, behind: Behind) -> tuple[str, str]:
-    """The source up to what is judged, and the rest, which begins with it."""
+    """The source up to what is judged, and the rest, which ends in what the questions about that differ in."""
     first, *marked = _SECTION.split(source)
     sections = list(zip(marked[::2], marked[1::2], strict=True))
     place = next((place for place, (name, _) in enumerate(sections) if name == "material"), len(sections))
     before = [text for name, text in sections[:place] if name not in behind]
     moved = [text for name, text in sections[:place] if name in behind]
-    judged, last = [text for _, text in sections[place : place + 1]], [text for _, text in sections[place + 1 :]]
-    return "".join([first, *before]), "".join([*judged, *moved, *last])
+    return "".join([first, *before]), "".join([*(text for _, text in sections[place:]), *moved])
 
 
 @lru_cache(maxsize=256)
@@ -460,8 +462,8 @@ class ShownTexts:
     responses: tuple[str, ...]
 
 
-_FENCE = re.compile(r"\bpairs? of tags that end in (the same code|[0-9a-f]{8})\b")
-_SAID_LAST = re.compile(r"\bbetween tags that end in ([0-9a-f]{8}) is")
+_FENCE = re.compile(rf"\bpairs? of {FENCE_WORDS} (the same code|[0-9a-f]{{8}})\b")
+_SAID_LAST = re.compile(rf"\bbetween {FENCE_WORDS} ([0-9a-f]{{8}}) is")
 
 
 def _nonce_of(prompt: str) -> str | None:
