@@ -379,6 +379,39 @@ class JobOptions(Options):
     )
 
 
+class StreamOptions(Options):
+    """How a data set is judged that is not to be held whole."""
+
+    stream_to: str | Path | None = option(
+        None,
+        "A folder: the rows are read and judged some at a time and never held whole, and what these come to is written "
+        "there, a part after the other (.parquet). The same run again goes on from the parts that are there.",
+        accepted="the path of a folder, or None",
+    )
+    part_rows: int | None = option(
+        None,
+        "With ``stream_to``: how many rows a part has; by default as many as some 4,000 votes are about.",
+        ge=1,
+        accepted="a whole number of at least 1, or None for the default",
+    )
+
+    @field_validator("stream_to")
+    @classmethod
+    def _names_a_folder(cls, folder: str | Path | None) -> str | Path | None:
+        if folder is not None and (not str(folder).strip() or "\0" in str(folder)):
+            raise ValueError
+        return folder
+
+    @model_validator(mode="after")
+    def _has_parts(self) -> Self:
+        if self.part_rows is not None and self.stream_to is None:
+            raise InvalidInputError(
+                f"part_rows is {self.part_rows!r}, the rows of a part of what stream_to writes, and there is no "
+                "stream_to: give a folder, or leave it out"
+            )
+        return self
+
+
 class RecordedOptions(IntervalOptions, GroupOptions, Seeded):
     """How votes that are recorded come to numbers: the intervals, what they are drawn from, and groups of rows."""
 

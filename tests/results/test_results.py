@@ -16,7 +16,8 @@ from pydantic import TypeAdapter
 
 import evenhand
 from evenhand.criteria import Rubric, yes_no_criterion
-from evenhand.data.rows import KINDS, PARQUET_HEADER
+from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import KINDS
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.results.measures import plain

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from evenhand.criteria import Checklist, Criterion
 from evenhand.data.cells import held_in, number_of, plain_cell
 from evenhand.data.plain_data import briefly, context_mapping
+from evenhand.data.rows import IdentifiedRows
 from evenhand.errors import EvenhandWarning, InvalidInputError, did_you_mean
 from evenhand.question import Classifications
 from evenhand.run_options import GroupOptions, IntervalOptions
@@ -311,16 +312,13 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
     Raises:
         InvalidInputError: If a row has no id, or one that another has.
     """
+    if isinstance(rows, IdentifiedRows):
+        return {"id_field": field, "ids": rows.ids}
     if field is None:
         return {}
     known: dict[str, int] = {}
     for number, row in enumerate(rows):
-        value = field_of(row, field, number, "id_field")
-        name = name_of(value)
-        if not name:
-            raise InvalidInputError(
-                f"row {number} has {value!r} in {field!r}, which id_field names: every row needs an id of its own"
-            )
+        name = row_id(row, field, number)
         if name in known:
             raise InvalidInputError(
                 f"rows {known[name]} and {number} both have the id {name!r} in {field!r}, which id_field names: every "
@@ -328,6 +326,26 @@ def row_ids(rows: Sequence[Mapping[str, Any]], field: str | None) -> dict[str, A
             )
         known[name] = number
     return {"id_field": field, "ids": list(known)}
+
+
+def row_id(row: Mapping[str, Any], field: str, number: int) -> str:
+    """The id of a row.
+
+    Args:
+        row: The row.
+        field: The column that names it.
+        number: Of the row, for the message.
+
+    Raises:
+        InvalidInputError: If it has none.
+    """
+    value = field_of(row, field, number, "id_field")
+    name = name_of(value)
+    if not name:
+        raise InvalidInputError(
+            f"row {number} has {value!r} in {field!r}, which id_field names: every row needs an id of its own"
+        )
+    return name
 
 
 def row_groups(rows: Sequence[Mapping[str, Any]], fields: object) -> dict[str, Any]:

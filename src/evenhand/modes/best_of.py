@@ -110,7 +110,7 @@ def choice_question(about: Subject, unrelated: str | None = None) -> Question | 
     choice = choice_criterion(
         criterion.name, criterion.description, len(responses), context_fields=criterion.context_fields
     )
-    identifier = str(about.instance) if unrelated is None else f"{about.instance}/unrelated"
+    identifier = about.named if unrelated is None else f"{about.named}/unrelated"
     return about.question(identifier, choice, responses, mode="choose")
 
 

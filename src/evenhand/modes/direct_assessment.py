@@ -38,7 +38,7 @@ class DirectMode(Mode[Verdict]):
     def questions(self, about: Subject) -> tuple[Question, ...]:
         """The one question; none about a response that is missing."""
         (name,) = about.texts
-        identifier = f"{about.instance}/{name}/{about.judged.name}" if name else str(about.instance)
+        identifier = f"{about.named}/{name}/{about.judged.name}" if name else about.named
         return tuple(assessment_question(identifier, about, self.pools) for _ in about.responses)
 
     def result(self, about: Subject, votes: Sequence[Sequence[Vote]]) -> Verdict:

@@ -77,6 +77,11 @@ class Subject:
     parts: Mapping[str, Subject] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
+    def named(self) -> str:
+        """What names the instance in questions and draws, wherever it stands among others."""
+        return self.draw_key or str(self.instance)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What has a text, in the order given."""
         return tuple(name for name, text in self.texts.items() if text is not None)

@@ -152,7 +152,7 @@ class RubricMode(Mode[RubricResult]):
         """One question for each criterion for which there is a response."""
         (name,) = about.texts
         asked = [
-            assessment_question("/".join(filter(None, (str(about.instance), name, criterion))), part, self.pools)
+            assessment_question("/".join(filter(None, (about.named, name, criterion))), part, self.pools)
             for criterion, part in about.parts.items()
         ]
         return asked_together(asked, name or "rubric") if self.together else asked

@@ -39,7 +39,7 @@ LEFT_OUT: Final = "left_out"
 DEMO: Final = "demo"
 """What the data that ship with evenhand are called, where no file has this name."""
 
-WRITTEN: Final = frozenset({"out", "report", "tables", "run_file"})
+WRITTEN: Final = frozenset({"out", "report", "tables", "run_file", "stream_to"})
 PATHS: Final = frozenset({"data", "journal", "examples"}) | WRITTEN
 PATHS_OF_LABELS: Final = frozenset({"gold", "data"})
 """What names a file."""

@@ -12,7 +12,8 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evenhand.data.rows import KINDS, PARQUET_HEADER, SavedKind, saved_kind
+from evenhand.data.row_files import PARQUET_HEADER
+from evenhand.data.rows import KINDS, SavedKind, saved_kind
 from evenhand.errors import InvalidInputError, UnwritableFileError
 from evenhand.files import cache_folder, expanded, open_file
 from evenhand.results.measures import as_json

@@ -30,7 +30,8 @@ from evenhand.modes.direct_assessment import DirectMode
 from evenhand.modes.mode import Mode, Subject
 from evenhand.modes.rubric import RubricMode, length_penalty_of, rubric_as_judged
 from evenhand.results.run_record import remembers
-from evenhand.run_options import AssessmentOptions, RunOptions
+from evenhand.run_options import AssessmentOptions, RunOptions, StreamOptions
+from evenhand.streams import streamed
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.tables.mode_results import ModeResults
 from evenhand.tables.responses import ResponseRows
@@ -63,7 +64,8 @@ def judge(
 
 
 @remembers
-@takes(RunOptions, AssessmentOptions)
+@takes(RunOptions, AssessmentOptions, StreamOptions)
+@streamed
 def judge(
     dataset: object,
     criteria: object,
@@ -252,6 +254,7 @@ def _of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalt
     return Subject(
         row,
         {system: data.text(row, system)},
+        draw_key=data.draw_key(row),
         judged=rubric,
         facts={} if penalty is None else {"length_penalty": penalty},
         parts={name: part for name, part in parts.items() if part.responses},

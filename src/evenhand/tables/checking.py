@@ -18,7 +18,8 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.estimate import RunEstimate
 from evenhand.modes.checklist import ChecklistMode
 from evenhand.results.run_record import remembers
-from evenhand.run_options import ChecklistOptions, ItemVoteFields, RunOptions
+from evenhand.run_options import ChecklistOptions, ItemVoteFields, RunOptions, StreamOptions
+from evenhand.streams import streamed
 from evenhand.tables.checklist_table import CheckedResponse, ChecklistTable
 from evenhand.tables.recorded_items import answer_of, recorded_checklist
 from evenhand.tables.responses import ResponseRows
@@ -50,7 +51,8 @@ def checklist(
 
 
 @remembers
-@takes(RunOptions, ChecklistOptions, ItemVoteFields)
+@takes(RunOptions, ChecklistOptions, ItemVoteFields, StreamOptions)
+@streamed
 def checklist(
     dataset: object = None,
     checklist: object = None,

@@ -30,7 +30,8 @@ from evenhand.modes.contest import Contest, check_reduction, check_scale
 from evenhand.modes.mode import subject_of_row
 from evenhand.modes.pairwise import PairwiseMode
 from evenhand.results.run_record import remembers
-from evenhand.run_options import PairVoteFields, RunOptions, StopOptions, check_resamples
+from evenhand.run_options import PairVoteFields, RunOptions, StopOptions, StreamOptions, check_resamples
+from evenhand.streams import streamed
 from evenhand.tables.recorded_pairs import recorded_winrates
 from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
 from evenhand.tables.winrate_table import TIE, ContestEntry, WinrateTable
@@ -115,7 +116,8 @@ def winrates(
 
 
 @remembers
-@takes(RunOptions, StopOptions, PairVoteFields)
+@takes(RunOptions, StopOptions, PairVoteFields, StreamOptions)
+@streamed
 def winrates(
     dataset: object = None,
     systems: Sequence[str] | None = None,
@@ -245,6 +247,7 @@ def winrates(
             context_fields=context,
             reference_field=reference,
             data_classifications=prompt.data_classifications,
+            draw_key=prompt.id or "",
             cluster=None if clusters is None else clusters[place],
         )
         for place, prompt in enumerate(prompts)

@@ -31,7 +31,8 @@ from evenhand.modes.best_of import (
 )
 from evenhand.modes.grade_scores import UNRELATED, GradeMode, check_grade_settings, with_unrelated
 from evenhand.modes.mode import Subject, subject_of_row
-from evenhand.run_options import ChoiceVoteFields, RunOptions
+from evenhand.run_options import ChoiceVoteFields, RunOptions, StreamOptions
+from evenhand.streams import streamed
 from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.recorded_choices import recorded_grades
 from evenhand.tables.vote_rows import VoteRows, of_run, refuse_asking, vote_fields
@@ -104,7 +105,8 @@ def grade_scores(
 ) -> GradeTable: ...
 
 
-@takes(RunOptions, ChoiceVoteFields)
+@takes(RunOptions, ChoiceVoteFields, StreamOptions)
+@streamed
 def grade_scores(
     dataset: object = None,
     candidates: str | Sequence[str] | None = None,
@@ -188,6 +190,7 @@ def grade_scores(
             criterion,
             context_fields=context,
             reference_field=reference,
+            draw_key=kept["ids"][place] if "ids" in kept else "",
             cluster=None if clusters is None else clusters[place],
         )
         for place, row in enumerate(rows)

@@ -31,7 +31,8 @@ from evenhand.results.results import Results, Rules, changed_rules, with_ids
 from evenhand.results.run_record import remembers
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
-from evenhand.run_options import RunOptions
+from evenhand.run_options import RunOptions, StreamOptions
+from evenhand.streams import streamed
 from evenhand.tables.responses import ResponseRows
 from evenhand.unitxt.loading import load_comparison, load_criterion
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
@@ -345,7 +346,8 @@ def run_mode(
 
 
 @remembers
-@takes(RunOptions)
+@takes(RunOptions, StreamOptions)
+@streamed
 def run_mode(
     dataset: object,
     mode: object,

@@ -1,0 +1,309 @@
+"""Judging rows that are never held whole: some at a time, each time as any rows are judged, a part of the result each.
+
+A block of rows is judged by the very function that judges them all; so scores and verdicts are those that it gives, and
+all that is here is which rows make a block, and which were judged before. Rows have ids, which are the keys of all
+draws, so that nothing depends on the block in which a row is judged.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from importlib import import_module
+from inspect import signature
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
+from evenhand.data.rows import IdentifiedRows, row_batches
+from evenhand.engines.base import JudgeEngine
+from evenhand.engines.unitxt import judges_of
+from evenhand.errors import EvenhandWarning, InvalidInputError
+from evenhand.files import expanded
+from evenhand.judging.run import RunEstimate
+from evenhand.numbers import format_count
+from evenhand.results.results import Results, open_results
+from evenhand.results.resumed import (
+    RUN_FILE,
+    check_same_run,
+    header_of_part,
+    held_alone,
+    part_numbers,
+    part_path,
+    rows_of_part,
+    with_rows,
+    write_part,
+)
+from evenhand.results.run_record import JOBS, run_record, write_run
+from evenhand.results.spending import LIMITS
+from evenhand.run_options import StreamOptions
+
+__all__ = ["Job", "StreamedRowsWarning", "judge_stream", "streamed", "write_part"]
+
+VOTES_OF_A_PART: Final = 4096
+FEWEST_ROWS: Final = 16
+_FIRST_ROWS: Final = 8
+"""So many rows are looked at before the first call."""
+
+_NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "design": lambda given: str(given).partition(":")[0] not in {"all", "baseline"},
+    "stop": bool,
+    "unrelated_option": bool,
+    "votes": lambda given: given is not None,
+}
+"""Arguments of functions that judge -> whether what is given needs all rows at once."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class StreamedRowsWarning(EvenhandWarning):
+    """The folder of a streamed run holds rows that its data do not have."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A function that judges rows, with all that it is given but the rows. It can be pickled.
+
+    Attributes:
+        function: Its name: ``judge``, ``checklist``, ``winrates``, ``run_mode`` or ``grade_scores``.
+        given: Its other arguments.
+    """
+
+    function: str
+    given: Mapping[str, Any]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Job, (self.function, dict(self.given))
+
+    @cached_property
+    def judges(self) -> tuple[JudgeEngine, ...]:
+        """Who judges: the same engines, with their connections, for all blocks."""
+        return judges_of(self.given.get("engine"), self.given.get("model"))
+
+    @property
+    def id_field(self) -> str | None:
+        """The column that names a row."""
+        return cast("str | None", self.given.get("id_field"))
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a row of the data is one response, and those of a prompt belong together."""
+        return self.given.get("systems_field") is not None
+
+    def judge(self, rows: IdentifiedRows) -> Results[Any]:
+        """What these rows come to."""
+        result: Results[Any] = self._called(rows)
+        said = {name: value for name, value in result.parameters.items() if name not in LIMITS}
+        said["fingerprint"] = {**said["fingerprint"], "contents": rows.contents}
+        return replace(result, parameters=said)
+
+    def estimate(self, rows: IdentifiedRows, **otherwise: Any) -> RunEstimate:  # noqa: ANN401 - arguments
+        """What judging them would take."""
+        return cast("RunEstimate", self._called(rows, dry_run=True, **otherwise))
+
+    def unasked(self, rows: IdentifiedRows) -> Results[Any]:
+        """The same result without a call: what was judged, and how."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EvenhandWarning)
+            return cast("Results[Any]", self._called(rows, offline=True, journal=None, progress=False))
+
+    def check(self) -> None:
+        """Check that what is asked for can be told block by block.
+
+        Raises:
+            InvalidInputError: If it needs all rows at once.
+        """
+        for name, needs_all in _NEEDS_ALL.items():
+            if name in self.given and needs_all(self.given[name]):
+                raise InvalidInputError(
+                    f"{name} is {self.given[name]!r}, which needs all rows at once, and stream_to judges some at a "
+                    "time: leave one of them out"
+                )
+        if self.is_long and self.given.get("systems") is None:
+            raise InvalidInputError(
+                "stream_to reads some rows at a time, and does not know all systems of data with a row a response: "
+                "name them with systems=[…]"
+            )
+
+    def _called(self, rows: IdentifiedRows, **otherwise: Any) -> Any:  # noqa: ANN401 - as the function gives it
+        how = {name: value for name, value in self.given.items() if name != "model"}
+        function = getattr(import_module("evenhand.tables"), self.function)
+        return function(rows, **{**how, "engine": list(self.judges), **otherwise})
+
+
+class Block(NamedTuple):
+    """Rows that are judged together.
+
+    Attributes:
+        number: Of the part that holds them.
+        rows: The rows.
+        again: They are some of a part that is there.
+    """
+
+    number: int
+    rows: Sequence[IdentifiedRow]
+    again: bool = False
+
+
+def streamed(function: Function) -> Function:
+    """Make a function that judges rows take ``stream_to``."""
+
+    @wraps(function)
+    def judged(*given: Any, **keyed: Any) -> Any:  # noqa: ANN401 - those of the function
+        how = StreamOptions(**{name: keyed.pop(name) for name in StreamOptions.model_fields if name in keyed})
+        if how.stream_to is None:
+            return function(*given, **keyed)
+        bound = signature(function).bind(*given, **keyed).arguments
+        said = {**bound, **bound.pop("options", {})}
+        said.pop("options", None)
+        record = {"data" if name == "dataset" else name: value for name, value in {**said, **how.given()}.items()}
+        data, split, dry = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
+        job = Job(function.__name__, said)
+        return judge_stream(job, data, how, split=split, dry_run=dry, record=_recorded(function.__name__, record))
+
+    return cast(Function, judged)
+
+
+def _recorded(function: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in said.items() if name != "part_rows" or value is not None}
+    return run_record(JOBS.get(function, function), kept)
+
+
+def judge_stream(
+    job: Job,
+    data: object,
+    how: StreamOptions,
+    *,
+    split: str | None = None,
+    limit: int | None = None,
+    dry_run: bool = False,
+    record: Mapping[str, Any] | None = None,
+) -> Results[Any] | RunEstimate:
+    """Judge rows some at a time, and write what they come to, a part after the other.
+
+    Args:
+        job: Who judges, and how.
+        data: As :func:`~evenhand.data.rows.row_batches` takes it.
+        how: Where to, and in which parts.
+        split: Which split of the data.
+        limit: Only so many rows.
+        dry_run: Return what the run would take, without a call.
+        record: The run, as results keep it.
+
+    Raises:
+        InvalidInputError: Data or options that cannot be used. A row in the midst of the data is found when it is
+            read: what was judged before is in the folder then.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    job.check()
+    folder = expanded(str(how.stream_to))
+    numbers = part_numbers(folder)
+    rows = islice(RowStream(row_batches(data, split), job.id_field, together=job.is_long), limit)
+    first = list(islice(rows, _FIRST_ROWS))
+    shown = as_rows(first, job.id_field)
+    if numbers:
+        check_same_run(header_of_part(part_path(folder, numbers[0])), job.unasked(shown), folder)
+    votes = job.estimate(shown, journal=None).votes
+    most = how.part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
+    known = KnownRows(rows_of_part(folder, number) for number in numbers)
+    todo = _blocks(blocks(chain(first, rows), most), known)
+    if dry_run:
+        return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
+    with held_alone(folder), _each_warning_once():
+        if record is not None:
+            write_run(folder / RUN_FILE, record)
+        for block in todo:
+            _judge_block(job, block, folder, record)
+    if known.met < len(known):
+        warnings.warn(
+            f"{str(folder)!r} holds {format_count(len(known) - known.met, 'row')} that the data do not have, judged by "
+            "an earlier run: the result is of all that it holds",
+            StreamedRowsWarning,
+            stacklevel=3,
+        )
+    result = joined([open_results(part_path(folder, number)) for number in part_numbers(folder)])
+    object.__setattr__(result, "run_file", record)
+    return result
+
+
+def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[Block]:
+    """What is to be judged: rows that no part holds, and those that a part holds without all their votes."""
+    taken = set(known.numbers)
+    again: dict[int, list[IdentifiedRow]] = {}
+    for number, block in enumerate(read):
+        places = known.places(block)
+        new = [row for row, place in zip(block, places, strict=True) if place is None]
+        if new:
+            own = number if number not in taken else max(taken) + 1
+            taken.add(own)
+            yield Block(own, new)
+        for row, place in zip(block, places, strict=True):
+            if place is not None and place >= 0:
+                again.setdefault(place, []).append(row)
+        for place in [place for place, rows in again.items() if len(rows) == known.left[place]]:
+            yield Block(place, again.pop(place), again=True)
+    for place, rows in again.items():  # of which the data lack some
+        yield Block(place, rows, again=True)
+
+
+def _judge_block(job: Job, block: Block, folder: Path, record: Mapping[str, Any] | None) -> None:
+    try:
+        result = job.judge(as_rows(block.rows, job.id_field))
+    except InvalidInputError as error:
+        raise _with_place(error, block.rows, folder) from error
+    if block.again:
+        result = with_rows(open_results(part_path(folder, block.number)), result)
+    write_part(folder, block.number, result, record)
+
+
+def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow], folder: Path) -> InvalidInputError:
+    """An error about a row of a block, with its place in the data, and how to go on."""
+    named = re.search(r"\b(?:instance|row|prompt) (\d+)\b", str(error))
+    place = None if named is None or int(named[1]) >= len(rows) else rows[int(named[1])].name
+    where = "" if named is None or place is None else f" ({named[0]} is here {place})"
+    return InvalidInputError(
+        f"{error}{where}. What was judged before is in {str(folder)!r}: mend the data and run the same again, which "
+        "goes on from there"
+    )
+
+
+@contextmanager
+def _each_warning_once() -> Iterator[None]:
+    """A warning that only differs in its numbers from one that was given is not given again."""
+    told: set[tuple[type[Warning], str]] = set()
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def once(message: Any, category: Any, *where: Any, **more: Any) -> None:  # noqa: ANN401 - as warnings has it
+            key = (category, re.sub(r"\d+", "0", str(message)))
+            if key not in told:
+                told.add(key)
+                show(message, category, *where, **more)
+
+        warnings.showwarning = once
+        yield
+
+
+def joined(results: Sequence[Results[Any]]) -> Results[Any]:
+    """Several results of one run as one, whose rows follow one another."""
+    first, firsts = results[0], [0]
+    for each in results:
+        firsts.append(firsts[-1] + each.parameters["n"])
+    said = {**first.parameters, "n": firsts[-1]}
+    if "ids" in said:
+        said["ids"] = [name for each in results for name in each.ids]
+    if "groups" in said:
+        columns = [each.parameters["groups"] for each in results]
+        said["groups"] = {name: [cell for each in columns for cell in each[name]] for name in said["groups"]}
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for start, each in zip(firsts, results, strict=False):
+        for cell in each.cells():
+            name = (cell.about.get("criterion"), cell.about.get("system"))
+            about = {**cell.about, "instance": start + cell.about["instance"]}
+            groups.setdefault(name, []).append(cell._replace(about=about))
+    return type(first).of_cells({**first.judged(), "parameters": said}, chain.from_iterable(groups.values()))
