@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from importlib import import_module
 from inspect import signature
 from itertools import chain, islice
@@ -20,18 +22,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
-from evenhand.data.rows import IdentifiedRows, row_batches
+from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.files import expanded
-from evenhand.judging.run import RunEstimate
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
 from evenhand.results.results import Results, open_results
 from evenhand.results.resumed import (
     RUN_FILE,
     check_same_run,
-    header_of_part,
     held_alone,
     part_numbers,
     part_path,
@@ -40,11 +42,13 @@ from evenhand.results.resumed import (
     write_part,
 )
 from evenhand.results.run_record import JOBS, run_record, write_run
+from evenhand.results.saved import header_of
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import StreamOptions
 
 __all__ = ["Job", "StreamedRowsWarning", "judge_stream", "streamed", "write_part"]
 
+BLOCKS_AT_ONCE: Final = 3
 VOTES_OF_A_PART: Final = 4096
 FEWEST_ROWS: Final = 16
 _FIRST_ROWS: Final = 8
@@ -161,25 +165,21 @@ def streamed(function: Function) -> Function:
         bound = signature(function).bind(*given, **keyed).arguments
         said = {**bound, **bound.pop("options", {})}
         said.pop("options", None)
-        record = {"data" if name == "dataset" else name: value for name, value in {**said, **how.given()}.items()}
+        to = {name: value for name, value in how.given().items() if value is not None}
+        record = {"data" if name == "dataset" else name: value for name, value in {**said, **to}.items()}
         data, split, dry = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
         job = Job(function.__name__, said)
-        return judge_stream(job, data, how, split=split, dry_run=dry, record=_recorded(function.__name__, record))
+        record = run_record(JOBS.get(function.__name__, function.__name__), record)
+        return judge_stream(job, row_batches(data, split), how, dry_run=dry, record=record)
 
     return cast(Function, judged)
 
 
-def _recorded(function: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in said.items() if name != "part_rows" or value is not None}
-    return run_record(JOBS.get(function, function), kept)
-
-
 def judge_stream(
     job: Job,
-    data: object,
+    batches: Iterable[RowBatch],
     how: StreamOptions,
     *,
-    split: str | None = None,
     limit: int | None = None,
     dry_run: bool = False,
     record: Mapping[str, Any] | None = None,
@@ -188,9 +188,8 @@ def judge_stream(
 
     Args:
         job: Who judges, and how.
-        data: As :func:`~evenhand.data.rows.row_batches` takes it.
+        batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
         how: Where to, and in which parts.
-        split: Which split of the data.
         limit: Only so many rows.
         dry_run: Return what the run would take, without a call.
         record: The run, as results keep it.
@@ -203,11 +202,11 @@ def judge_stream(
     job.check()
     folder = expanded(str(how.stream_to))
     numbers = part_numbers(folder)
-    rows = islice(RowStream(row_batches(data, split), job.id_field, together=job.is_long), limit)
+    rows = islice(RowStream(batches, job.id_field, together=job.is_long), limit)
     first = list(islice(rows, _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
     if numbers:
-        check_same_run(header_of_part(part_path(folder, numbers[0])), job.unasked(shown), folder)
+        check_same_run(header_of(part_path(folder, numbers[0])), job.unasked(shown), folder)
     votes = job.estimate(shown, journal=None).votes
     most = how.part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
     known = KnownRows(rows_of_part(folder, number) for number in numbers)
@@ -217,8 +216,15 @@ def judge_stream(
     with held_alone(folder), _each_warning_once():
         if record is not None:
             write_run(folder / RUN_FILE, record)
-        for block in todo:
-            _judge_block(job, block, folder, record)
+        try:
+            _judge_all(partial(_judge_block, job, folder, record), todo)
+        except InvalidInputError as error:
+            if not part_numbers(folder):
+                raise
+            raise InvalidInputError(
+                f"{str(error).rstrip('.')}. What was judged before is in {str(folder)!r}: mend the data and run the "
+                "same again, which goes on from there"
+            ) from error
     if known.met < len(known):
         warnings.warn(
             f"{str(folder)!r} holds {format_count(len(known) - known.met, 'row')} that the data do not have, judged by "
@@ -226,7 +232,7 @@ def judge_stream(
             StreamedRowsWarning,
             stacklevel=3,
         )
-    result = joined([open_results(part_path(folder, number)) for number in part_numbers(folder)])
+    result = cast("Results[Any]", open_results(folder))
     object.__setattr__(result, "run_file", record)
     return result
 
@@ -251,25 +257,51 @@ def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[B
         yield Block(place, rows, again=True)
 
 
-def _judge_block(job: Job, block: Block, folder: Path, record: Mapping[str, Any] | None) -> None:
+def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block]) -> None:
+    """Judge blocks, some side by side: what one waits for, another uses."""
+    with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool, shared_judging():
+        begun: set[Future[None]] = set()
+        try:
+            for block in todo:
+                begun.add(pool.submit(copy_context().run, judge, block))
+                if len(begun) == BLOCKS_AT_ONCE:
+                    begun = _awaited(begun, FIRST_COMPLETED)
+        except InvalidInputError:  # what is under way is paid for, and written
+            _awaited(begun, ALL_COMPLETED)
+            raise
+        _awaited(begun, ALL_COMPLETED)
+
+
+def _awaited(begun: set[Future[None]], when: str) -> set[Future[None]]:
+    """Those of the blocks begun that go on.
+
+    Raises:
+        Exception: That of a block.
+    """
+    done, going = wait(begun, return_when=when)
+    failed = [each for each in done if each.exception() is not None]
+    if failed and all(isinstance(each.exception(), InvalidInputError) for each in failed):
+        wait(going)
+    for each in failed:
+        each.result()
+    return going
+
+
+def _judge_block(job: Job, folder: Path, record: Mapping[str, Any] | None, block: Block) -> None:
     try:
         result = job.judge(as_rows(block.rows, job.id_field))
     except InvalidInputError as error:
-        raise _with_place(error, block.rows, folder) from error
+        raise _with_place(error, block.rows) from error
     if block.again:
         result = with_rows(open_results(part_path(folder, block.number)), result)
     write_part(folder, block.number, result, record)
 
 
-def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow], folder: Path) -> InvalidInputError:
-    """An error about a row of a block, with its place in the data, and how to go on."""
+def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow]) -> InvalidInputError:
+    """An error about a row of a block, with its place in the data."""
     named = re.search(r"\b(?:instance|row|prompt) (\d+)\b", str(error))
     place = None if named is None or int(named[1]) >= len(rows) else rows[int(named[1])].name
-    where = "" if named is None or place is None else f" ({named[0]} is here {place})"
-    return InvalidInputError(
-        f"{error}{where}. What was judged before is in {str(folder)!r}: mend the data and run the same again, which "
-        "goes on from there"
-    )
+    return error if named is None or place is None else InvalidInputError(str(error).replace(named[0], place, 1))
 
 
 @contextmanager
@@ -287,23 +319,3 @@ def _each_warning_once() -> Iterator[None]:
 
         warnings.showwarning = once
         yield
-
-
-def joined(results: Sequence[Results[Any]]) -> Results[Any]:
-    """Several results of one run as one, whose rows follow one another."""
-    first, firsts = results[0], [0]
-    for each in results:
-        firsts.append(firsts[-1] + each.parameters["n"])
-    said = {**first.parameters, "n": firsts[-1]}
-    if "ids" in said:
-        said["ids"] = [name for each in results for name in each.ids]
-    if "groups" in said:
-        columns = [each.parameters["groups"] for each in results]
-        said["groups"] = {name: [cell for each in columns for cell in each[name]] for name in said["groups"]}
-    groups: dict[tuple[Any, ...], list[Any]] = {}
-    for start, each in zip(firsts, results, strict=False):
-        for cell in each.cells():
-            name = (cell.about.get("criterion"), cell.about.get("system"))
-            about = {**cell.about, "instance": start + cell.about["instance"]}
-            groups.setdefault(name, []).append(cell._replace(about=about))
-    return type(first).of_cells({**first.judged(), "parameters": said}, chain.from_iterable(groups.values()))

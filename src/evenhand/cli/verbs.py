@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,9 +26,10 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.known_ids import check_ids
 from evenhand.numbers import format_cost
-from evenhand.run_options import JobOptions, RunOptions
+from evenhand.run_options import JobOptions, RunOptions, StreamOptions
 
 if TYPE_CHECKING:
+    from evenhand.data.rows import RowBatch
     from evenhand.judging.estimate import RunEstimate
 
 Data = Annotated[
@@ -172,7 +174,10 @@ class Verb:
             ending: What is done with it, which was checked.
         """
         how = {name: value for name, value in given.items() if name not in {*NO_ARGUMENTS, *JobOptions.model_fields}}
-        rows = self._rows(given, ending.options.limit)
+        stream = StreamOptions(**{name: how.pop(name) for name in StreamOptions.model_fields if name in how})
+        batches = iter(()) if stream.stream_to is None else self._batches(given)
+        first = next(batches, None)
+        rows = self._rows(given, ending.options.limit) if first is None else first
         if is_quiet() and RunOptions in self.models:
             how.setdefault("progress", False)
         self._split(rows, how)
@@ -183,12 +188,28 @@ class Verb:
         self._prepare(how)
         if ending.gating.fail_if:
             ending.gating.check_names(*self._names(rows, how))
+        if first is not None:
+            return self._streamed(chain([first], batches), stream, how, ending)
         required = [name for name, info in Declared.of(self.function).own.items() if info.is_required()]
         places = [how.pop(name, None) for name in required if name != "dataset"]
         result = getattr(tables, self.function)(rows, *places, **how)
         if hasattr(result, "run_file"):
             object.__setattr__(result, "run_file", ending.record)  # of all that was said, and not of rows in memory
         return result
+
+    def _batches(self, given: Mapping[str, Any]) -> Iterator[RowBatch]:
+        """The rows of the data, some at a time."""
+        from evenhand.data.rows import row_batches  # noqa: PLC0415 - as above
+
+        return row_batches(self._rows(given, None) if _is_demo(given) else given["data"], given.get("split"))
+
+    def _streamed(self, batches: Iterable[RowBatch], stream: StreamOptions, how: dict[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
+        """The result in the folder to which it is written."""
+        from evenhand.streams import Job, judge_stream  # noqa: PLC0415 - as above
+
+        dry_run = how.pop("dry_run", False)
+        limit, record = ending.options.limit, ending.record
+        return judge_stream(Job(self.function, how), batches, stream, limit=limit, dry_run=dry_run, record=record)
 
     def _names(self, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """What gates may name, as far as it is known before the first call: the scores, and the systems."""
@@ -210,10 +231,9 @@ class Verb:
         """The rows of the data, or the first of them."""
         from evenhand.data.formats.annotations import read_log  # noqa: PLC0415 - only who judges needs it
         from evenhand.data.rows import read_file, read_rows  # noqa: PLC0415 - as above
-        from evenhand.results.run_record import DEMO  # noqa: PLC0415 - as above
 
         data = given["data"]
-        if isinstance(data, str) and data == DEMO and not Path(DEMO).exists():
+        if _is_demo(given):
             from evenhand.demo import load_rows  # noqa: PLC0415 - as above
 
             rows: Sequence[Mapping[str, Any]] = load_rows()
@@ -274,6 +294,13 @@ class Verb:
             if name in given:
                 systems_field = given.get("systems_field") if name == "systems" else None
                 given[name] = split_at_commas(_named(given[name]), _known(rows, systems_field))
+
+
+def _is_demo(given: Mapping[str, Any]) -> bool:
+    """Whether the data are those that ship with evenhand."""
+    from evenhand.results.run_record import DEMO  # noqa: PLC0415 - as above
+
+    return isinstance(given["data"], str) and given["data"] == DEMO and not Path(DEMO).exists()
 
 
 VERBS = (

@@ -82,7 +82,7 @@ class RowStream:
         single = (self._read(row, place, batch) for batch in self._batches for place, row in enumerate(batch))
         for name, own in groupby(single, key=lambda each: each.id):
             rows = list(own)
-            content = _digits("".join(each.content for each in rows))
+            content = _digits("".join(each.content for each in rows))[:DIGITS]
             signs = sum(each.signs for each in rows)
             yield [IdentifiedRow(name, content, signs, tuple(each.rows[0] for each in rows), rows[0].name)]
 

@@ -360,7 +360,7 @@ def unrelated_candidates(rows: Sequence[Subject], *, seed: int = 0) -> tuple[str
             drawn.append(None)
             continue
         own = {fold_label(text) for text in row.responses}
-        start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or str(row.instance)), ""))
+        start = bisect.bisect(circle, (_lot(seed, "instance", row.draw_key or row.named), ""))
         found = next((text for text in _around(circle, start) if fold_label(text) not in own), None)
         if found is None:
             raise InvalidInputError(

@@ -54,7 +54,8 @@ class Subject:
         texts: Name -> text of what is judged, in the order given; None where there is none. Names are never shown.
         context: What the judge is shown beside it: name -> text.
         references: Known good answers.
-        draw_key: Names the instance in seeded draws.
+        draw_key: Names the instance in seeded draws; by default its id does, or else its place.
+        row_id: The id of the row, where it has one.
         data_classifications: Of the rows that it is made of.
         guidelines: What the judge is told about judging, beside the criterion.
         judged: What it is judged by.
@@ -69,6 +70,7 @@ class Subject:
     context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     references: tuple[str, ...] = ()
     draw_key: str = ""
+    row_id: str = ""
     data_classifications: Classifications = ()
     guidelines: str = ""
     judged: Any = None
@@ -78,8 +80,8 @@ class Subject:
 
     @property
     def named(self) -> str:
-        """What names the instance in questions and draws, wherever it stands among others."""
-        return self.draw_key or str(self.instance)
+        """What names the instance in questions: its id, or else its place."""
+        return self.row_id or str(self.instance)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class Subject:
             context=self.context,
             references=self.references,
             instance=self.instance,
-            draw_key=self.draw_key,
+            draw_key=self.draw_key or self.row_id,
             data_classifications=self.data_classifications,
             guidelines=self.guidelines,
             **how,

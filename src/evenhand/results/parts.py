@@ -16,11 +16,12 @@ from evenhand.errors import InvalidInputError
 from evenhand.files import expanded
 from evenhand.results.fingerprint import DIGITS, NOTHING, digest
 from evenhand.results.saved import PART, header_of
+from evenhand.results.spending import LIMITS
 
 if TYPE_CHECKING:
     import pyarrow
 
-_OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version"})
+OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
 """The parameters that differ from part to part."""
 
 _OF_RUN: Final = ("evenhand", "layout", "about", "systems", "criteria", "criterion", "rubric")
@@ -141,14 +142,14 @@ class Parts(Sequence[Path]):
         cells = []
         for path, header in zip(self._files, self.headers(), strict=True):
             said: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header}
-            said["parameters"] = {name: each for name, each in header["parameters"].items() if name not in _OF_ROWS}
+            said["parameters"] = {name: each for name, each in header["parameters"].items() if name not in OF_ROWS}
             if not first:
                 first = {**said, "run": header.get("run")}
             self._check_same(first, said, path)
             for name in OWN_LISTS.keys() & header.keys():
                 lists[name] = _united(lists.get(name, []), header[name])
             cells.append(header["rows"])
-            of_rows.append({name: each for name, each in header["parameters"].items() if name in _OF_ROWS})
+            of_rows.append({name: each for name, each in header["parameters"].items() if name in OF_ROWS})
         parameters = {**joined(of_rows), **first["parameters"]}
         whole = {**first, **lists, "rows": sum(cells), "parameters": parameters}
         return whole, [each["n"] for each in of_rows], cells

@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.errors import InvalidInputError
 from evenhand.results.measures import as_json
+from evenhand.results.parts import OF_ROWS
 from evenhand.results.results import Results
-from evenhand.results.spending import LIMITS
+from evenhand.results.saved import header_of
 from evenhand.results.votes_columns import Cell
 
 RUN_FILE: Final = "run.yaml"
@@ -29,8 +29,6 @@ DIGITS: Final = 16
 """Of what a row held."""
 
 _NAME: Final = re.compile(r"part-(\d{6,})\.parquet")
-_OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_version", *LIMITS})
-"""The parameters in which parts of one run may differ."""
 
 
 class RowsOfPart(NamedTuple):
@@ -109,34 +107,17 @@ def write_part(folder: Path, number: int, result: Results[Any], run: Mapping[str
     result.save(part_path(folder, number))
 
 
-def header_of_part(path: Path) -> dict[str, Any]:
-    """What a part says before its votes.
-
-    Raises:
-        InvalidInputError: If it is none.
-    """
-    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
-
-    try:
-        return dict(json.loads((pyarrow.parquet.read_schema(path).metadata or {})[PARQUET_HEADER]))
-    except (KeyError, OSError, ValueError) as error:
-        raise InvalidInputError(
-            f"{str(path)!r} is no part of a result, or not a whole one: take it out of its folder, and its rows are "
-            "judged again"
-        ) from error
-
-
 def rows_of_part(folder: Path, number: int) -> RowsOfPart:
     """Which rows a part holds, by its header and two columns.
 
     Raises:
         InvalidInputError: If it is no part.
     """
-    import pyarrow.compute  # noqa: PLC0415 - as above
+    import pyarrow.compute  # noqa: PLC0415 - half a second of import that only this needs
     import pyarrow.parquet  # noqa: PLC0415
 
     path = part_path(folder, number)
-    said = header_of_part(path)["parameters"]
+    said = header_of(path)["parameters"]
     named = [] if "ids" in said else ["prompt_id"]
     table = pyarrow.parquet.read_table(path, columns=["instance", "unscored_reason", *named])
     failed = pyarrow.compute.is_in(table["unscored_reason"], pyarrow.array(NOT_JUDGED))
@@ -166,7 +147,7 @@ def check_same_run(header: Mapping[str, Any], fresh: Results[Any], folder: Path)
     now = json.loads(as_json({"kind of result": fresh.kind, **fresh.judged(), **_made_by(fresh.parameters)}))
     then = {"kind of result": header["evenhand"], **header, **_made_by(header["parameters"])}
     own = {"checklists"} if now.get("checklist_field") else {"criteria"} if now.get("rubric_field") else set()
-    for name in now.keys() - own:
+    for name in [name for name in now if name not in own]:
         if then.get(name) != now[name]:
             raise InvalidInputError(
                 f"stream_to is {str(folder)!r}, which holds the parts of another run: {name} is "
@@ -177,10 +158,15 @@ def check_same_run(header: Mapping[str, Any], fresh: Results[Any], folder: Path)
 
 def _made_by(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters in which all parts agree."""
-    said = {name: value for name, value in parameters.items() if name not in _OF_ROWS}
-    said["flow"] = {name: value for name, value in said["flow"].items() if name != "include_prompts_in_result"}
+    said = {name: value for name, value in parameters.items() if name not in {"grid", "flow"}}
+    said |= {**parameters["grid"], **parameters["flow"]}
+    left_out = {*OF_ROWS, "include_prompts_in_result"}
     digits = parameters["fingerprint"]
-    return {**said, "the engine's own settings": digits["judge"], "the text of the prompts": digits["prompts"]}
+    return {
+        **{name: value for name, value in said.items() if name not in left_out},
+        "what the engine says of itself": digits["judge"],
+        "the text of the prompts": digits["prompts"],
+    }
 
 
 def _short(value: object) -> str:

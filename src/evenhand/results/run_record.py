@@ -74,7 +74,9 @@ def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if name in NOT_KEPT:
             continue
         try:
-            said[name] = _place(value) if name in PATHS and value is not None else _said(value)
+            several = name == "data" and isinstance(value, list | tuple)
+            places = [_place(each) for each in value] if several else None
+            said[name] = places or (_place(value) if name in PATHS and value is not None else _said(value))
         except TypeError:
             left_out.append(name)
     return absolute(said, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
@@ -157,7 +159,7 @@ def _with_paths(
         change, value = of_path if name in paths else of_reference, found[name]
         if isinstance(value, str) and not _is_no_path(name, value, folder):
             found[name] = change(value)
-        elif name in REFERENCES and isinstance(value, list | tuple):
+        elif name in {*REFERENCES, "data"} and isinstance(value, list | tuple):
             found[name] = [change(each) if isinstance(each, str) else each for each in value]
     if isinstance(found.get("labels"), Mapping):
         found["labels"] = _with_paths(found["labels"], folder, of_path, of_reference, PATHS_OF_LABELS)

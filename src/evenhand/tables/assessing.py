@@ -254,7 +254,7 @@ def _of_rubric(data: ResponseRows, row: int, system: str, rubric: Rubric, penalt
     return Subject(
         row,
         {system: data.text(row, system)},
-        draw_key=data.draw_key(row),
+        row_id=data.row_id(row),
         judged=rubric,
         facts={} if penalty is None else {"length_penalty": penalty},
         parts={name: part for name, part in parts.items() if part.responses},

@@ -247,7 +247,7 @@ def winrates(
             context_fields=context,
             reference_field=reference,
             data_classifications=prompt.data_classifications,
-            draw_key=prompt.id or "",
+            row_id=prompt.id or "",
             cluster=None if clusters is None else clusters[place],
         )
         for place, prompt in enumerate(prompts)

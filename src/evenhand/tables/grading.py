@@ -190,7 +190,7 @@ def grade_scores(
             criterion,
             context_fields=context,
             reference_field=reference,
-            draw_key=kept["ids"][place] if "ids" in kept else "",
+            row_id=kept["ids"][place] if "ids" in kept else "",
             cluster=None if clusters is None else clusters[place],
         )
         for place, row in enumerate(rows)

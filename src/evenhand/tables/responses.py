@@ -76,8 +76,8 @@ class ResponseRows:
         response = field_of(self.rows[instance], system, instance, "response_field")
         return None if is_missing(response) else text_of(response, cell_name(system, instance))
 
-    def draw_key(self, instance: int) -> str:
-        """What names a row in seeded draws: its id, where it has one."""
+    def row_id(self, instance: int) -> str:
+        """The id of a row; empty where it has none."""
         return str(self.kept["ids"][instance]) if "ids" in self.kept else ""
 
     def subject(
@@ -89,7 +89,7 @@ class ResponseRows:
             InvalidInputError: If the row lacks a column.
         """
         named = [systems] if isinstance(systems, str) else systems
-        beside = {"draw_key": self.draw_key(instance), **beside}
+        beside = {"row_id": self.row_id(instance), **beside}
         texts = {system: self.text(instance, system) for system in named}
         if all(text is None for text in texts.values()):
             return Subject(instance, texts, judged=judged, **beside)

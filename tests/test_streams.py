@@ -1,0 +1,283 @@
+"""Rows that are never held whole: the same verdicts as at once, parts that hold, and runs that go on."""
+
+import json
+import pickle
+
+import pytest
+
+import evenhand
+from evenhand.data.fields import RepeatedColumnWarning
+from evenhand.data.identified import IdentifiedRow, as_rows
+from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.results.resumed import held_alone
+from evenhand.streams import Job, StreamedRowsWarning
+from tests.support.judges import ScriptedJudge
+
+CRITERION = "Is the answer right?"
+HOW = {"id_field": "id", "context_fields": ["question"], "flow": "one_step", "progress": False}
+
+
+def rows(count=40):
+    return [
+        {"id": f"r{n}", "question": f"What is {n} + {n}?", "response": f"It is {2 * n}." if n % 3 else "No idea."}
+        for n in range(count)
+    ]
+
+
+def noisy():
+    return evenhand.SimulatedEngine(noise=0.4)
+
+
+def parts_of(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("part-*.parquet"))}
+
+
+def told(result):
+    """The records, which a result in parts has part by part, and what it prints."""
+    records = sorted(result.records(votes=True), key=lambda row: [str(row.get(name)) for name in result.names])
+    return json.dumps(records, default=str), str(result)
+
+
+@pytest.mark.parametrize("orders", ["given", "shuffled"])
+@pytest.mark.parametrize("share", [True, 0.3])
+def test_a_stream_is_judged_as_its_rows_at_once(tmp_path, orders, share):
+    """Draws of the judge, shuffles and the sample that is shown twice are those of the ids, and not of places."""
+    how = {**HOW, "orders": orders, "check_positional_bias": share}
+    at_once = evenhand.judge(rows(), CRITERION, noisy(), **how)
+    streamed = evenhand.judge(iter(rows()), CRITERION, noisy(), **how, stream_to=tmp_path / "to", part_rows=7)
+    assert told(streamed) == told(at_once)
+    assert len(parts_of(tmp_path / "to")) == 6
+    assert told(evenhand.open(tmp_path / "to" / "part-000005.parquet"))[0] != told(at_once)[0]  # a part is whole, too
+
+
+def crit_judge(**how):
+    return ScriptedJudge(lambda request: '{"assessment": "a", "selected_option": "Yes"}', **how)
+
+
+def test_a_run_goes_on_from_the_parts_that_are_there(tmp_path):
+    """Only the rows of a part that is gone are judged again, and all files are as they were."""
+    folder, how = tmp_path / "to", {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7}
+    whole = evenhand.judge(rows(), CRITERION, crit_judge(), **how)
+    before = parts_of(folder)
+    (folder / "part-000002.parquet").unlink()
+    (folder / ".part-000002.parquet.4711").write_bytes(b"begun")  # what a process that was killed leaves
+    judge = crit_judge()
+    again = evenhand.judge(iter(rows()), CRITERION, judge, **how)
+    assert len(judge.requests) == 2 * 7  # in both orders
+    assert parts_of(folder) == before
+    assert not list(folder.glob(".part-*.parquet.*"))
+    assert told(again) == told(whole)
+
+
+def test_rows_whose_votes_failed_are_judged_again_and_stand_once(tmp_path):
+    folder, broken = tmp_path / "to", {"r3", "r20"}
+    how = {**HOW, "journal": None, "stream_to": folder, "part_rows": 7, "max_failure_rate": 1.0}
+
+    def reply(request):
+        asked = request.question.draw_key
+        return RejectedRequestError("no") if asked in broken else '{"assessment": "a", "selected_option": "Yes"}'
+
+    first = evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **how)
+    assert {row["id"] for row in first.records() if row["unscored_reason"]} == {"r3", "r20"}
+    broken.clear()
+    judge = ScriptedJudge(reply)
+    second = evenhand.judge(rows(), CRITERION, judge, **how)
+    assert {request.question.draw_key for request in judge.requests} == {"r3", "r20"}
+    assert [row["id"] for row in second.records()] == [f"r{n}" for n in range(40)]
+    assert told(second) == told(evenhand.judge(rows(), CRITERION, crit_judge(), **{**HOW, "journal": None}))
+
+
+def test_a_budget_that_runs_out_is_over_all_parts_and_a_raised_one_goes_on(tmp_path):
+    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7, "check_positional_bias": False}
+    judge = crit_judge()
+    first = evenhand.judge(rows(), CRITERION, judge, **how, max_calls=10)
+    assert len(judge.requests) == 10
+    assert sum(row["unscored_reason"] == "budget" for row in first.records()) == 30
+    second = evenhand.judge(rows(), CRITERION, judge, **how, max_calls=100)
+    assert len(judge.requests) == 40
+    assert not any(row["unscored_reason"] for row in second.records())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 3}, "seed is 0 there and 3 here"),
+        ({"flow": "two_step"}, "flow is 'one_step' there and 'two_step' here"),
+        ({"level": 0.9}, "level is 0.95 there and 0.9 here"),
+        ({"criteria": "Is it polite?"}, "criteria is"),
+        ({"engine": crit_judge(name="other")}, "judges is"),
+        ({"response_field": "question"}, "systems is"),
+    ],
+)
+def test_the_folder_of_another_run_is_refused_before_a_call(tmp_path, change, message):
+    how = {**HOW, "journal": None, "stream_to": tmp_path / "to"}
+    evenhand.judge(rows(5), CRITERION, crit_judge(), **how)
+    before = parts_of(tmp_path / "to")
+    judge = change.get("engine", crit_judge())
+    given = {"criteria": CRITERION, "engine": judge, **how, **change}
+    with pytest.raises(InvalidInputError, match=f"holds the parts of another run: {message}"):
+        evenhand.judge(rows(6), **given)
+    assert not judge.requests
+    assert parts_of(tmp_path / "to") == before
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years")
+    with pytest.raises(InvalidInputError, match=r"holds 'thesis\.tex' and no part of a result"):
+        evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path)
+    with pytest.raises(InvalidInputError, match="which is no folder"):
+        evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path / "thesis.tex")
+    with held_alone(tmp_path / "to"), pytest.raises(InvalidInputError, match="another run is writing"):
+        evenhand.judge(rows(3), CRITERION, noisy(), **HOW, stream_to=tmp_path / "to")
+
+
+def test_ids_are_unique_and_rows_of_an_id_stay_what_they_were(tmp_path):
+    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
+    with pytest.raises(InvalidInputError, match=r"row 40 of the data set has the id 'r3' in 'id', .* earlier row"):
+        evenhand.judge([*rows(), rows()[3]], CRITERION, noisy(), **how)
+    assert len(parts_of(tmp_path / "to")) == 5  # what came before it was judged
+    changed = [{**row, "response": "Otherwise."} if row["id"] == "r9" else row for row in rows()]
+    with pytest.raises(InvalidInputError, match="row 9 of the data set has the id 'r9', and holds something else"):
+        evenhand.judge(changed, CRITERION, noisy(), **how)
+    assert len(evenhand.judge(rows(), CRITERION, noisy(), **how)) == 40
+
+
+def test_rows_without_ids_are_named_by_what_they_hold(tmp_path):
+    """The same in every order of columns, so that a run goes on; rows that hold the same are counted."""
+    given = [{"question": "q", "response": text} for text in ("a", "b", "a", "a")]
+    how = {"flow": "one_step", "progress": False, "context_fields": ["question"], "stream_to": tmp_path / "to"}
+    first = evenhand.judge(given, CRITERION, noisy(), **how, part_rows=2)
+    a, b, again, third = first.ids
+    assert (again, third) == (f"{a}-2", f"{a}-3")
+    assert len({a, b}) == 2
+    (tmp_path / "to" / "part-000001.parquet").unlink()
+    turned = [dict(reversed(row.items())) for row in given]
+    assert list(evenhand.judge(turned, CRITERION, noisy(), **how, part_rows=2).ids) == [a, b, again, third]
+
+
+def test_a_bad_row_in_the_midst_is_named_and_what_came_before_stays(tmp_path):
+    one, two = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    one.write_text("".join(json.dumps(row) + "\n" for row in rows()[:20]))
+    bad = [*rows()[20:25], {"id": "bad", "question": "q"}, *rows()[25:]]
+    two.write_text("".join(json.dumps(row) + "\n" for row in bad))
+    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 8}
+    message = r"^row 5 of the data set '.*b.jsonl' has no field 'response', .*What was judged before is in .*/to'"
+    with pytest.raises(InvalidInputError, match=message):
+        evenhand.judge([one, two], CRITERION, noisy(), **how)
+    assert len(parts_of(tmp_path / "to")) >= 3
+    two.write_text("".join(json.dumps(row) + "\n" for row in rows()[20:]))
+    mended = evenhand.judge([one, two], CRITERION, noisy(), **how)
+    assert told(mended)[1] == told(evenhand.judge(rows(), CRITERION, noisy(), **HOW))[1]
+
+
+def test_a_bad_first_row_is_found_before_a_call_and_leaves_no_folder(tmp_path):
+    judge = crit_judge()
+    with pytest.raises(InvalidInputError, match="no field 'answer'"):
+        evenhand.judge(rows(), CRITERION, judge, **HOW, response_field="answer", stream_to=tmp_path / "to")
+    with pytest.raises(InvalidInputError, match="the data set is empty"):
+        evenhand.judge(iter(()), CRITERION, judge, **HOW, stream_to=tmp_path / "to")
+    assert not judge.requests
+    assert not (tmp_path / "to").exists()
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "message"),
+    [
+        ("winrates", {"systems": ["a", "b"], "design": "swiss:1"}, "design is 'swiss:1', which needs all rows at once"),
+        ("winrates", {"systems": ["a", "b"], "design": "sample:1"}, "design is 'sample:1', which needs all rows"),
+        ("winrates", {"systems": ["a", "b"], "stop": "decided"}, "stop is 'decided', which needs all rows at once"),
+        ("winrates", {"systems_field": "s", "response_field": "r", "id_field": "id"}, "name them with systems="),
+        ("grade_scores", {"candidates": ["a", "b"], "unrelated_option": True}, "unrelated_option is True, which needs"),
+        ("checklist", {"votes": "v"}, "votes is 'v', which needs all rows at once"),
+    ],
+)
+def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
+    with pytest.raises(InvalidInputError, match=message):
+        getattr(evenhand, function)(rows(), engine=noisy(), **given, stream_to=tmp_path / "to")
+    assert not (tmp_path / "to").exists()
+
+
+def test_rows_that_the_data_no_longer_have_are_warned_of(tmp_path):
+    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
+    evenhand.judge(rows(10), CRITERION, noisy(), **how)
+    with pytest.warns(StreamedRowsWarning, match="holds 4 rows that the data do not have"):
+        assert len(evenhand.judge(rows(6), CRITERION, noisy(), **how)) == 10
+
+
+def test_a_dry_run_counts_what_is_left_and_writes_nothing(tmp_path):
+    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 7}
+    whole = evenhand.judge(rows(), CRITERION, noisy(), **HOW, dry_run=True)
+    streamed = evenhand.judge(iter(rows()), CRITERION, noisy(), **how, dry_run=True)
+    assert (streamed.votes, streamed.calls) == (whole.votes, whole.calls) == (80, 80)
+    assert not (tmp_path / "to").exists()
+    evenhand.judge(rows(14), CRITERION, noisy(), **how)
+    assert evenhand.judge(rows(), CRITERION, noisy(), **how, dry_run=True).votes == 52
+
+
+def test_a_warning_is_given_once_and_not_once_a_part(tmp_path):
+    how = {**HOW, "stream_to": tmp_path / "to", "part_rows": 10}
+    pages = [{**row, "doc_id": f"d{n // 5}"} for n, row in enumerate(rows(200))]
+    with pytest.warns(RepeatedColumnWarning) as given:
+        evenhand.judge(pages, CRITERION, noisy(), **{**how, "part_rows": 100})
+    assert len(given) == 1
+
+
+def test_a_job_is_the_same_in_another_process():
+    job = Job("judge", {"criteria": CRITERION, "engine": "engines.evenhand.baseline", **HOW})
+    other = pickle.loads(pickle.dumps(job))
+    stream = [IdentifiedRow(row["id"], "0" * 16, 10, (row,), "row") for row in rows(5)]
+    assert told(other.judge(as_rows(stream, "id"))) == told(job.judge(as_rows(stream, "id")))
+    assert job.judges is job.judges
+
+
+SYSTEMS = [{"id": f"p{n}", "question": f"q{n}", "a": f"one {n}", "b": f"two {n}"} for n in range(12)]
+LONG = [
+    {"id": row["id"], "question": row["question"], "model": name, "output": row[name]}
+    for row in SYSTEMS
+    for name in ("a", "b")
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "data", "given"),
+    [
+        ("winrates", SYSTEMS, {"systems": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
+        (
+            "winrates",
+            LONG,
+            {
+                "systems": ["a", "b"],
+                "criteria": "Which is better?",
+                "systems_field": "model",
+                "response_field": "output",
+                "id_field": "id",
+            },
+        ),
+        (
+            "checklist",
+            SYSTEMS,
+            {"checklist": ["Is it short?", "Is it kind?"], "response_field": ["a", "b"], "id_field": "id"},
+        ),
+        (
+            "run_mode",
+            SYSTEMS,
+            {"mode": "best_of", "criteria": "Which is better?", "response_field": ["a", "b"], "id_field": "id"},
+        ),
+        ("grade_scores", SYSTEMS, {"candidates": ["a", "b"], "criteria": "Which is better?", "id_field": "id"}),
+    ],
+)
+def test_every_way_of_judging_streams(tmp_path, function, data, given):
+    how = {**given, "context_fields": ["question"], "progress": False}
+    judge = getattr(evenhand, function)
+    at_once = judge(data, engine=noisy(), **how)
+    streamed = judge(iter(data), engine=noisy(), **how, stream_to=tmp_path / "to", part_rows=5)
+    assert told(streamed) == told(at_once)
+    (tmp_path / "to" / "part-000001.parquet").unlink()
+    assert told(judge(iter(data), engine=noisy(), **how, stream_to=tmp_path / "to", part_rows=5)) == told(at_once)
+
+
+def test_rows_of_a_prompt_that_are_apart_are_refused(tmp_path):
+    given = {"systems": ["a", "b"], "systems_field": "model", "response_field": "output", "id_field": "id"}
+    apart = [*LONG[:1], *LONG[2:], LONG[1]]
+    with pytest.raises(InvalidInputError, match="rows of one prompt must follow one another: sort them by it"):
+        evenhand.winrates(apart, criteria="Which is better?", engine=noisy(), **given, stream_to=tmp_path / "to")
