@@ -30,7 +30,7 @@ from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
-from evenhand.results.results import Results, open_results
+from evenhand.results.results import Results
 from evenhand.results.resumed import (
     RUN_FILE,
     check_same_run,
@@ -42,7 +42,7 @@ from evenhand.results.resumed import (
     write_part,
 )
 from evenhand.results.run_record import JOBS, run_record, write_run
-from evenhand.results.saved import header_of
+from evenhand.results.saved import header_of, open_results
 from evenhand.results.spending import LIMITS
 from evenhand.run_options import StreamOptions
 
