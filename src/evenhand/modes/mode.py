@@ -111,7 +111,7 @@ class Subject:
     def without_texts(self) -> Subject:
         """What is left of it in a saved result: who has a response, and not what it says."""
         texts = {name: None if text is None else "" for name, text in self.texts.items()}
-        return replace(self, texts=texts, context={}, references=(), parts={})
+        return replace(self, texts=texts, context={}, references=(), row_id="", parts={})
 
     def question(self, identifier: str, criterion: Criterion, responses: tuple[str, ...], **how: Any) -> Question:  # noqa: ANN401 - fields of a question
         """A question about it.

@@ -277,9 +277,9 @@ def header_if_saved(path: str | Path) -> dict[str, Any] | None:
         InvalidInputError: If it cannot be read.
     """
     path = expanded(path)
-    if path.is_dir():
-        path = min(path.glob(PART), default=path)
     try:
+        if path.is_dir():
+            path = min(path.glob(PART), default=path)
         if _is_parquet(path):
             import pyarrow.parquet  # noqa: PLC0415 - as above
 
