@@ -150,7 +150,7 @@ class ScoreSummary(VoteMeasures):
             for scores of the options selected.
     """
 
-    score: Interval | Missing = measure("score", name="", always=True)
+    score: Interval | Missing = measure("score", name="", always=True, bounds="unread")
     covered_mass: Interval | Missing = measure("share")
     num_instances: int
     num_unscored: int = measure("count")

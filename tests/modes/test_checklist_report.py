@@ -8,6 +8,7 @@ from evenhand.aggregation import VoteRules, aggregate
 from evenhand.criteria import Checklist, ChecklistItem
 from evenhand.modes.checklist import ChecklistResult, report_checklists
 from evenhand.numbers import Missing
+from evenhand.results.measures import measures_of
 from evenhand.votes import Usage, Vote
 
 INDEX = {"yes": 0, "no": 1, "na": 2, None: None}
@@ -49,6 +50,63 @@ ABC = checklist_of(
     ChecklistItem(name="b", question="B?", weight=1),
     ChecklistItem(name="c", question="C?", weight=0, category="x"),
 )
+
+
+def every_score(results):
+    """Name -> measure, of the report, its items and its categories, but for what says of itself what it supposes."""
+    report = report_checklists(results)
+    named = [("", report), *((item.label, item) for item in report.items)]
+    named += [(category.category, category) for category in report.categories]
+    return {
+        f"{name}.{each.name}": each
+        for name, part in named
+        for each in measures_of(part)
+        if each.kind == "score" and "if_unscored" not in each.name and each.name != "spread"
+    }
+
+
+LATER = st.sampled_from(["yes", "no"])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data(), st.sampled_from(["pass", "weighted"]))
+def test_whatever_was_not_read_would_have_said_every_score_lies_within_its_bounds(data, metric):
+    needs = checklist_of(
+        ChecklistItem(name="a", question="A?", weight=3, category="x"),
+        ChecklistItem(name="b", question="B?", weight=1, prerequisites=("a",)),
+        ChecklistItem(name="c", question="C?", weight=0, category="x"),
+    )
+    rows = data.draw(st.lists(st.tuples(*[st.sampled_from(["yes", "no", "na", None])] * 3), min_size=2, max_size=8))
+    read = [[data.draw(LATER) if each is None else each for each in row] for row in rows]
+    before = every_score([result(needs, *row, metric=metric) for row in rows])
+    after = every_score([result(needs, *row, metric=metric) for row in read])
+    assert all((each.bounds is None) for each in after.values())
+    for name, measure in before.items():
+        if after[name].estimate is None or (measure.estimate is None and measure.bounds is None):
+            continue  # no gate passes on what is missing
+        if measure.bounds is not None:
+            low, high = measure.bounds.low, measure.bounds.high
+        else:  # what is unread moves it by less than a fifth of what chance does
+            value = measure.value
+            low = value.estimate - 0.2 * (value.estimate - value.low)
+            high = value.estimate + 0.2 * (value.high - value.estimate)
+        assert low - 1e-9 <= after[name].estimate <= high + 1e-9, name
+
+
+def test_each_score_has_bounds_of_its_own():
+    # a (weight 3) and b (weight 1) of six responses: all that was read is a yes, and b is read in half of them
+    report = report_checklists([result(ABC, "yes", "yes", "yes")] * 3 + [result(ABC, "yes", None, "yes")] * 3)
+    bounds = {name: (each.low, each.high) for name, each in report.unread_of.items()}
+    assert bounds["pass_rate"] == bounds["primary_score"] == pytest.approx(((3 + 3 * 2 / 3) / 6, 1))
+    assert bounds["weighted_score"] == pytest.approx(((3 + 3 * 3 / 4) / 6, 1))
+    assert bounds["scaled_score_1_5"] == pytest.approx((1 + 4 * 5 / 6, 5))
+    assert bounds["micro_pass_rate"] == pytest.approx((15 / 18, 1))
+    a, b, c = report.items
+    assert dict(a.unread) == dict(c.unread) == {}
+    assert (b.unread["pass_rate"].low, b.unread["pass_rate"].high) == (0.5, 1)
+    others, ungrouped = report.categories
+    assert others.unread is None
+    assert (ungrouped.unread.low, ungrouped.unread.high) == (0.5, 1)
 
 
 def test_means_shares_and_counts():

@@ -11,6 +11,7 @@ from evenhand.aggregation.checklist_score import (
     PrimaryScore,
     category_pass_rates,
     item_results,
+    possible_ends,
     possible_scores,
     score_items,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "draws_are_settled",
     "item_results",
     "mean_covered_mass",
+    "possible_ends",
     "possible_scores",
     "rubric_range",
     "rubric_score",

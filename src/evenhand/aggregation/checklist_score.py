@@ -71,6 +71,9 @@ class ItemResult:
         covered_mass: The mean of P(yes) + P(no) over the votes that have log-probabilities; None without any.
         reason: Why it is unanswered; or ``prerequisite``, which makes it a no whatever was said to its own question.
         judged: The answer to its own question, whatever its prerequisites.
+        possible: What it would count if every vote that was not read had said no, and if every one had said yes; None
+            where every vote on the checklist was read.
+        possible_confidences: The confidence in these two cases.
     """
 
     item: ChecklistItem
@@ -80,6 +83,8 @@ class ItemResult:
     covered_mass: float | None = None
     reason: ItemReason | None = None
     judged: Answer | None = None
+    possible: tuple[Answer | None, Answer | None] | None = None
+    possible_confidences: tuple[float, float] = (0.0, 1.0)
 
     @property
     def confidence_level(self) -> ConfidenceLevel | None:
@@ -110,10 +115,29 @@ def item_results(
         item.name: verdict_answer(verdict, rules=rules) for item, verdict in zip(checklist.items, verdicts, strict=True)
     }
     met = met_answers(judged, {item.name: item.prerequisites for item in checklist.items})
-    return tuple(
+    results = tuple(
         _item_result(item, verdict, judged[item.name], met[item.name], rules)
         for item, verdict in zip(checklist.items, verdicts, strict=True)
     )
+    if all(each.answer is not None and each.verdict.bounds is None for each in results):
+        return results
+    return _as_they_could_be(results, rules)
+
+
+def _as_they_could_be(results: Sequence[ItemResult], rules: VoteRules) -> tuple[ItemResult, ...]:
+    """The results with what they would be if every vote that was not read had said no, and yes."""
+    needed = {result.item.name: result.item.prerequisites for result in results}
+    answers = {result.item.name: possible_answers(result.verdict, rules=rules) for result in results}
+    least, greatest = (met_answers({name: each[end] for name, each in answers.items()}, needed) for end in (0, 1))
+    found = []
+    for result in results:
+        name = result.item.name
+        ends = least[name], greatest[name]
+        sure = (0.0, 1.0) if "na" in ends else possible_confidences(result.verdict, rules=rules)
+        failed = [met != own for met, own in zip(ends, answers[name], strict=True)]
+        low, high = (0.0 if fails else one for fails, one in zip(failed, sure, strict=True))
+        found.append(replace(result, possible=ends, possible_confidences=(low, high)))
+    return tuple(found)
 
 
 def _item_result(
@@ -434,6 +458,33 @@ def score_items(items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_ra
         confidences=[result.confidence for result in items],
         primary=primary,
     )
+    return _without_biased(score, items)
+
+
+def possible_ends(
+    items: Sequence[ItemResult], *, primary: PrimaryScore = "pass_rate"
+) -> tuple[ChecklistScore, ChecklistScore]:
+    """The scores if every answer that is missing had been no, and if every one had been yes.
+
+    An unanswered item, and every unscored vote on an item that is answered, counts so; prerequisites are looked at
+    after that. Whatever the missing answers would have been, each score lies between its two ends.
+    """
+    possible = [result.possible for result in items if result.possible is not None]
+    if not possible:
+        return (score_items(items, primary=primary),) * 2
+    low, high = (
+        score_answers(
+            [each[end] for each in possible],
+            [result.item.weight for result in items],
+            confidences=[result.possible_confidences[end] for result in items],
+            primary=primary,
+        )
+        for end in (0, 1)
+    )
+    return _without_biased(low, items), _without_biased(high, items)
+
+
+def _without_biased(score: ChecklistScore, items: Sequence[ItemResult]) -> ChecklistScore:
     stopped = any(result.answer in {"yes", "no"} and stopped_early(result.verdict.votes) for result in items)
     return replace(score, normalized_score=None) if stopped else score
 
@@ -454,26 +505,10 @@ def possible_scores(
         InvalidInputError: If there are more or fewer verdicts than items.
         UnknownRuleError: If ``primary`` names no score.
     """
-    judged = [possible_answers(verdict, rules=rules) for verdict in verdicts]
-    confidences: list[tuple[float | None, float | None]] = [(None, None)] * len(verdicts)
-    if primary == "normalized_score":
-        confidences = [possible_confidences(verdict, rules=rules) for verdict in verdicts]
-    _check_lengths(len(checklist.items), {"verdicts": verdicts})
-    needed = {item.name: item.prerequisites for item in checklist.items}
-    limits = []
-    for end in (0, 1):
-        own = {item.name: answers[end] for item, answers in zip(checklist.items, judged, strict=True)}
-        met = met_answers(own, needed)
-        failed = [met[name] != own[name] for name in own]
-        score = score_answers(
-            list(met.values()),
-            [item.weight for item in checklist.items],
-            confidences=[0.0 if fails else one[end] for fails, one in zip(failed, confidences, strict=True)],
-            primary=primary,
-        )
-        limits.append(score.primary_score)
-    low, high = limits
-    return None if low is None or high is None else (low, high)
+    low, high = possible_ends(item_results(verdicts, checklist, rules=rules), primary=primary)
+    if low.primary_score is None or high.primary_score is None:
+        return None
+    return low.primary_score, high.primary_score
 
 
 def category_pass_rates(answers: Sequence[Answer | None], categories: Sequence[str | None]) -> dict[str, float | None]:

@@ -28,6 +28,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
 from evenhand.statistics.consistency import draw_stability, greatest_unseen_share
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
+from evenhand.statistics.intervals import UnreadBounds, unread_bounds
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]
@@ -78,17 +79,20 @@ class JudgeReport:
         change_without: The mean of (score without the judge - score of the whole panel) over the instances that have
             both, with a paired interval.
         num_lost: Instances that have a score only with this judge.
+        unread_of: ``mean``, ``score_without`` or ``change_without`` -> its bounds, where so much is unread that they
+            lead; the others are not named.
     """
 
     judge_id: str
     num_votes: int
     num_unscored: int
     num_na: int
-    mean: Interval | Missing = measure("score", name="judge_mean")
+    mean: Interval | Missing = measure("score", name="judge_mean", bounds="unread_of")
     stability: JudgeStability = measure("number", name="judge")
-    score_without: Interval | Missing = measure("score")
-    change_without: Interval | Missing = measure("difference")
+    score_without: Interval | Missing = measure("score", bounds="unread_of")
+    change_without: Interval | Missing = measure("difference", bounds="unread_of")
     num_lost: int
+    unread_of: Mapping[str, UnreadBounds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,16 +305,33 @@ def _judge_report(
         lost = Missing(
             "the panel has one judge" if len(table.judges) == 1 else "no instance has a score without this judge"
         )
+    width = high - low
+    ranges = {"mean": (low, high), "score_without": (low, high), "change_without": (-width, width)}
+    means = {
+        "mean": _mean(table.scores[:, place], level, unscored, bounds=ranges["mean"]),
+        "score_without": _mean(without, level, lost, bounds=ranges["score_without"]),
+        "change_without": _mean(without - table.panel, level, lost, bounds=ranges["change_without"]),
+    }
+    reversed_panel = -table.panel_limits[:, ::-1]
+    limits = {
+        "mean": table.score_limits[:, place],
+        "score_without": table.without_limits[:, place],
+        "change_without": table.without_limits[:, place] + reversed_panel,
+    }
+    led: dict[str, UnreadBounds] = {}
+    for name, found in means.items() if criterion.has_values else ():
+        score = None if isinstance(found, Missing) else found
+        bounds = unread_bounds(score, limits[name].tolist(), level=level, bounds=ranges[name])
+        led |= {} if bounds is None else {name: bounds}
     return JudgeReport(
         judge_id=judge,
         num_votes=len(votes),
         num_unscored=sum(vote.selected_index is None and not vote.na for vote in votes),
         num_na=sum(vote.na for vote in votes),
-        mean=_mean(table.scores[:, place], level, unscored, bounds=(low, high)),
-        stability=_stability(place, draws_of(judge, verdicts, criterion), table, level, width=high - low),
-        score_without=_mean(without, level, lost, bounds=(low, high)),
-        change_without=_mean(without - table.panel, level, lost, bounds=(low - high, high - low)),
+        stability=_stability(place, draws_of(judge, verdicts, criterion), table, level, width=width),
         num_lost=int((~np.isnan(table.panel) & np.isnan(without)).sum()),
+        unread_of=MappingProxyType(led),
+        **means,
     )
 
 
@@ -480,11 +501,22 @@ class PanelRule:
         """The panel rule, the default spelt out."""
         return check_rule(self.rules.panel_rule(self.criterion.scale), self.criterion.scale)
 
-    def score_of_panel(self, votes: Sequence[Vote]) -> float:
-        """The score of several judges; NaN when there is no vote, or none that counts."""
+    def of_panel(self, votes: Sequence[Vote]) -> Verdict | None:
+        """The verdict of several judges; None when there is no vote, or none that counts."""
         if not any(self._weight(vote) > 0 for vote in votes):
-            return NAN
-        return _number(self.rules.aggregate(votes, self.criterion, weights=self.weights).aggregated_value)
+            return None
+        return self.rules.aggregate(votes, self.criterion, weights=self.weights)
+
+    def limits(self, verdict: Verdict | None) -> tuple[float, float]:
+        """The least and the greatest score if every vote had been read; NaN where there is none whatever it says."""
+        if verdict is None or verdict.na:
+            return NAN, NAN
+        if verdict.bounds is not None:
+            return verdict.bounds
+        value = verdict.aggregated_value
+        if value is None and not verdict.read and verdict.unscored_reason != "no_value":
+            return self.criterion.score_range
+        return _number(value), _number(value)
 
     def of_judge(self, votes: Sequence[Vote]) -> Verdict:
         """The verdict of one judge, to which no panel rule applies."""
@@ -508,6 +540,9 @@ class PanelTable:
         spreads: (n_instances, n_judges): the standard deviation of the values that the judge drew.
         panel: (n_instances,): the score of the whole panel.
         without: (n_instances, n_judges): the score of the panel without the judge.
+        score_limits: (n_instances, n_judges, 2): the least and the greatest score of the judge if all had been read.
+        panel_limits: (n_instances, 2): those of the whole panel.
+        without_limits: (n_instances, n_judges, 2): those of the panel without the judge.
         stopped: Per judge whether draws could stop early.
     """
 
@@ -518,6 +553,9 @@ class PanelTable:
     spreads: FloatArray
     panel: FloatArray
     without: FloatArray
+    score_limits: FloatArray
+    panel_limits: FloatArray
+    without_limits: FloatArray
     stopped: tuple[bool, ...]
 
 
@@ -530,24 +568,39 @@ def panel_table(verdicts: Sequence[Verdict], rule: PanelRule, scale: Scale) -> P
     judges = tuple(sorted({vote.judge_id for verdict in verdicts for vote in verdict.votes}))
     size = len(verdicts), len(judges)
     scores, selections, consistent, spreads, without = (np.full(size, NAN) for _ in range(5))
-    panel = np.full(size[0], NAN)
+    score_limits, without_limits = (np.full((*size, 2), NAN) for _ in range(2))
+    panel, panel_limits = np.full(size[0], NAN), np.full((size[0], 2), NAN)
     for row, verdict in enumerate(verdicts):
-        panel[row] = rule.score_of_panel(verdict.votes)
+        of_all = rule.of_panel(verdict.votes)
+        panel[row], panel_limits[row] = _score_of(of_all), rule.limits(of_all)
         _check_same(panel[row], verdict, row, rule)
         for column, judge in enumerate(judges):
             own = [vote for vote in verdict.votes if vote.judge_id == judge]
             if not own:
-                without[row, column] = panel[row]
+                without[row, column], without_limits[row, column] = panel[row], panel_limits[row]
                 continue
             alone = rule.of_judge(own)
-            scores[row, column] = _number(alone.aggregated_value)
+            scores[row, column], score_limits[row, column] = _score_of(alone), rule.limits(alone)
             (selections[row, column],) = scale.as_ratings([scale.place_of(alone)])
             consistent[row, column] = _number(alone.position_consistent)
             spreads[row, column] = _number(alone.spread)
-            without[row, column] = rule.score_of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
+            others = rule.of_panel([vote for vote in verdict.votes if vote.judge_id != judge])
+            without[row, column], without_limits[row, column] = _score_of(others), rule.limits(others)
     early = {vote.judge_id for verdict in verdicts for vote in verdict.votes if stopped_early([vote])}
     stopped = tuple(judge in early for judge in judges)
-    return PanelTable(judges, scores, selections, 1 - consistent, spreads, panel, without, stopped)
+    return PanelTable(
+        judges=judges,
+        scores=scores,
+        selections=selections,
+        flips=1 - consistent,
+        spreads=spreads,
+        panel=panel,
+        without=without,
+        score_limits=score_limits,
+        panel_limits=panel_limits,
+        without_limits=without_limits,
+        stopped=stopped,
+    )
 
 
 def draws_of(judge: str, verdicts: Sequence[Verdict], criterion: Criterion) -> IntArray:
@@ -586,6 +639,10 @@ def _check_same(score: float, verdict: Verdict, row: int, rule: PanelRule) -> No
             f"the votes of verdict {row} come to {score!r} under the rule {rule.name!r}, but the verdict says "
             f"{verdict.aggregated_value!r}: pass the rules and weights that it was made with"
         )
+
+
+def _score_of(verdict: Verdict | None) -> float:
+    return NAN if verdict is None else _number(verdict.aggregated_value)
 
 
 def _number(value: float | None) -> float:

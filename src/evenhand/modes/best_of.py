@@ -435,7 +435,7 @@ class CandidateRate:
         unread: The bounds of the rate, where so much is unread that they lead; else None.
     """
 
-    rate: Interval | Missing = measure("score", name="selection_rate", always=True)
+    rate: Interval | Missing = measure("score", name="selection_rate", always=True, bounds="unread")
     if_unscored_0: float | Missing = measure("score", name="selection_rate_if_unscored_0", always=True)
     if_unscored_1: float | Missing = measure("score", name="selection_rate_if_unscored_1", always=True)
     num_offered: int = measure("count")

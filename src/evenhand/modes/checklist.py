@@ -22,7 +22,7 @@ from evenhand.aggregation import (
     VoteRules,
     category_pass_rates,
     item_results,
-    possible_scores,
+    possible_ends,
     score_items,
 )
 from evenhand.aggregation.checklist_score import UNGROUPED
@@ -40,10 +40,11 @@ from evenhand.run_options import ChecklistMetric as Metric
 from evenhand.scoring import ReplyMeasures, reply_measures
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.intervals import UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, unread_bounds
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 FloatArray = NDArray[np.float64]
+Bounds = Mapping[str, UnreadBounds]
 
 OF_RESPONSE: Final = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
 """The scores that every response has."""
@@ -66,22 +67,32 @@ class ChecklistResult:
         items: What each item came to, in the checklist's order.
         score: The scores.
         asked_metric: The primary metric that was asked for.
-        bounds: The primary score if every missing answer had been no, and yes; None where every item is NA.
+        ends: The scores if every missing answer had been no, and yes.
     """
 
     checklist: Checklist
     items: tuple[ItemResult, ...]
     score: ChecklistScore
     asked_metric: Metric
-    bounds: tuple[float, float] | None
+    ends: tuple[ChecklistScore, ChecklistScore]
 
     @classmethod
     def of(cls, checklist: Checklist, verdicts: Sequence[Verdict], metric: Metric, rules: VoteRules) -> Self:
         """The result of one verdict per item, in the checklist's order."""
         primary = PRIMARY_SCORES[metric]
         items = item_results(verdicts, checklist, rules=rules)
-        bounds = possible_scores(verdicts, checklist, primary=primary, rules=rules)
-        return cls(checklist, items, score_items(items, primary=primary), metric, bounds)
+        ends = possible_ends(items, primary=primary)
+        return cls(checklist, items, score_items(items, primary=primary), metric, ends)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The primary score if every missing answer had been no, and yes; None where every item is NA."""
+        return self.limits("primary_score")
+
+    def limits(self, name: str) -> tuple[float, float] | None:
+        """The same of any score; None where it has no value."""
+        low, high = (getattr(end, name) for end in self.ends)
+        return None if low is None or high is None else (low, high)
 
     @property
     def primary_metric(self) -> Metric | None:
@@ -329,6 +340,7 @@ class ItemReport:
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
             :func:`~evenhand.statistics.correlation.item_rest_correlations`).
+        unread: Score -> its bounds, where so much is unread that they lead; the others are not named.
     """
 
     label: str
@@ -341,9 +353,10 @@ class ItemReport:
     na: int = measure("count")
     unanswered: int = measure("count")
     by_prerequisite: int = measure("count")
-    pass_rate: Interval | Missing = measure("score", always=True)
-    confidence: Interval | Missing = measure("score", always=True)
+    pass_rate: Interval | Missing = measure("score", always=True, bounds="unread")
+    confidence: Interval | Missing = measure("score", always=True, bounds="unread")
     discrimination: Interval | Missing = measure("number", always=True)
+    unread: Bounds
 
     @property
     def finding(self) -> str | None:
@@ -360,11 +373,13 @@ class CategoryReport:
         pass_rate: yes / answered over all responses (micro: every answer counts the same, while the pass rate of the
             checklist is the mean over responses).
         answered: Answers yes or no.
+        unread: The bounds of the pass rate, where so much is unread that they lead; else None.
     """
 
     category: str
-    pass_rate: Interval | Missing = measure("score", always=True)
+    pass_rate: Interval | Missing = measure("score", always=True, bounds="unread")
     answered: int = measure("count")
+    unread: UnreadBounds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,7 +388,7 @@ class ChecklistReport(ReplyMeasures):
 
     Attributes:
         num_instances: Responses.
-        unread: The bounds of the primary score, where so much is unread that they lead; else None.
+        unread_of: Score -> its bounds, where so much is unread that they lead; the others are not named.
         num_unscored: Responses without a primary score because no item is answered.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
@@ -398,12 +413,12 @@ class ChecklistReport(ReplyMeasures):
         categories: One a category, likewise.
     """
 
-    primary_score: Interval | Missing = measure("score", always=True)
-    pass_rate: Interval | Missing = measure("score", always=True)
-    weighted_score: Interval | Missing = measure("score", always=True)
-    normalized_score: Interval | Missing = measure("score", always=True)
-    scaled_score_1_5: Interval | Missing = measure("score", always=True)
-    micro_pass_rate: Interval | Missing = measure("score")
+    primary_score: Interval | Missing = measure("score", always=True, bounds="unread_of")
+    pass_rate: Interval | Missing = measure("score", always=True, bounds="unread_of")
+    weighted_score: Interval | Missing = measure("score", always=True, bounds="unread_of")
+    normalized_score: Interval | Missing = measure("score", always=True, bounds="unread_of")
+    scaled_score_1_5: Interval | Missing = measure("score", always=True, bounds="unread_of")
+    micro_pass_rate: Interval | Missing = measure("score", bounds="unread_of")
     answered_share: Interval | Missing = measure("share")
     positional_bias: Interval | Missing = measure("share")
     agreement: Interval | Missing = measure("share")
@@ -421,7 +436,12 @@ class ChecklistReport(ReplyMeasures):
     score_if_unscored_1: float | Missing = measure("score", always=True)
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
-    unread: UnreadBounds | None
+    unread_of: Bounds
+
+    @property
+    def unread(self) -> UnreadBounds | None:
+        """The bounds of the primary score, where so much is unread that they lead; else None."""
+        return self.unread_of.get("primary_score")
 
     @property
     def macro_pass_rate(self) -> Interval | Missing:
@@ -466,9 +486,15 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         name: known(interval, reason)
         for (name, reason), interval in zip((SCORES | RATES).items(), (*scores, *rates), strict=True)
     }
+    (scaled_score,) = mean_intervals(scaled, level=level, bounds=(1.0, 5.0))
+    limits = {name: [result.limits(name) for result in results] for name in (*SCORES, "scaled_score_1_5")}
+    led = {name: unread_bounds(one, limits[name], level=level) for name, one in zip(SCORES, scores, strict=True)}
+    led["scaled_score_1_5"] = unread_bounds(scaled_score, limits["scaled_score_1_5"], level=level, bounds=(1.0, 5.0))
+    every = [(row, item) for row, result in enumerate(results) for item in result.items]
+    led["micro_pass_rate"] = _unread_rate(rates[0], every, len(results), level=level)
     return ChecklistReport(
         **named,
-        scaled_score_1_5=known(mean_intervals(scaled, level=level, bounds=(1.0, 5.0))[0], SCORES["pass_rate"]),
+        scaled_score_1_5=known(scaled_score, SCORES["pass_rate"]),
         spread=known(ratio_intervals(*spreads, level=level, bounds=(0.0, 0.5))[0], "nothing was drawn twice"),
         num_instances=len(results),
         num_unscored=sum(result.score.primary_score is None and not result.na for result in results),
@@ -483,11 +509,30 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         score_if_unscored_1=float(np.mean(highs)) if bounds else Missing(NOTHING_APPLIES),
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
-        unread=unread_bounds(scores[0], [result.bounds for result in results], level=level),
+        unread_of=_leading(led),
         **reply_measures(
             [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
         ),
     )
+
+
+def _leading(bounds: Mapping[str, UnreadBounds | None]) -> Bounds:
+    return MappingProxyType({name: each for name, each in bounds.items() if each is not None})
+
+
+def _item_limits(item: ItemResult) -> tuple[float, float] | None:
+    """Whether it is met if every missing answer had been no, and yes; None where it does not apply."""
+    low, high = (_MET.get(answer) for answer in item.possible or (item.answer, item.answer))
+    return None if low is None or high is None else (low, high)
+
+
+def _unread_rate(
+    rate: Interval | None, cells: Sequence[tuple[int, ItemResult]], n_results: int, *, level: float
+) -> UnreadBounds | None:
+    """The bounds of yes / answered over items, each with the row of its response, where these lead."""
+    labels = IntervalLevel.of(level).labels(n_results)
+    over = IntervalLevel.of(level).over([int(labels[row]) for row, _ in cells])
+    return unread_bounds(rate, [_item_limits(item) for _, item in cells], level=over)
 
 
 def _columns(rows: Sequence[Sequence[float | None]], width: int) -> FloatArray:
@@ -534,7 +579,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: float, seed: int
     sure = mean_intervals(confidences, level=level)
     telling = item_rest_correlations(passed, level=level, seed=seed)
     return tuple(
-        _item_report(label, list(by_row.values()), *intervals)
+        _item_report(label, by_row, intervals, _item_unread(by_row, len(results), *intervals[:2], level=level))
         for label, by_row, *intervals in zip(_labels(found), found.values(), rates, sure, telling, strict=True)
     )
 
@@ -569,17 +614,39 @@ def _labels(found: Mapping[_Question, _Cells]) -> list[str]:
     ]
 
 
+_MET: Final[Mapping[str | None, float]] = {"yes": 1.0, "no": 0.0}
+
+
 def _met(item: ItemResult) -> float | None:
-    return {"yes": 1.0, "no": 0.0}.get(item.answer or "")
+    return _MET.get(item.answer)
 
 
-def _item_report(
-    label: str,
-    cells: Sequence[ItemResult],
-    pass_rate: Interval | None,
-    confidence: Interval | None,
-    discrimination: Interval | None,
-) -> ItemReport:
+def _item_unread(
+    by_row: _Cells, n_results: int, pass_rate: Interval | None, confidence: Interval | None, *, level: float
+) -> Bounds:
+    """The bounds of an item's scores that lead; a confidence has some where that of another response is known."""
+    if all(item.possible is None for item in by_row.values()):
+        return MappingProxyType({})
+    places = [by_row.get(row) for row in range(n_results)]
+    met = [None if item is None else _item_limits(item) for item in places]
+    sure = [None if item is None else _confidence_limits(item) for item in places]
+    led = {"pass_rate": unread_bounds(pass_rate, met, level=level)}
+    if confidence is not None:
+        led["confidence"] = unread_bounds(confidence, sure, level=level)
+    return _leading(led)
+
+
+def _confidence_limits(item: ItemResult) -> tuple[float, float] | None:
+    """The same of its confidence; None too where an answer that was read has none."""
+    if _item_limits(item) is None or (item.answer is not None and item.confidence is None):
+        return None
+    one = item.confidence
+    return item.possible_confidences if item.possible is not None or one is None else (one, one)
+
+
+def _item_report(label: str, by_row: _Cells, intervals: Sequence[Interval | None], unread: Bounds) -> ItemReport:
+    pass_rate, confidence, discrimination = intervals
+    cells = list(by_row.values())
     answers = Counter(item.answer for item in cells)
     weights = {item.item.weight for item in cells}
     first = cells[0].item
@@ -597,6 +664,7 @@ def _item_report(
         pass_rate=known(pass_rate, "no answer"),
         confidence=known(confidence, "no confidence is known"),
         discrimination=known(discrimination, _finding(answers["yes"], answers["no"])),
+        unread=unread,
     )
 
 
@@ -612,14 +680,21 @@ def _category_reports(results: Sequence[ChecklistResult], *, level: float) -> tu
     categories = list(dict.fromkeys(item.item.category or UNGROUPED for result in results for item in result.items))
     place = {category: column for column, category in enumerate(categories)}
     yes, answered = np.zeros((2, len(results), len(categories)))
+    cells: dict[str, list[tuple[int, ItemResult]]] = {category: [] for category in categories}
     for row, result in enumerate(results):
         for item in result.items:
+            cells[item.item.category or UNGROUPED].append((row, item))
             if (met := _met(item)) is not None:
                 column = place[item.item.category or UNGROUPED]
                 yes[row, column] += met
                 answered[row, column] += 1
     rates = ratio_intervals(yes, answered, level=level)
     return tuple(
-        CategoryReport(category, known(rate, "no answer"), int(total))
+        CategoryReport(
+            category,
+            known(rate, "no answer"),
+            int(total),
+            _unread_rate(rate, cells[category], len(results), level=level),
+        )
         for category, rate, total in zip(categories, rates, answered.sum(axis=0), strict=True)
     )

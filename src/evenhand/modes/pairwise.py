@@ -349,7 +349,7 @@ class SystemSummary:
     """
 
     system: str
-    winrate: Interval | Missing = measure("score", always=True)
+    winrate: Interval | Missing = measure("score", always=True, bounds="unread")
     field_winrate: Interval | Missing = measure("score")
     winrate_if_unscored_0: float | Missing = measure("score", always=True)
     winrate_if_unscored_1: float | Missing = measure("score", always=True)

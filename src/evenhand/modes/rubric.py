@@ -115,7 +115,7 @@ class RubricSummary(ReplyMeasures):
         criteria: Criterion name -> the summary of its verdicts; empty where responses have rubrics of their own.
     """
 
-    score: Interval | Missing = measure("score", name="", always=True)
+    score: Interval | Missing = measure("score", name="", always=True, bounds="unread")
     raw_score: Interval | Missing = measure("score", bounds="raw_unread")
     length_penalty: Interval | Missing = measure("score")
     overall_spread: Interval | Missing = measure("score")

@@ -101,7 +101,8 @@ def measure(
         always: Give unitxt NaN where it is missing, instead of leaving it out.
         shares: The mapping counts; report what share of all each entry is.
         only: Which fields of a result are meant; all by default.
-        bounds: The field with the bounds that lead where too much is unread; those of a score are in ``unread``.
+        bounds: The field with the bounds that lead where too much is unread, or with a mapping of the names of fields
+            to them. A score that gates can ask about and that what is unread could move has some.
     """
     return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
 
@@ -122,25 +123,15 @@ def measures_of(result: object, only: Collection[str] | None = None) -> Iterator
         result: With declared measures.
         only: The fields that are meant; all by default.
     """
-    led = _led_by_bounds(result)
     for field in dataclasses.fields(result):  # type: ignore[arg-type] # a dataclass
         declared: _Declared | None = field.metadata.get(_DECLARED)
         value = getattr(result, field.name)
         if declared is not None and value is not None and (only is None or field.name in only):
-            same = led is not None and (field.name == led[0] or (bool(value) and value == getattr(result, led[0])))
-            shared = led[1] if led is not None and same else None
-            bounds = getattr(result, declared.bounds) if declared.bounds else shared
+            bounds = getattr(result, declared.bounds) if declared.bounds else None
+            if isinstance(bounds, Mapping):
+                bounds = bounds.get(field.name)
             for each in _entries(field.name if declared.name is None else declared.name, value, declared):
                 yield each if bounds is None else dataclasses.replace(each, bounds=bounds)
-
-
-def _led_by_bounds(result: Any) -> tuple[str, LeadingBounds] | None:  # noqa: ANN401 - whatever has measures
-    """The field of a result's score, its first that is always reported, and the bounds that lead in its place."""
-    bounds: LeadingBounds | None = getattr(result, "unread", None)
-    if bounds is None or not hasattr(bounds, "interval_low"):
-        return None
-    declared = ((field.name, field.metadata.get(_DECLARED)) for field in dataclasses.fields(result))
-    return next((name, bounds) for name, each in declared if each and each.kind == "score" and each.always)
 
 
 def _entries(name: str, value: Any, declared: _Declared) -> Iterator[Measure]:  # noqa: ANN401 - as declared
