@@ -23,6 +23,7 @@ EvenhandError
 ├── JournalError                        the journal cannot be opened, read or written
 ├── TooManyFailuresError                more votes failed than max_failure_rate allows; what was judged is journaled
 │   └── ServerAwayError                 the run ended because a judge's server stayed away
+├── DistributedRunError                 a cluster, or a worker on it, failed; what was judged holds
 ├── GateFailedError                     what a gate says must not be is so, or cannot be told
 ├── UnwritableFileError (OSError)        a result cannot be saved there; what was there is as it was
 └── EstimationError (ArithmeticError)   a statistic that is undefined for these data, or did not converge
@@ -240,6 +241,10 @@ class ServerAwayError(TooManyFailuresError):
     Attributes:
         votes: The votes that came, with those that failed; what was not asked any more has none.
     """
+
+
+class DistributedRunError(EvenhandError):
+    """A cluster, or a worker on it, failed; what was judged holds, and the same run goes on from there."""
 
 
 class GateFailedError(EvenhandError):

@@ -377,6 +377,18 @@ class JobOptions(Options):
         "or by_gold.",
         accepted="random, by_verdict, probabilities or by_gold, or None",
     )
+    ray: str | None = option(
+        None,
+        "With ``stream_to``: judge by workers on the Ray cluster at this address (``pip install 'evenhand[ray]'``). "
+        "Without an address, on the cluster that runs here, or else on one that is started on this machine.",
+        accepted="the address of a cluster, or None to judge in one process",
+    )
+    workers: int | None = option(
+        None,
+        "With ``ray``: how many processes judge; by default one a CPU of the cluster.",
+        ge=1,
+        accepted="a whole number of at least 1, or None for one a CPU",
+    )
 
 
 class StreamOptions(Options):

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from importlib import import_module
@@ -63,6 +63,8 @@ _NEEDS_ALL: Final[Mapping[str, Callable[[Any], bool]]] = {
 """Arguments of functions that judge -> whether what is given needs all rows at once."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_elsewhere: ContextVar[Callable[..., Any] | None] = ContextVar("_elsewhere", default=None)
 
 
 class StreamedRowsWarning(EvenhandWarning):
@@ -170,9 +172,22 @@ def streamed(function: Function) -> Function:
         data, split, dry = said.pop("dataset", None), said.pop("split", None), said.pop("dry_run", False)
         job = Job(function.__name__, said)
         record = run_record(JOBS.get(function.__name__, function.__name__), record)
+        elsewhere = _elsewhere.get()
+        if elsewhere is not None:
+            return elsewhere(job, data, how, split=split, dry_run=dry, record=record)
         return judge_stream(job, row_batches(data, split), how, dry_run=dry, record=record)
 
     return cast(Function, judged)
+
+
+@contextmanager
+def judging_streams_by(judge: Callable[..., Any]) -> Iterator[None]:
+    """Meanwhile, functions that are told ``stream_to`` call this with the job, the data, and what they were told."""
+    token = _elsewhere.set(judge)
+    try:
+        yield
+    finally:
+        _elsewhere.reset(token)
 
 
 def judge_stream(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         SystemExit: With the code 2, if the arguments name no verb or option that exists, or lack one.
     """
     given = ["/dev/stdin" if each == "-" else each for each in (sys.argv[1:] if arguments is None else arguments)]
+    for place, (each, behind) in enumerate(pairwise([*given, "--"])):
+        if each == "--ray" and behind.startswith("--"):  # its address may be left out
+            given[place] = "--ray=here"
     output.prepare()
     try:
         with heeding_termination():

@@ -47,6 +47,9 @@ LEAVE_OUT = declared(
 NO_ARGUMENTS = ("data", "split", "log", "out", "leave_out", "labels")
 """What no function is given: the rows are read, and the result is written, beside it."""
 
+HERE = "here"
+"""What ``--ray`` is without an address."""
+
 CONFIGURED = "_with_a_run_file"
 """Behind the name of a verb that need not be given all in the shell, as :mod:`evenhand.cli.command` has it."""
 
@@ -175,6 +178,7 @@ class Verb:
         """
         how = {name: value for name, value in given.items() if name not in {*NO_ARGUMENTS, *JobOptions.model_fields}}
         stream = StreamOptions(**{name: how.pop(name) for name in StreamOptions.model_fields if name in how})
+        _check_cluster(ending.options, stream)
         batches = iter(()) if stream.stream_to is None else self._batches(given)
         first = next(batches, None)
         rows = self._rows(given, ending.options.limit) if first is None else first
@@ -188,6 +192,8 @@ class Verb:
         self._prepare(how)
         if ending.gating.fail_if:
             ending.gating.check_names(*self._names(rows, how))
+        if ending.options.ray is not None:
+            return self._on_cluster(given, stream, how, ending)
         if first is not None:
             return self._streamed(chain([first], batches), stream, how, ending)
         required = [name for name, info in Declared.of(self.function).own.items() if info.is_required()]
@@ -210,6 +216,24 @@ class Verb:
         dry_run = how.pop("dry_run", False)
         limit, record = ending.options.limit, ending.record
         return judge_stream(Job(self.function, how), batches, stream, limit=limit, dry_run=dry_run, record=record)
+
+    def _on_cluster(self, given: Mapping[str, Any], stream: StreamOptions, how: dict[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
+        """The same, judged by workers, who read the rows, too."""
+        from evenhand.distributed.cluster import judge_on_ray  # noqa: PLC0415 - as above
+        from evenhand.streams import Job  # noqa: PLC0415 - as above
+
+        dry_run, options = how.pop("dry_run", False), ending.options
+        return judge_on_ray(
+            Job(self.function, how),
+            self._rows(given, None) if _is_demo(given) else given["data"],
+            stream,
+            split=given.get("split"),
+            limit=options.limit,
+            dry_run=dry_run,
+            record=ending.record,
+            address=None if options.ray == HERE else options.ray,
+            workers=options.workers,
+        )
 
     def _names(self, rows: Sequence[Mapping[str, Any]], how: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """What gates may name, as far as it is known before the first call: the scores, and the systems."""
@@ -370,6 +394,16 @@ VERBS = (
     ),
     Verb("agree", "agreement", kind="agreement", written=("pairs", "pair")),
 )
+
+
+def _check_cluster(options: JobOptions, stream: StreamOptions) -> None:
+    if options.ray is not None and stream.stream_to is None:
+        raise InvalidInputError(
+            f"--ray is {options.ray!r} and --stream-to is missing: name the folder to which the verdicts go, which all "
+            "machines of the cluster share"
+        )
+    if options.workers is not None and options.ray is None:
+        raise InvalidInputError(f"--workers is {options.workers!r}, which is for --ray: give that, or leave it out")
 
 
 def _imported(named: str) -> object:

@@ -285,22 +285,35 @@ def _jsonl_rows(path: Path, held: bool) -> Iterator[Row]:
 
 
 def _rows_of_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = _value(line, f"line {number} of {str(path)!r}")
-        except json.JSONDecodeError as error:
-            raise InvalidInputError(
-                f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must be "
-                "one JSON object"
-            ) from error
-        if not isinstance(row, dict):
-            raise InvalidInputError(
-                f"{str(path)!r} is not JSONL at line {number}: it holds a {type(row).__name__}; each line must be one "
-                "JSON object"
-            )
-        yield row
+    return (_row_of_line(line, number, path) for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def rows_of_lines(path: Path) -> Iterator[Row | tuple[str, InvalidInputError]]:
+    """The rows of a JSON lines file; for a line that is none, what it is called and why."""
+    with _opened_text(path, "\n", held=False) as text:
+        for number, line in enumerate(text, start=1):
+            try:
+                if line.strip():
+                    yield _row_of_line(line, number, path)
+            except InvalidInputError as error:
+                yield f"line {number} of {path.name!r}", error
+
+
+def _row_of_line(line: str, number: int, path: Path) -> Row:
+    try:
+        row = _value(line, f"line {number} of {str(path)!r}")
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is not JSONL at line {number}: {error.msg} (column {error.colno}); each line must be "
+            "one JSON object"
+        ) from error
+    if not isinstance(row, dict):
+        raise InvalidInputError(
+            f"{str(path)!r} is not JSONL at line {number}: it holds a {type(row).__name__}; each line must be one "
+            "JSON object"
+        )
+    found: Row = row
+    return found
 
 
 def _csv_rows(path: Path, held: bool) -> Iterator[Row]:

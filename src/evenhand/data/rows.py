@@ -156,7 +156,7 @@ def _rows_of_object(dataset: Any, split: str | None) -> Iterable[Any]:  # noqa: 
     import datasets  # noqa: PLC0415 - as above
 
     if isinstance(dataset, (datasets.DatasetDict, datasets.IterableDatasetDict)):
-        dataset = _split_of(dataset, split)
+        dataset = split_of(dataset, split)
     elif split is not None:
         raise InvalidInputError(f"split is {split!r}, but the data set has no splits; leave it out")
     if isinstance(dataset, (bytes, Mapping)):
@@ -217,7 +217,12 @@ def _class_name(classes: datasets.ClassLabel, number: int | None) -> str | None:
     return None if number is None or number < 0 else str(classes.int2str(number))  # -1 is a test set without labels
 
 
-def _split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
+def split_of(splits: datasets.DatasetDict, split: str | None) -> datasets.Dataset:
+    """The split of this name; without one, the only one that there is.
+
+    Raises:
+        InvalidInputError: If there is none such, or several without a name.
+    """
     names = list(splits)
     if split is None and len(names) == 1:
         return splits[names[0]]

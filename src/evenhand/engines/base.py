@@ -138,6 +138,14 @@ class InterruptibleEngine(Protocol):
         """Send nothing more, on the event loop that runs now; whoever waits gets an error at once."""
 
 
+@runtime_checkable
+class SharedRateEngine(Protocol):
+    """An engine that can keep to a share of its limits: other processes ask the same server, and have the rest."""
+
+    def take_share(self, share: float) -> bool:
+        """Keep to a share from now on, on the event loop that runs now; whether no more calls are in flight."""
+
+
 SHEET_STAGES = frozenset({"sheet", "sheet_reask"})
 _TOKEN = re.compile(r"\s*\S+|\s+")
 

@@ -92,6 +92,10 @@ class Budget:
         """Call this when the budget is stopped."""
         self._when_stopped.append(tell)
 
+    def may_grow(self, quote: Quote | None = None) -> bool:  # noqa: ARG002 - of what may be lent
+        """Whether more may come from elsewhere: of calls, or for a quote of dollars."""
+        return False
+
     def fits(self, promised: int) -> bool:
         """Whether one more call fits beside those launched and so many promised ones."""
         return not self.stopped and (self.max_calls is None or self.launched + promised < self.max_calls)
@@ -128,7 +132,7 @@ class Budget:
             if not share.wanted:
                 heappop(self._hungry)
                 share.queued = False
-        if self._hungry and (self.stopped or not self.reserved):
+        if self._hungry and (self.stopped or not (self.reserved or self.may_grow())):
             refused, self._hungry = self._hungry, []
             for _, _, share in refused:
                 share.queued = False
@@ -162,12 +166,9 @@ class Budget:
         if self.max_cost is None or self._unpriced is not None:
             return False
         begins, most, likely = not share.begun, quote.most(), quote.likely()
-        rest, gap = quote.rest(share.calls_after(quote)) if begins or not quote.again else (share.promised, 0.0)
         left = self.max_cost - self.cost - self.at_risk + ROUNDING
-        fits = self._at_stake + most <= left
-        if begins or quote.again:
-            needs = likely + max(gap, most - likely) + (rest if begins else 0.0)
-            fits = fits and self._expected + self._promised + needs <= left
+        rest, needs = self._needs(share, quote)
+        fits = needs <= left
         if begins and quote.unknown and not (fits and quote.sure):
             fits = not self._under_way and quote.least_known() <= left
         if not fits:
@@ -177,6 +178,16 @@ class Budget:
         self.promise(share, rest)
         share.hold = Hold(self, quote, most, likely)
         return True
+
+    def _needs(self, share: Share, quote: Quote) -> tuple[float, float]:
+        """What calls after a share's next one are likely to cost, and what must be left so that this one may leave."""
+        begins, most, likely = not share.begun, quote.most(), quote.likely()
+        rest, gap = quote.rest(share.calls_after(quote)) if begins or not quote.again else (share.promised, 0.0)
+        needs = self._at_stake + most
+        if begins or quote.again:
+            more = likely + max(gap, most - likely) + (rest if begins else 0.0)
+            needs = max(needs, self._expected + self._promised + more)
+        return rest, needs
 
     def ended(self) -> None:
         """A vote that had begun is done."""
@@ -233,8 +244,8 @@ class Budget:
         if self.stopped or self._unpriced is not None or self.max_cost is None:
             return False
         if quote.sure and self.cost + self.at_risk + quote.most() > self.max_cost + ROUNDING:
-            return False
-        return bool(self._busy or self._holds)
+            return self.may_grow(quote)
+        return self.may_grow(quote) or bool(self._busy or self._holds)
 
 
 class Hold:
@@ -384,7 +395,7 @@ class Share:
         if self.quote is None:
             if self.held:
                 return
-            if self._budget.stopped or not self._budget.reserved:
+            if self._budget.stopped or not (self._budget.reserved or self._budget.may_grow()):
                 raise self._budget.refusal()
         waiter = self._waiter = asyncio.get_running_loop().create_future()
         self._budget.busy(-1)

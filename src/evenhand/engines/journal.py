@@ -49,7 +49,7 @@ __all__ = [
     "request_key",
 ]
 
-_SELECT: Final = (  # bytes, should they be no UTF-8
+SELECT_REPLY: Final = (  # bytes, should they be no UTF-8
     "SELECT CAST(request AS BLOB), CAST(completion AS BLOB), checksum FROM reply WHERE key = ?"
 )
 
@@ -141,10 +141,10 @@ class Journal:
             JournalError: If the file cannot be read.
         """
         with self._connected() as connection:
-            row = connection.execute(_SELECT, (key,)).fetchone()
+            row = connection.execute(SELECT_REPLY, (key,)).fetchone()
         if row is None:
             return None
-        completion = _read(key, *row)
+        completion = reply_of(key, *row)
         if completion is None and key not in self._unreadable:
             self._unreadable.add(key)
             _logger.warning(
@@ -269,8 +269,8 @@ class Journal:
     def _remove_unreadable(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
         """Make room for replies to be asked for; what another process has put there meanwhile can be read and stays."""
         for key in self._unreadable.intersection(keys):
-            row = connection.execute(_SELECT, (key,)).fetchone()
-            if row is not None and _read(key, *row) is None:
+            row = connection.execute(SELECT_REPLY, (key,)).fetchone()
+            if row is not None and reply_of(key, *row) is None:
                 connection.execute("DELETE FROM reply WHERE key = ?", (key,))
 
     def _cells(self, connection: sqlite3.Connection, row: Row) -> tuple[str, int, str, str, float, bytes]:
@@ -316,7 +316,7 @@ class Journal:
                 raise
 
 
-def _read(key: str, request: bytes, completion: bytes, proof: bytes | None) -> Completion | None:
+def reply_of(key: str, request: bytes, completion: bytes, proof: bytes | None) -> Completion | None:
     """The reply in a row; None where it is damaged. Rows from before there were checksums have none."""
     if proof is not None and proof != checksum(key.encode(), request, completion):
         return None

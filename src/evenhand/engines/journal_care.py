@@ -228,6 +228,13 @@ def _bytes_of(path: Path) -> int:
 def exported(path: Path) -> Iterator[str]:
     """The sound replies of a journal as JSON lines, oldest first, each text once (:mod:`.journal_lines`)."""
     writer = LineWriter()
+    for row in _sound_rows(path):
+        if is_reply(row.completion):
+            yield writer.lines(row)
+
+
+def _sound_rows(path: Path) -> Iterator[Row]:
+    """The replies of a journal that fit their checksums, oldest first."""
     _check_there(path)
     with Journal(path), closing(_opened(path)) as connection:
         try:
@@ -236,11 +243,21 @@ def exported(path: Path) -> Iterator[str]:
                 "FROM reply JOIN engine ON engine.id = reply.engine ORDER BY recorded_at"
             ):
                 found = Row(*row)
-                given = checksum(found.key.encode(), found.request.encode(), found.completion.encode())
-                if proof in {None, given} and is_reply(found.completion):
-                    yield writer.lines(found)
+                if proof in {None, checksum(found.key.encode(), found.request.encode(), found.completion.encode())}:
+                    yield found
         except sqlite3.Error as error:
             raise failure(path, error) from error
+
+
+def merged(journal: Journal, shard: Path) -> None:
+    """Record the replies of another journal, and remove that; see :mod:`evenhand.distributed`.
+
+    Raises:
+        JournalError: If one of the two cannot be read or written.
+    """
+    _record(journal, _sound_rows(shard))
+    for path in (shard, *(beside(shard, ending) for ending in COMPANIONS), *intakes(shard)):
+        path.unlink(missing_ok=True)
 
 
 def imported(path: Path, lines: Iterable[str]) -> tuple[int, list[int]]:

@@ -40,6 +40,14 @@ class Pace:
         """Use up more units than were taken, or give some back."""
         self.ready_at += units * self._interval
 
+    def change(self, per_minute: float, now: float) -> None:
+        """So many a minute from now on."""
+        waiting = max(0.0, self.ready_at - now) / self._interval  # units that were let in ahead of their time
+        self._interval = SECONDS_PER_MINUTE / per_minute
+        self._slack = CATCH_UP_SECONDS if self._interval < CATCH_UP_SECONDS else 0.0
+        if waiting:
+            self.ready_at = now + waiting * self._interval
+
 
 class TokenPace:
     """So many tokens a minute: evenly spaced, as by :class:`Pace`, and never more within any minute.
@@ -74,6 +82,11 @@ class TokenPace:
         self._under_way += 1
         self._counting += tokens
 
+    def change(self, per_minute: float, now: float) -> None:
+        """So many a minute from now on."""
+        self._limit = per_minute
+        self._pace.change(per_minute, now)
+
     def settle(self, taken: float, used: float, now: float) -> None:
         """A call that was let in with ``taken`` tokens has ended, and used so many."""
         self._pace.correct(used - taken)
@@ -107,7 +120,8 @@ class Gate:
     ) -> None:
         self.breaker = breaker if breaker is not None else Breaker(clock=clock)
         self.ended: Callable[[], Exception] | None = None
-        self.max_in_flight = max_in_flight
+        self.max_in_flight = self._whole = max_in_flight
+        self._per_minute = requests_per_minute, tokens_per_minute
         self.limit = float(max_in_flight)
         self.in_flight = 0
         self._clock = clock
@@ -182,14 +196,26 @@ class Gate:
         """The server answered 429 to a call that was let in at this time."""
         if entered_at > self._decreased_at:
             self._decreased_at = self._clock()
-            self.limit = max(1.0, self.limit / 2)
+            self.limit = max(min(1.0, self.max_in_flight), self.limit / 2)
 
     def narrow(self, most: int) -> bool:
         """Never let more than so many be in flight again; whether that is fewer than before."""
         fewer = most < self.max_in_flight
+        self._whole = min(self._whole, most)
         self.max_in_flight = min(self.max_in_flight, most)
         self.limit = min(self.limit, float(self.max_in_flight))
         return fewer
+
+    def scale(self, share: float) -> None:
+        """Keep to a share of every limit from now on; with a share of 0 nobody is let in."""
+        most = math.floor(self._whole * share + ROUNDING)
+        self.limit = float(most) if self.limit >= self.max_in_flight else min(self.limit, float(most))
+        self.max_in_flight = most
+        now = self._clock()
+        for pace, per_minute in ((self._requests, self._per_minute[0]), (self._tokens, self._per_minute[1])):
+            if pace is not None and per_minute is not None and most:
+                pace.change(per_minute * share, now)
+        self._admit()
 
     def pause(self, seconds: float) -> None:
         """Let nothing in for so long."""

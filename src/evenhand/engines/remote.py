@@ -292,6 +292,7 @@ class RemoteJudge:
         self._sampling = settings.sampling()
         self._jitter = jitter or random.Random()  # noqa: S311 - spreads retries, guards nothing
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+        self._share = 1.0
         self._schema_refused = False
         self._most_logprobs: int | None = None
 
@@ -359,6 +360,8 @@ class RemoteJudge:
                 "because the process may open no more files and connections; 'ulimit -n' raises that"
             )
         gate = Gate(allowed, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
+        if self._share < 1:
+            gate.scale(self._share)
         session = self._sessions[loop] = _Session(connection, resources, gate)
         return session
 
@@ -403,6 +406,19 @@ class RemoteJudge:
                 request.meter.again(may_be_billed=may_be_billed)
             if delay:
                 await session.gate.rest(delay)
+
+    def take_share(self, share: float) -> bool:
+        """Keep to a share of the limits of the settings from now on, on the event loop that runs now.
+
+        Returns:
+            Whether no more calls are in flight than that.
+        """
+        self._share = share
+        session = self._sessions.get(asyncio.get_running_loop())
+        if session is None:
+            return True
+        session.gate.scale(share)
+        return session.gate.in_flight <= session.gate.max_in_flight
 
     def stop_sending(self) -> None:
         """Send nothing more on this event loop; only what is on its way is waited for."""

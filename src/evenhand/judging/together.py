@@ -10,13 +10,13 @@ import asyncio
 import gc
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -41,6 +41,8 @@ GRACE_SECONDS = 60.0
 MOST_REPLIES: Final = 50_000
 """So many replies are held where no journal keeps them and blocks come without end: an equal request is sent once
 among as many others."""
+
+Result = TypeVar("Result")
 
 _shared: ContextVar[Judging | None] = ContextVar("_shared", default=None)
 
@@ -226,6 +228,7 @@ class Judging:
         self._tally = _Tally()
         self._expected: int | None = None
         self._begun = False
+        self._lent: tuple[Budget, Journal | None] | None = None
         self._interrupted = False
         self._wanted: asyncio.Queue[Lane | None] = portal.call(_queue)
         self._serving = portal.start_task_soon(self._serve)
@@ -236,8 +239,18 @@ class Judging:
         if self._begun:
             self.progress.total = votes
 
+    def lend(self, budget: Budget, journal: Journal | None) -> None:
+        """Before the first run: a budget in place of the runs' limits, and a journal in place of theirs."""
+        self._lent = budget, journal
+
+    def call(self, function: Callable[..., Result], *given: object) -> Result:
+        """What a function returns that runs on the event loop."""
+        return self._portal.call(function, *given)
+
     def journal(self, setting: object) -> Journal | None:
         """The journal of all runs that name it so; it is closed at the end."""
+        if self._lent is not None:
+            return None if setting is None else self._lent[1]
         with self._lock:
             if setting not in self._journals:
                 opened = open_journal(setting)  # type: ignore[arg-type] # as settings hold it
@@ -289,7 +302,8 @@ class Judging:
 
     def _begin(self, limits: LimitOptions) -> None:
         if not self._begun:
-            self.budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
+            own = self._lent or (Budget(max_calls=limits.max_calls, max_cost=limits.max_cost), None)
+            self.budget = own[0]
             self.progress = self._held.enter_context(progress_bar(self._expected or 0, shown=limits.progress))
             self._begun = True
 

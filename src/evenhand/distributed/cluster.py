@@ -1,0 +1,467 @@
+"""The driver: it starts Ray, has Ray Data read the rows and workers judge them, and tells how far they are.
+
+It holds no rows: what comes back of a block is how many it had. Ray's own words (progress bars, logs, tracebacks) are
+kept from the screen; they are in Ray's folder of logs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import evenhand.errors
+from evenhand.data.identified import KnownRows, RowStream, as_rows
+from evenhand.data.rows import row_batches
+from evenhand.distributed.coordinator import Coordinator
+from evenhand.distributed.shards import Shards
+from evenhand.distributed.sources import RowSource, rows_of, source_of
+from evenhand.distributed.worker import Order, Worker
+from evenhand.engines.base import SharedRateEngine
+from evenhand.engines.claims import this_process
+from evenhand.engines.journal import Journal, default_journal_path
+from evenhand.engines.prices import Prices
+from evenhand.errors import (
+    DistributedRunError,
+    EvenhandError,
+    InvalidInputError,
+    MissingDependencyError,
+    Terminated,
+    TooManyFailuresError,
+)
+from evenhand.files import expanded
+from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.interrupts import heeding_termination
+from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
+from evenhand.judging.together import GRACE_SECONDS
+from evenhand.numbers import format_cost, format_count
+from evenhand.results.results import Results
+from evenhand.results.resumed import (
+    RUN_FILE,
+    check_same_run,
+    held_alone,
+    part_numbers,
+    part_path,
+    rows_of_part,
+)
+from evenhand.results.run_record import write_run
+from evenhand.results.saved import header_of, open_results, written_whole
+from evenhand.streams import Job
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from evenhand.run_options import StreamOptions
+
+BAD_ROWS: Final = "rows-not-judged.jsonl"
+VOTES_OF_A_PART: Final = 1024
+FEWEST_ROWS: Final = 16
+READ_CPUS: Final = 0.5
+BLOCKS_AT_ONCE: Final = 2
+"""That a worker judges side by side, so that no barrier stands between them; one more waits."""
+
+_FIRST_ROWS: Final = 8
+_BLOCK_BYTES: Final = 4 * 2**20
+
+
+class JudgeBlocks:
+    """A worker as Ray Data runs it: an actor that is given blocks."""
+
+    def __init__(self, order: Order, classes: Mapping[str, Any], known: Any, coordinator: Any) -> None:  # noqa: ANN401 - Ray's handles
+        """Begin work.
+
+        Args:
+            order: What is to be done.
+            classes: Of the source.
+            known: The rows that parts hold already, in Ray's memory.
+            coordinator: The actor.
+        """
+        import ray  # noqa: PLC0415 - the extra
+
+        self._classes, context = classes, ray.get_runtime_context()
+        actor = str(context.get_actor_id())
+
+        def ask(method: str, *given: object) -> Any:  # noqa: ANN401 - as the coordinator answers
+            return ray.get(getattr(coordinator, method).remote(*given))
+
+        self._context, self._worker = context, Worker(order, ray.get(known[0]), actor, ask)
+
+    def __call__(self, block: pyarrow.Table) -> pyarrow.Table:
+        """Judge a block; what comes back is how many rows it had."""
+        import pyarrow  # noqa: PLC0415 - in an actor
+
+        told = self._worker.judge(rows_of(block, self._classes), str(self._context.get_task_id()))
+        return pyarrow.table({name: [value] for name, value in told.items()})
+
+
+def judge_on_ray(
+    job: Job,
+    data: object,
+    how: StreamOptions,
+    *,
+    split: str | None = None,
+    limit: int | None = None,
+    dry_run: bool = False,
+    record: Mapping[str, Any] | None = None,
+    address: str | None = None,
+    workers: int | None = None,
+) -> Results[Any] | RunEstimate:
+    """As :func:`evenhand.streams.judge_stream`, by workers on a cluster.
+
+    Raises:
+        MissingDependencyError: Ray is not installed.
+        InvalidInputError: Data or options that cannot be used.
+        DistributedRunError: The cluster failed; what was judged holds.
+        TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
+    """
+    ray = _ray()
+    _check(job, data, dry_run=dry_run, limit=limit, workers=workers)
+    folder = expanded(str(how.stream_to)).absolute()
+    numbers, shards = part_numbers(folder), Shards(folder)
+    with held_alone(folder), ExitStack() as stack:
+        journal = _journal_of(job)
+        shards.wait()
+        shards.merge(journal)
+        shards.put_in_place(record)
+        numbers = part_numbers(folder)
+        rows = _rows_of_a_part(job, data, split, part_rows=how.part_rows, folder=folder, numbers=numbers)
+        known = KnownRows(rows_of_part(folder, number) for number in numbers)
+        if record is not None:
+            write_run(folder / RUN_FILE, record)
+        run = _Run(ray, job, folder, journal=journal, record=record)
+        stack.callback(run.finish)
+        stack.enter_context(heeding_termination())
+        stack.enter_context(_quiet(ray, address))
+        run.go(data, split, known, rows=rows, first_part=max(numbers, default=-1) + 1, workers=workers)
+    run.check()
+    result = cast("Results[Any]", open_results(folder))
+    object.__setattr__(result, "run_file", record)
+    return result
+
+
+def _ray() -> Any:  # noqa: ANN401 - a module
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_enable_output_error_log_if_still_retry", "0")  # a dead worker is told of in one line
+    try:
+        import ray.data  # noqa: PLC0415 - the extra
+    except ImportError as error:
+        raise MissingDependencyError(
+            "judging on a cluster needs Ray, which is not installed: pip install 'evenhand[ray]'"
+        ) from error
+    return ray
+
+
+def _check(job: Job, data: object, *, dry_run: bool, limit: int | None, workers: int | None) -> None:
+    job.check()
+    if data is None:
+        raise InvalidInputError("there are no rows to judge: give a data set, or the path of a file or folder")
+    if dry_run or limit is not None:
+        raise InvalidInputError(
+            f"{'dry_run' if dry_run else 'limit'} is not for judging on a cluster: leave out the cluster (address, in "
+            "the shell --ray), or the other"
+        )
+    if job.is_long:
+        raise InvalidInputError(
+            f"systems_field is {job.given['systems_field']!r}: the rows of a prompt may come to different workers; "
+            "give a row a prompt, with a column a system"
+        )
+    if workers is not None and (isinstance(workers, bool) or workers < 1):
+        raise InvalidInputError(f"workers is {workers!r}; give a whole number of at least 1, or None for one a CPU")
+    if (most := job.given.get("max_cost")) is not None:
+        for judge in job.judges:
+            if judge.identity() is not None:
+                Prices(judge, most)
+
+
+def _journal_of(job: Job) -> Path | None:
+    """The run's journal, which is there and up to date then; None where none is needed."""
+    setting = job.given.get("journal", "default")
+    if setting is None or all(judge.identity() is None for judge in job.judges):
+        return None
+    path = default_journal_path() if setting == "default" else expanded(setting)
+    Journal(path).close()
+    return path.absolute()
+
+
+def _rows_of_a_part(
+    job: Job, data: object, split: str | None, *, part_rows: int | None, folder: Path, numbers: list[int]
+) -> int:
+    """How many rows are judged together; the first are looked at, and what cannot be judged is refused."""
+    if type(data).__module__.partition(".")[0] == "ray":
+        batches: Any = [data.take(_FIRST_ROWS)]  # type: ignore[attr-defined] # a data set of Ray
+    elif "://" in str(data):
+        return part_rows or FEWEST_ROWS
+    else:
+        batches = row_batches(data, split, rows=_FIRST_ROWS)
+    first = list(islice(RowStream(batches, job.id_field), _FIRST_ROWS))
+    shown = as_rows(first, job.id_field)
+    votes = job.estimate(shown, journal=None).votes
+    if numbers:
+        check_same_run(header_of(part_path(folder, numbers[0])), job.unasked(shown), folder)
+    return part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
+
+
+@contextmanager
+def _quiet(ray: Any, address: str | None) -> Iterator[None]:  # noqa: ANN401 - a module
+    """A cluster: the one that this process is connected to, or that is named, or one on this machine."""
+    from ray.data import DataContext  # noqa: PLC0415 - the extra
+
+    own = not ray.is_initialized()
+    if own:
+        passed = {name: value for name, value in os.environ.items() if name.startswith(("EVENHAND_", "UNITXT_"))}
+        here: dict[str, Any] = {"include_dashboard": False} if address in {None, "local"} else {}
+        if not here:
+            here["runtime_env"] = {"env_vars": passed}
+        try:
+            with _unheard():
+                ray.init(address=address, log_to_driver=False, logging_level=logging.FATAL, **here)
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            raise DistributedRunError(f"there is no Ray cluster at {address or 'this machine'}: {error}") from error
+    context = DataContext.get_current().copy()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.target_max_block_size = _BLOCK_BYTES
+    heard = [each for each in logging.getLogger("ray.data").handlers if "File" not in type(each).__name__]
+    levels = [each.level for each in heard]
+    try:
+        for each in heard:
+            each.setLevel(logging.FATAL)
+        with DataContext.current(context):
+            yield
+    finally:
+        for each, level in zip(heard, levels, strict=True):
+            each.setLevel(level)
+        if own:
+            ray.shutdown()
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """What Ray's C++ says to standard error as it begins is not heard: that it has read how much it is to say."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+class _Run:
+    """One run on a cluster."""
+
+    def __init__(
+        self,
+        ray: Any,  # noqa: ANN401 - a module
+        job: Job,
+        folder: Path,
+        *,
+        journal: Path | None,
+        record: Mapping[str, Any] | None,
+    ) -> None:
+        self._ray, self._job, self._folder, self._shards = ray, job, folder, Shards(folder)
+        self._journal, self._record = journal, record
+        self._shown = bool(job.given.get("progress", True))
+        self._coordinator: Any = None
+        self._state: dict[str, Any] = {"tally": {}, "errors": [], "busy": 0, "died": 0}
+        self._bad: list[tuple[str, str]] = []
+        self._died = 0
+        self._said = time.monotonic()
+
+    def go(
+        self, data: object, split: str | None, known: KnownRows, *, rows: int, first_part: int, workers: int | None
+    ) -> None:
+        """Judge all rows.
+
+        Raises:
+            EvenhandError: What a worker said that ended the run.
+        """
+        ray = self._ray
+        cpus = max(1.0, ray.cluster_resources().get("CPU", 1.0))
+        workers = self._most_workers(workers or int(cpus))
+        limits = {name: self._job.given.get(name) for name in ("max_calls", "max_cost")}
+        self._coordinator = (
+            ray.remote(Coordinator)
+            .options(num_cpus=0)
+            .remote(
+                **limits,
+                workers=workers,
+                first_part=first_part,
+                spent_by=self._shards.spent,
+                shard_of=self._shards.shard_of,
+            )
+        )
+        quiet = {"progress": False, "max_failure_rate": 1.0, "max_calls": None, "max_cost": None}
+        job = Job(self._job.function, {**self._job.given, **quiet})
+        order = Order(job, self._folder, self._journal, this_process().host, record=self._record, **limits)
+        source: RowSource = source_of(data, split, READ_CPUS)
+        actors = ray.data.ActorPoolStrategy(
+            size=workers,
+            max_tasks_in_flight_per_actor=BLOCKS_AT_ONCE + 1,
+            max_concurrent_calls_per_actor=BLOCKS_AT_ONCE,
+            enable_true_multi_threading=True,
+        )
+        blocks = source.data.repartition(target_num_rows_per_block=rows, strict=True).map_batches(
+            JudgeBlocks,
+            fn_constructor_args=(order, dict(source.classes), [ray.put(known)], self._coordinator),
+            batch_size=None,
+            batch_format="pyarrow",
+            compute=actors,
+            # What reads and cuts needs a CPU of its own: where actors have them all, nothing is read, and all wait.
+            num_cpus=min(1.0, (cpus - 1) / workers) if cpus > 1 else 0,
+        )
+        self._follow(blocks)
+
+    def _most_workers(self, workers: int) -> int:
+        """No more than there may be calls in flight, or some would never send one."""
+        for judge in self._job.judges:
+            most = getattr(getattr(judge, "settings", None), "max_in_flight", workers)
+            if isinstance(judge, SharedRateEngine) and most < workers:
+                tell(f"{judge.judge_id!r} has max_in_flight={most!r}: {most} workers judge instead of {workers}")
+                workers = most
+        return workers
+
+    def _follow(self, blocks: Any) -> None:  # noqa: ANN401 - a data set of Ray
+        """Wait until all is judged, and tell how far it is."""
+        from ray.exceptions import RayError  # noqa: PLC0415 - the extra
+
+        reading = iter(blocks.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0))
+        try:
+            for _ in reading:
+                self._look()
+                if self._state["errors"]:
+                    break
+            self._look(at_end=True)
+        except (KeyboardInterrupt, Terminated) as interrupt:
+            self._end_gently(interrupt)
+            raise
+        except RayError as error:
+            raise self._failed(error) from None
+        finally:
+            del reading
+        for kind, told in self._state["errors"]:
+            self._wait_for_workers()
+            raise self._told(kind, told)
+
+    def _ask(self, method: str) -> Any:  # noqa: ANN401 - as the coordinator answers
+        return self._ray.get(getattr(self._coordinator, method).remote(), timeout=60)
+
+    def _look(self, *, at_end: bool = False) -> None:
+        self._state = self._ask("state")
+        if self._state["died"] > self._died:
+            self._died = self._state["died"]
+            tell(f"a worker died, and another one goes on with its rows; {format_count(self._died, 'worker')} so far")
+        if at_end:
+            self._bad = self._ask("bad_rows")
+        if self._shown and (at_end or time.monotonic() - self._said > SECONDS_BETWEEN_LINES):
+            self._said = time.monotonic()
+            tell(f"judging: {self._told_so_far()}")
+
+    def _told_so_far(self) -> str:
+        tally = self._state["tally"]
+        parts = [
+            f"{format_count(tally.get('judged', 0), 'row')} judged",
+            f"{format_count(tally['met'])} judged before" if tally.get("met") else "",
+            f"{format_count(tally['bad'])} that cannot be judged" if tally.get("bad") else "",
+            format_count(tally.get("votes", 0), "vote"),
+            f"{format_count(tally.get('unscored', 0))} unscored",
+            format_count(tally.get("calls", 0), "call"),
+            format_cost(tally["cost"]) if tally.get("cost") else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+    def _end_gently(self, interrupt: KeyboardInterrupt | Terminated) -> None:
+        """No new calls; the replies on their way are waited for, unless it is interrupted again."""
+        name = f"ended by {interrupt.signal.name}" if isinstance(interrupt, Terminated) else "interrupted"
+        tell(
+            f"{name}: no new calls are made. Waiting {GRACE_SECONDS:g} s at most for the replies on their way; "
+            "interrupt again not to wait"
+        )
+        with suppress(KeyboardInterrupt, Terminated, Exception):
+            self._ask("stop")
+            self._wait_for_workers()
+        told = f"{self._told_so_far()}; run the same again, and only the rest is asked for"
+        tell(f"{name}: {told}")
+        interrupt.add_note(told)
+
+    def _wait_for_workers(self) -> None:
+        """Until no worker has anything under way."""
+        begun = time.monotonic()
+        time.sleep(0.5)  # in which every worker hears of it
+        while time.monotonic() - begun < GRACE_SECONDS:
+            self._state = self._ask("state")
+            if not self._state["busy"]:
+                return
+            time.sleep(0.2)
+
+    def _failed(self, error: Exception) -> EvenhandError:
+        """What Ray says, in one line: the first cause that is not Ray's."""
+        cause: BaseException = error
+        while (inner := getattr(cause, "cause", None) or cause.__cause__) is not None and inner is not cause:
+            cause = inner
+        if isinstance(cause, EvenhandError):
+            return self._told(type(cause).__name__, str(cause))
+        lines = [line for line in str(cause).splitlines() if line.strip()]
+        return self._told("", f"{type(cause).__name__}: {lines[-1] if lines else ''}")
+
+    def _told(self, kind: str, told: str) -> EvenhandError:
+        """An error of a worker, as the user gets it."""
+        found: Callable[..., EvenhandError] = getattr(evenhand.errors, kind, DistributedRunError)
+        if found is DistributedRunError:
+            told = f"a worker failed: {told}"
+        again = f"What was judged is in {str(self._folder)!r}: run the same again, and it goes on from there"
+        message = told if str(self._folder) in told else f"{told}. {again}"
+        return found(message, votes=[]) if kind in {"TooManyFailuresError", "ServerAwayError"} else found(message)
+
+    def finish(self) -> None:
+        """When no worker is left: what is scattered comes to its place."""
+        self._shards.wait()
+        self._shards.put_in_place(self._record)
+        self._shards.merge(self._journal)
+        path = self._folder / BAD_ROWS
+        if self._bad:
+            with written_whole(path) as written:
+                lines = (json.dumps({"id": name, "why": why}, ensure_ascii=False) + "\n" for name, why in self._bad)
+                written.write_text("".join(lines), encoding="utf-8")
+        else:
+            path.unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Tell of rows that cannot be judged.
+
+        Raises:
+            InvalidInputError: None can be.
+            TooManyFailuresError: More votes failed than ``max_failure_rate`` allows.
+        """
+        tally = self._state["tally"]
+        if self._bad:
+            name, why = self._bad[0]
+            told = (
+                f"{format_count(len(self._bad), 'row')} could not be judged, and stand with why in "
+                f"{str(self._folder / BAD_ROWS)!r}; the first, {name!r}: {why}"
+            )
+            if not tally.get("judged") and not tally.get("met"):
+                raise InvalidInputError(told)
+            tell(told)
+        failed, votes = tally.get("failed", 0), tally.get("votes", 0)
+        rate = self._job.given.get("max_failure_rate", 0.2)
+        if failed > rate * votes + 1e-9:
+            causes = sorted(((n, c) for c, n in tally.items() if c.startswith("cause: ")), reverse=True)
+            told = "; ".join(f"{number} × {cause.removeprefix('cause: ')}" for number, cause in causes[:5])
+            raise TooManyFailuresError(
+                f"{failed} of {votes} votes failed, more than max_failure_rate={rate!r} allows: {told}. Replies that "
+                "came are in the journal: mend the cause and run the same again, and only the failed calls are made",
+                votes=[],
+            )

@@ -1,0 +1,200 @@
+"""Judging by two workers on a cluster of this machine, with real processes, kills and HTTP. Where Ray is installed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import evenhand
+from evenhand import distributed
+from evenhand.engines.artifacts import OpenAICompatibleEngine
+from evenhand.errors import FatalEngineError, InvalidInputError, TooManyFailuresError
+from tests.support.server import JudgeServer
+
+ray = pytest.importorskip("ray")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(900)]
+
+ROWS = 120
+READ = 0.3
+"""Seconds in which a worker that is alive has read a reply that was sent."""
+
+HOW = {"criteria": "Is it polite?", "flow": "one_step", "check_positional_bias": False, "context_fields": ["question"]}
+HOW |= {"id_field": "id", "part_rows": 8, "orders": "shuffled", "progress": False, "max_reasks": 0}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="FATAL")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def server():
+    with JudgeServer(latency=0.25) as running:
+        yield running
+
+
+def engine(server):
+    return OpenAICompatibleEngine(base_url=server.base_url, model="judge", max_in_flight=8)
+
+
+def rows(number=ROWS):
+    return [{"id": f"r{i}", "question": f"What is {i}?", "response": f"It is {i}, 007."} for i in range(number)]
+
+
+def written(folder, lines):
+    path = folder / "rows.jsonl"
+    path.write_text("".join(each if isinstance(each, str) else json.dumps(each) + "\n" for each in lines))
+    return path
+
+
+def judged(server, data, folder, **how):
+    how = {**HOW, "engine": engine(server), "journal": folder / "journal.sqlite3", "workers": 2, **how}
+    return distributed.judge(str(data), how.pop("criteria"), how.pop("engine"), stream_to=folder / "out", **how)
+
+
+def alone(server, given, folder):
+    how = {name: value for name, value in HOW.items() if name not in {"criteria", "part_rows"}}
+    return evenhand.judge(given, HOW["criteria"], engine(server), journal=folder / "alone.sqlite3", **how)
+
+
+def verdicts(table):
+    """Everything that records say of a row, by its id: selections, scores, assessments, in which order, and why not."""
+    frame = table.to_pandas().drop(columns="instance").fillna("none")
+    return {row["id"]: row for row in frame.to_dict("records")}
+
+
+def prompts(server, first=0):
+    return sorted(json.dumps(each.body, sort_keys=True) for each in server.requests[first:])
+
+
+def asked_again(server, killed_at):
+    """Requests whose reply a worker had read by then, and that were sent once more."""
+    by_body = defaultdict(list)
+    for each in server.requests:
+        by_body[json.dumps(each.body, sort_keys=True)].append(each)
+    return [
+        same
+        for same in by_body.values()
+        if len(same) > 1 and any(each.sent_at is not None and each.sent_at < killed_at - READ for each in same[:-1])
+    ]
+
+
+def workers_of(folder):
+    return [json.loads(path.read_text())[1] for path in (folder / "out" / "shards").glob("*.alive")]
+
+
+def is_there(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def until(reached, seconds=600):
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline, "it did not get so far"
+        time.sleep(0.02)
+
+
+def test_a_worker_is_killed_and_bad_rows_cost_themselves(server, tmp_path):
+    given = rows()
+    lines = [*given[:20], "this is no row\n", {"id": "r3", "question": "?", "response": "again"}, *given[20:]]
+    killed = []
+
+    def kill_one():
+        until(lambda: server.finished >= 24)
+        pid = workers_of(tmp_path)[0]
+        os.kill(pid, signal.SIGKILL)
+        killed.append(time.monotonic())
+
+    killing = threading.Thread(target=kill_one, daemon=True)
+    killing.start()
+    table = judged(server, written(tmp_path, lines), tmp_path)
+    killing.join(1)
+    assert killed, "no worker was killed"
+    on_cluster = len(server.requests)
+    assert asked_again(server, killed[0]) == []
+    assert on_cluster <= ROWS + 8  # the calls that were in flight
+    assert server.max_in_flight <= 8  # of both workers together
+    told = [json.loads(line) for line in (tmp_path / "out" / "rows-not-judged.jsonl").read_text().splitlines()]
+    assert sorted(each["id"] for each in told) == ["line 21 of 'rows.jsonl'", "r3"]
+    assert "not JSONL" in next(each["why"] for each in told if each["id"] != "r3")
+
+    one = alone(server, given, tmp_path)
+    assert verdicts(table) == verdicts(one)
+    assert len(verdicts(table)) == ROWS
+    assert set(prompts(server)[:on_cluster]) <= set(prompts(server, on_cluster))
+    assert not (tmp_path / "out" / "shards").exists()
+
+    before = len(server.requests)
+    again = alone_from(tmp_path, server, given)
+    assert len(server.requests) == before, "all replies are in the run's journal"
+    assert verdicts(again) == verdicts(one)
+
+
+def alone_from(folder, server, given):
+    how = {name: value for name, value in HOW.items() if name not in {"criteria", "part_rows"}}
+    return evenhand.judge(given, HOW["criteria"], engine(server), journal=folder / "journal.sqlite3", **how)
+
+
+def test_the_driver_is_killed_and_the_same_call_goes_on(server, tmp_path):
+    data = written(tmp_path, rows())
+    script = (
+        "import sys; from pathlib import Path; from types import SimpleNamespace\n"
+        "from tests.distributed.test_cluster import judged\n"
+        "judged(SimpleNamespace(base_url=sys.argv[1]), sys.argv[2], Path(sys.argv[3]), address='local')\n"
+    )
+    command = [sys.executable, "-c", script, server.base_url, str(data), str(tmp_path)]
+    root = Path(__file__).resolve().parents[2]
+    with (tmp_path / "said").open("wb") as said:
+        driver = subprocess.Popen(command, cwd=root, stdout=said, stderr=said)
+        until(lambda: server.finished >= 24 or driver.poll() is not None)
+        assert driver.poll() is None, (tmp_path / "said").read_text()
+        workers = workers_of(tmp_path)
+        driver.kill()
+        driver.wait(30)
+    until(lambda: not any(map(is_there, workers)))  # which end with it, some seconds later
+    ended = time.monotonic()
+    table = judged(server, data, tmp_path)
+    assert asked_again(server, ended - 10 * READ) == []
+    assert len(server.requests) <= ROWS + 8
+    assert verdicts(table) == verdicts(alone(server, rows(), tmp_path))
+
+
+def test_one_budget_over_both_workers_and_going_on_with_more(server, tmp_path):
+    data = written(tmp_path, rows(80))
+    table = judged(server, data, tmp_path, max_calls=30)
+    assert len(server.requests) == 30
+    reasons = [each["unscored_reason"] for each in verdicts(table).values()]
+    assert (reasons.count("budget"), len(reasons)) == (50, 80)
+    whole = judged(server, data, tmp_path)
+    assert len(server.requests) == 80
+    assert verdicts(whole) == verdicts(alone(server, rows(80), tmp_path))
+
+
+def test_what_one_worker_cannot_go_on_from_is_one_error_in_plain_words(server, tmp_path):
+    data = written(tmp_path, rows(40))
+    broken = OpenAICompatibleEngine(base_url="http://127.0.0.1:9/v1", model="judge", patience=0.0)
+    with pytest.raises((TooManyFailuresError, FatalEngineError)) as caught:
+        judged(server, data, tmp_path, engine=broken)
+    said = str(caught.value)
+    assert "127.0.0.1:9" in said
+    assert "Traceback" not in said
+    assert "RayTaskError" not in said
+
+
+def test_data_that_all_are_bad_are_an_error(server, tmp_path):
+    data = written(tmp_path, [{"id": f"r{i}", "answer": "?"} for i in range(20)])
+    with pytest.raises(InvalidInputError, match="response"):
+        judged(server, data, tmp_path)
+    assert server.requests == []
