@@ -453,9 +453,9 @@ def test_a_key_reaches_the_server_and_nothing_else(monkeypatch, tmp_path, caplog
 )
 def test_the_openai_key_goes_unasked_to_openai_and_to_this_machine_only(monkeypatch, base_url, sent):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    headers, secrets = OpenAICompatibleTransport(base_url)._headers()
+    headers, secrets = OpenAICompatibleTransport(base_url).headers()
     assert (headers.get("Authorization") == f"Bearer {KEY}", KEY in secrets) == (sent, sent)
-    named, _ = OpenAICompatibleTransport(base_url, api_key_env="OPENAI_API_KEY")._headers()
+    named, _ = OpenAICompatibleTransport(base_url, api_key_env="OPENAI_API_KEY").headers()
     assert named["Authorization"] == f"Bearer {KEY}"
 
 

@@ -139,7 +139,7 @@ def conversation(body: Mapping[str, Any]) -> str:
     return "\n".join(str(message.get("content")) for message in body.get("messages", ()))
 
 
-class _Application:
+class Application:
     """The server without its thread: the plan, the record, and the handler."""
 
     def __init__(
@@ -375,7 +375,7 @@ def _logprobs(reply: Reply, text: str | None, top: int) -> list[dict[str, Any]]:
     ]
 
 
-async def _serve(application: _Application, port: int, started: Callable[[int], None], stop: asyncio.Event) -> None:
+async def _serve(application: Application, port: int, started: Callable[[int], None], stop: asyncio.Event) -> None:
     application.stopping = stop
     server = web.Server(application.handle, handler_cancellation=True, access_log=None)
     runner = web.ServerRunner(server, shutdown_timeout=0.2)
@@ -422,6 +422,8 @@ class JudgeServer:
         requests: Every request in the order received.
     """
 
+    application = Application
+
     def __init__(
         self,
         *,
@@ -433,7 +435,7 @@ class JudgeServer:
         port: int = 0,
         prefix_cache: PrefixCache | None = None,
     ) -> None:
-        self._application = _Application(_reply_function(reply, labels), latency, faults, capacity, prefix_cache)
+        self._application = self.application(_reply_function(reply, labels), latency, faults, capacity, prefix_cache)
         self._wanted_port = port
         self._port: int | None = None
         self._ready = threading.Event()
@@ -575,7 +577,7 @@ def main() -> None:
     parser.add_argument("--label", action="append", default=[], help="an option that a reply may name; repeatable")
     parser.add_argument("--text", help="always answer this")
     arguments = parser.parse_args()
-    application = _Application(_reply_function(arguments.text, arguments.label), arguments.latency, ())
+    application = Application(_reply_function(arguments.text, arguments.label), arguments.latency, ())
 
     async def run() -> None:
         await _serve(application, arguments.port, lambda port: print(port, flush=True), asyncio.Event())  # noqa: T201

@@ -14,6 +14,10 @@ from anyio.from_thread import start_blocking_portal
 
 from evenhand.engines.base import JudgeEngine, Request
 from evenhand.engines.baseline import BaselineJudge
+from evenhand.engines.batch_services import BatchService, OpenAIBatches
+from evenhand.engines.batches import BatchJudge, BatchSettings
+from evenhand.engines.batches_anthropic import ANTHROPIC_URL, AnthropicBatches, is_anthropic
+from evenhand.engines.batches_litellm import LiteLLMBatches, provider_of
 from evenhand.engines.calls import Calls
 from evenhand.engines.door import HOSTED
 from evenhand.engines.journal import Journal, open_journal
@@ -134,20 +138,27 @@ class JudgeEngineArtifact(InferenceEngine):
 
 if TYPE_CHECKING:
 
-    class RemoteFields(JudgeEngineArtifact):
-        """The settings as fields."""
+    class BatchFields(JudgeEngineArtifact):
+        """How batches are made, as fields."""
 
         def __getattr__(self, name: str) -> Any: ...
+
+    class RemoteFields(BatchFields):
+        """The settings as fields."""
 
     class SimulatedFields(JudgeEngineArtifact):
         """The faults as fields."""
 else:
-    RemoteFields = fields_class("RemoteFields", JudgeEngineArtifact, RemoteSettings, module=__name__)
+    BatchFields = fields_class("BatchFields", JudgeEngineArtifact, BatchSettings, module=__name__)
+    RemoteFields = fields_class("RemoteFields", BatchFields, RemoteSettings, module=__name__)
     SimulatedFields = fields_class("SimulatedFields", JudgeEngineArtifact, SimulatedFaults, module=__name__)
 
 
 class RemoteJudgeArtifact(RemoteFields):
-    """A judge behind a network; every field is explained in :class:`~evenhand.engines.remote.RemoteSettings`.
+    """A judge behind a network.
+
+    Every field is explained in :class:`~evenhand.engines.remote.RemoteSettings` and, those of batches, in
+    :class:`~evenhand.engines.batches.BatchSettings`.
 
     Attributes:
         api_key: Refused, like ``credentials``, and a field only for that: unitxt's own error for an unknown field would
@@ -187,6 +198,23 @@ class RemoteJudgeArtifact(RemoteFields):
         settings = self.options_of(RemoteSettings) | {"stop": self.stop or (), "extra": self.extra or {}}
         return RemoteSettings(**settings)
 
+    def to_judge(self) -> Union[RemoteJudge, BatchJudge]:
+        """A fresh judge with this artifact's settings."""
+        batches = BatchSettings(**self.options_of(BatchSettings))
+        if not batches.batch:
+            return self.direct_judge()
+        given = {name: getattr(self, name) for name in self._init_dict if name != "__type__"}
+        described = {"engine": type(self).__name__, "fields": given}
+        return BatchJudge(self.direct_judge(), self.batch_service(), batches, described)
+
+    def direct_judge(self) -> RemoteJudge:
+        """A judge that is asked one request at a time."""
+        raise NotImplementedError
+
+    def batch_service(self) -> BatchService:
+        """The batch interface of its provider."""
+        raise NotImplementedError
+
 
 if TYPE_CHECKING:
 
@@ -216,10 +244,18 @@ class LiteLLMEngine(LiteLLMFields):
 
         def __init__(self, **fields: Any) -> None: ...
 
-    def to_judge(self) -> RemoteJudge:
-        """A fresh judge with this artifact's settings."""
+    def direct_judge(self) -> RemoteJudge:
+        """A judge that is asked one request at a time."""
         transport = LiteLLMTransport(**self.options_of(LiteLLMTransport))
         return LiteLLMJudge(self.to_settings(), transport, data_classification_policy=self.may_see())
+
+    def batch_service(self) -> BatchService:
+        """Anthropic's own, or what litellm has of the provider's."""
+        if provider_of(self.model) != "anthropic":
+            return LiteLLMBatches(LiteLLMTransport(**self.options_of(LiteLLMTransport)), self.model)
+        address = self.direct_judge().identity()["endpoint"] or ANTHROPIC_URL
+        transport = OpenAICompatibleTransport(address, api_key_env=self.api_key_env)
+        return AnthropicBatches(transport, self.model.partition("/")[2])
 
 
 class OpenAICompatibleEngine(OpenAICompatibleFields):
@@ -244,10 +280,19 @@ class OpenAICompatibleEngine(OpenAICompatibleFields):
         if self.base_url is not None:
             normalized_base_url(self.base_url)
 
-    def to_judge(self) -> RemoteJudge:
-        """A fresh judge with this artifact's settings."""
-        settings, transport = self.to_settings(), self.options_of(OpenAICompatibleTransport)
-        return RemoteJudge(settings, OpenAICompatibleTransport(**transport), data_classification_policy=self.may_see())
+    def direct_judge(self) -> RemoteJudge:
+        """A judge that is asked one request at a time."""
+        return RemoteJudge(self.to_settings(), self._transport(), data_classification_policy=self.may_see())
+
+    def batch_service(self) -> BatchService:
+        """Message batches at Anthropic, OpenAI's batches elsewhere."""
+        transport = self._transport()
+        if self.batch_api == "anthropic" or (self.batch_api == "auto" and is_anthropic(transport.base_url)):
+            return AnthropicBatches(transport)
+        return OpenAIBatches(transport)
+
+    def _transport(self) -> OpenAICompatibleTransport:
+        return OpenAICompatibleTransport(**self.options_of(OpenAICompatibleTransport))
 
 
 class BaselineEngine(JudgeEngineArtifact):

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 
-from evenhand.engines.base import InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
@@ -18,6 +18,7 @@ from evenhand.errors import (
     BudgetExhaustedError,
     EngineError,
     FatalEngineError,
+    InvalidInputError,
     MockModeError,
     UnreachableError,
     WithheldError,
@@ -38,7 +39,8 @@ class Calls:
         launched: Calls sent to the engine.
 
     Raises:
-        InvalidInputError: If the budget limits the cost, and the engine's price is not known.
+        InvalidInputError: If the budget limits the cost, and the engine's price is not known; or if an engine of
+            batches has no journal.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class Calls:
         self._budget = budget if budget is not None else Budget()
         limited = self._budget.max_cost is not None and identity is not None
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
+        if isinstance(engine, BatchingEngine):
+            _check_batches(engine, journaled=journal is not None, limited=limited)
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
         self._most_replies = most_replies  # that are held so, the latest ones; None for all
@@ -81,6 +85,8 @@ class Calls:
         turns = nullcontext() if self._turns is None or self._identity is None else self._turns.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, turns:
+            if isinstance(self.engine, BatchingEngine) and self._withheld is None and self._turns is not None:
+                self.engine.keep_in(self._turns.journal)
             try:
                 yield
             except asyncio.CancelledError:
@@ -259,6 +265,24 @@ class SharedCalls:
     async def complete(self, request: Request) -> Completion:
         """The reply to one request; see :meth:`Calls.complete`."""
         return await self.calls.complete(request, self.share)
+
+
+def _check_batches(engine: BatchingEngine, *, journaled: bool, limited: bool) -> None:
+    """Refuse what would lose batches that were paid for, or would send a first vote in a batch of its own.
+
+    Raises:
+        InvalidInputError: If it is so.
+    """
+    if not journaled:
+        raise InvalidInputError(
+            "batch=True needs a journal, which keeps the names of the batches that were paid for: leave journal out, "
+            "or name a file"
+        )
+    if limited and engine.most_reply_tokens is None:
+        raise InvalidInputError(
+            "max_cost with batch=True needs to know how long a reply may be: give the engine its max_tokens, or limit "
+            "the run with max_calls instead"
+        )
 
 
 async def _shared(pending: asyncio.Task[Completion]) -> Completion:

@@ -17,7 +17,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -224,6 +224,14 @@ class Journal:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
             raise failure(self.path, error) from error
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """The connection, for what lies beside the replies (:mod:`~evenhand.engines.journal_batches`)."""
+        return self._connected()
+
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        """As :meth:`reading`, within one transaction: all of it or nothing."""
+        return self._writing()
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless; using a closed journal is an error."""

@@ -1,6 +1,7 @@
 """The journal's file: its tables, where it lies, who may read it, the room kept for it, and what failed at it.
 
-Version 1 had no claims and version 2 no checksums; both are brought up to date where they lie, and no row is lost.
+Version 1 had no claims, version 2 no checksums, and version 3 no batches; all are brought up to date where they lie,
+and no row is lost.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import shutil
 import sqlite3
 import stat
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from evenhand.engines.claims import CLAIM_TABLES
+from evenhand.engines.journal_batches import BATCH_TABLES
 from evenhand.errors import JournalError
 from evenhand.files import cache_folder
 from evenhand.numbers import format_bytes
 
 APPLICATION_ID: Final = 0x65766E68  # "evnh": tells our files from other SQLite databases
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 BUSY_SECONDS: Final = 30.0
 
 REPLY_COLUMNS: Final = """(key TEXT NOT NULL UNIQUE, engine INTEGER NOT NULL REFERENCES engine (id),
@@ -30,12 +33,15 @@ SCHEMA: Final = (
     "CREATE TABLE engine (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE)",
     f"CREATE TABLE reply {REPLY_COLUMNS}",
     *CLAIM_TABLES,
+    *BATCH_TABLES,
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
-UPDATES: Final = {
-    1: ("ALTER TABLE reply ADD COLUMN checksum BLOB", *CLAIM_TABLES),
-    2: ("ALTER TABLE reply ADD COLUMN checksum BLOB", "DROP TABLE claim", "DROP TABLE owner", *CLAIM_TABLES),
+_CHECKSUM: Final = "ALTER TABLE reply ADD COLUMN checksum BLOB"
+UPDATES: Final[Mapping[int, tuple[str, ...]]] = {
+    1: (_CHECKSUM, *CLAIM_TABLES, *BATCH_TABLES),
+    2: (_CHECKSUM, "DROP TABLE claim", "DROP TABLE owner", *CLAIM_TABLES, *BATCH_TABLES),
+    3: BATCH_TABLES,
 }
 """What brings each older version up to date."""
 

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from evenhand.engines.descriptors import NO_DESCRIPTORS, out_of_descriptors
 from evenhand.engines.guarded_http import Watch, watching
@@ -20,7 +20,7 @@ from evenhand.engines.openai_compatible import (
     may_have_default_key,
     normalized_base_url,
 )
-from evenhand.engines.remote import Connection, RemoteJudge, RemoteSettings
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.replies import (
     CONTENT_FILTER_CODES,
     SHOWN_CHARACTERS,
@@ -39,6 +39,8 @@ _MISSING_KEY: Final = re.compile(r"(?i)missing credentials|missing [\w ]*api key
 _OPENAI_MODEL: Final = re.compile(r"openai/|(gpt-|chatgpt-|o\d)[^/]*$")
 BASE_VARIABLES: Final = ("_API_BASE", "_BASE_URL")
 
+
+Reply = TypeVar("Reply")
 
 _logger = logging.getLogger(__name__)
 
@@ -69,9 +71,9 @@ class LiteLLMTransport:
         return {"provider": "litellm", "endpoint": self.api_base}
 
     @asynccontextmanager
-    async def opened(self, settings: RemoteSettings) -> AsyncIterator[Connection]:
+    async def opened(self, settings: RemoteSettings) -> AsyncIterator[LiteLLMConnection]:
         """Clients for the event loop that runs now; litellm makes them, and they are closed at the end."""
-        connection = _LiteLLMConnection(settings.model, self._address(settings.model), settings.max_reply_bytes)
+        connection = LiteLLMConnection(settings.model, self._address(settings.model), settings.max_reply_bytes)
         try:
             yield connection
         finally:
@@ -133,39 +135,47 @@ def import_litellm() -> ModuleType:
     return module
 
 
-class _LiteLLMConnection:
+class LiteLLMConnection:
     """litellm's clients on one event loop."""
 
     def __init__(self, model: str, address: Mapping[str, str], most: int) -> None:
         self._model = model
         self._most = most
-        self._address = address
+        self.address = address
         self._litellm: ModuleType | None = None
 
     def supports_schema(self) -> bool:
         """What litellm's table of models says."""
-        return bool(self._imported().supports_response_schema(model=self._model))
+        return bool(self.imported().supports_response_schema(model=self._model))
 
     async def send(self, payload: Mapping[str, Any]) -> Completion:
         """One call, with none of litellm's own retries, whose HTTP is held to our bounds."""
-        litellm, watch = self._imported(), Watch(self._most)
+        litellm, watch = self.imported(), Watch(self._most)
         try:
             with watching(watch):
                 response = await litellm.acompletion(
                     **{**payload, "messages": list(payload["messages"])},
-                    **self._address,
+                    **self.address,
                     max_retries=0,
                     drop_params=True,
                 )
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
             failure = watch.failure or (None if self._is_filtered(error) else self._failure(error))
         else:
-            completion = read_completion(response.model_dump(), self._secrets())
+            completion = read_completion(response.model_dump(), self.secrets())
             cost = response._hidden_params.get("response_cost")  # noqa: SLF001 - where litellm keeps the price
             return completion if cost is None else completion.model_copy(update={"cost": float(cost)})
         if failure is not None:
             raise failure  # outside the handler: litellm's own error, which may hold the key, is not chained
         return Completion(text=None, finish_reason="content_filter")
+
+    async def asked(self, call: Callable[[], Awaitable[Reply]]) -> Reply:
+        """What a call of litellm's brings, with our errors for its own."""
+        try:
+            return await call()
+        except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
+            failure = self._failure(error)
+        raise failure  # outside the handler, as above
 
     async def close(self) -> None:
         """Close the clients that litellm made for this event loop, and forget them."""
@@ -180,21 +190,23 @@ class _LiteLLMConnection:
             if asyncio.iscoroutinefunction(close):
                 await close()
 
-    def _imported(self) -> ModuleType:
+    def imported(self) -> ModuleType:
+        """Litellm."""
         if self._litellm is None:
             self._litellm = import_litellm()
         return self._litellm
 
-    def _secrets(self) -> list[str]:
-        return [value for name, value in self._address.items() if name == "api_key"]
+    def secrets(self) -> list[str]:
+        """What no message may show."""
+        return [value for name, value in self.address.items() if name == "api_key"]
 
     def _is_filtered(self, error: Exception) -> bool:
-        told = isinstance(error, self._imported().ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
+        told = isinstance(error, self.imported().ContentPolicyViolationError) or _code(error) in CONTENT_FILTER_CODES
         return told or filtered_completion(getattr(error, "status_code", 0), str(error)) is not None
 
     def _without_key(self) -> FatalEngineError:
         """No attempt can succeed before the key is there."""
-        missing = self._imported().validate_environment(model=self._model).get("missing_keys") or []
+        missing = self.imported().validate_environment(model=self._model).get("missing_keys") or []
         variables = " or ".join(map(repr, missing)) or "that litellm's documentation names for this provider"
         return FatalEngineError(
             f"litellm finds no key for {self._model!r}: set the environment variable {variables}, or name the one "
@@ -204,7 +216,7 @@ class _LiteLLMConnection:
 
     def _failure(self, error: Exception) -> EngineError:
         """Our error for one of litellm's, told by its status."""
-        secrets = self._secrets()
+        secrets = self.secrets()
         status = getattr(error, "status_code", None)
         text = f"{error} {_code(error)}".rstrip()
         if out_of_descriptors(error):
@@ -215,7 +227,7 @@ class _LiteLLMConnection:
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         if _MISSING_KEY.search(text):
             return self._without_key()
-        advice = KEYLESS_ADVICE if status == 401 and self._address.get("api_key") == NO_KEY else ""
+        advice = KEYLESS_ADVICE if status == 401 and self.address.get("api_key") == NO_KEY else ""
         failure = read_error(status, text, headers.get("retry-after"), secrets, advice=advice)
         if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
             return FatalEngineError(str(failure), cause=failure.cause)

@@ -75,7 +75,7 @@ class OpenAICompatibleTransport:
     @asynccontextmanager
     async def opened(self, settings: RemoteSettings) -> AsyncIterator[Connection]:
         """A pool of connections for the event loop that runs now."""
-        headers, secrets = self._headers()
+        headers, secrets = self.headers()
         connector = aiohttp.TCPConnector(limit=settings.max_in_flight, ttl_dns_cache=300)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_SECONDS, settings.timeout))
         async with aiohttp.ClientSession(
@@ -86,9 +86,10 @@ class OpenAICompatibleTransport:
             auto_decompress=False,  # it knows no bound
         ) as session:
             keyless, url, most = "Authorization" not in headers, URL(self.base_url + PATH), settings.max_reply_bytes
-            yield _AiohttpConnection(session, url, secrets, _proxy(self.base_url), keyless=keyless, most=most)
+            yield _AiohttpConnection(session, url, secrets, proxy_of(self.base_url), keyless=keyless, most=most)
 
-    def _headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
+    def headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        """What every request carries, and what of it is secret."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evenhand"}
         headers["Accept-Encoding"] = ENCODINGS
         secrets = []
@@ -184,10 +185,18 @@ def may_have_default_key(base_url: str) -> bool:
         return False
 
 
-def _proxy(base_url: str) -> str | None:
+def proxy_of(base_url: str) -> str | None:
     """The proxy that the environment prescribes, looked up once instead of for every call."""
     parts = urlsplit(base_url)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+def lost_connection(error: Exception, told: str) -> TransientEngineError:
+    """What a failure below HTTP means."""
+    if out_of_descriptors(error):
+        return TransientEngineError(told, cause=NO_DESCRIPTORS)
+    unreached = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    return ConnectionLostError(told, reached=not unreached)
 
 
 class _AiohttpConnection:
@@ -223,7 +232,7 @@ class _AiohttpConnection:
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise FatalEngineError(self._describe(error), cause="connection") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise self._lost(error) from None
+            raise lost_connection(error, self._describe(error)) from None
         if status != 200:
             text = content.decode("utf-8", "replace")
             filtered = filtered_completion(status, text)
@@ -252,13 +261,6 @@ class _AiohttpConnection:
             url = redact(str(self._url), self._secrets)
             return f" (asked at {url!r}: check the path of base_url, which often ends in '/v1', and the model)"
         return KEYLESS_ADVICE if status == 401 and self._keyless else ""
-
-    def _lost(self, error: Exception) -> TransientEngineError:
-        """What a failure below HTTP means."""
-        if out_of_descriptors(error):
-            return TransientEngineError(self._describe(error), cause=NO_DESCRIPTORS)
-        unreached = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-        return ConnectionLostError(self._describe(error), reached=not unreached)
 
     def _describe(self, error: Exception) -> str:
         told = redact(str(error), self._secrets)

@@ -435,8 +435,8 @@ class RemoteJudge:
     async def _attempt(self, session: _Session, trial: _Trial) -> Completion:
         trial.attempts += 1
         trial.schema = bool(session.schema) and trial.request.response_schema is not None
-        trial.logprobs = self._logprobs_of(trial.request)
-        payload = self._payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
+        trial.logprobs = self.logprobs_of(trial.request)
+        payload = self.payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(payload))
@@ -474,7 +474,7 @@ class RemoteJudge:
         if isinstance(error, FatalEngineError):
             self._end(session, error)
         elif trial.logprobs and speaks_of_logprobs(str(error)):
-            self._give_fewer_logprobs(trial.logprobs, str(error))
+            self.give_fewer_logprobs(trial.logprobs, str(error))
             return 0.0
         elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
             session.schema = False
@@ -522,11 +522,11 @@ class RemoteJudge:
             raise error
         return self._jitter.uniform(0, min(LONGEST_BACKOFF, self.settings.backoff * 2**trial.retries))
 
-    def _logprobs_of(self, request: Request) -> int:
+    def logprobs_of(self, request: Request) -> int:
         """How many log-probabilities a place a request asks for, as far as the server gives them."""
         return request.logprobs if self._most_logprobs is None else min(request.logprobs, self._most_logprobs)
 
-    def _give_fewer_logprobs(self, refused: int, told: str) -> None:
+    def give_fewer_logprobs(self, refused: int, told: str) -> None:
         """Ask for fewer log-probabilities from now on, or for none; requests sent before may be refused later."""
         fewer = FEWER_LOGPROBS if refused > FEWER_LOGPROBS and speaks_of_fewer_logprobs(told) else 0
         self._most_logprobs = fewer if self._most_logprobs is None else min(self._most_logprobs, fewer)
@@ -572,11 +572,12 @@ class RemoteJudge:
             return RateLimitedError(message, cause=error.cause, attempts=error.attempts, retry_after=error.retry_after)
         return TransientEngineError(message, cause=error.cause, attempts=error.attempts)
 
-    def _payload(self, request: Request, *, schema: bool) -> dict[str, Any]:
+    def payload(self, request: Request, *, schema: bool) -> dict[str, Any]:
+        """The body of a request, with what the server has not refused."""
         payload = {**self._sampling, "messages": request.messages}
         if self.settings.seed is not None:
             payload["seed"] = self.settings.seed + request.sample
-        if logprobs := self._logprobs_of(request):
+        if logprobs := self.logprobs_of(request):
             payload["logprobs"] = True
             payload["top_logprobs"] = logprobs
         if schema and request.response_schema is not None:

@@ -34,6 +34,8 @@ TRANSIENT_STATUSES: Final = frozenset({408, 409, 425})
 GATEWAY_STATUSES: Final = frozenset({502, 503, 504, 521, 522, 523})
 """What a gateway answers when nothing is behind it; the last three are Cloudflare's."""
 CONTENT_FILTER_CODES: Final = ("content_filter", "content_policy_violation")
+GONE: Final = frozenset({"http_404", "http_410"})
+"""The causes of failures that say that something is not, or no longer, there."""
 REPEATED_KEY: Final = "repeated_key"
 SHOWN_CHARACTERS: Final = 300
 MOST_ERROR_CHARACTERS: Final = 2**16

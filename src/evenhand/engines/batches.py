@@ -1,0 +1,213 @@
+"""A judge whose requests go through its provider's batch interface: half the price, and replies within a day.
+
+What waits together leaves together. A request whose key is in a batch already is waited for there, whoever sent it; see
+:mod:`evenhand.engines.batch_run` for how nothing is lost or bought twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from evenhand.engines.base import Request
+from evenhand.engines.batch_run import SUBMISSIONS, BatchRun, PaidInBatches
+from evenhand.engines.batch_services import BatchService
+from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
+from evenhand.engines.journal_batches import BatchRecord, BatchRecords
+from evenhand.engines.remote import REFUSABLE, RemoteJudge
+from evenhand.errors import InvalidInputError, did_you_mean
+from evenhand.votes import Completion
+
+MOST_WAITING: Final = 100_000
+"""Requests that wait at once, at most: so many are in the batches of one wave."""
+APIS: Final = ("auto", "openai", "anthropic")
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """Whether requests go through the provider's batch interface, and how.
+
+    Attributes:
+        batch: Send them so. Replies take up to a day and cost about half; the run needs a journal.
+        batch_api: ``"openai"`` (files and batches), ``"anthropic"`` (message batches), or ``"auto"``, which takes the
+            second at Anthropic's own address.
+        batch_price: What a token costs in a batch, as a share of its price.
+        batch_requests: Requests in one batch at most; None is the provider's limit (50,000; Anthropic 100,000).
+        batch_bytes: Bytes in one batch at most; None is the provider's limit (200 MB; Anthropic 256 MB).
+        batch_interval: Seconds after which a batch is asked about; each time half as long again, up to 60 times that.
+    """
+
+    batch: bool = False
+    batch_api: Literal["auto", "openai", "anthropic"] = "auto"
+    batch_price: float = 0.5
+    batch_requests: int | None = None
+    batch_bytes: int | None = None
+    batch_interval: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.batch_api not in APIS:
+            raise InvalidInputError(f"batch_api is {self.batch_api!r}. {did_you_mean(self.batch_api, APIS)}")
+        if not isinstance(self.batch, bool):
+            raise InvalidInputError(f"batch is {self.batch!r}; give True or False")
+        for name in ("batch_requests", "batch_bytes"):
+            most = getattr(self, name)
+            if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+                raise InvalidInputError(f"{name} is {most!r}; give a whole number from 1, or None for the provider's")
+        for name in ("batch_price", "batch_interval"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
+                raise InvalidInputError(f"{name} is {number!r}; give a number from 0")
+
+
+@dataclass(slots=True)
+class _OpenRun:
+    """What one event loop shares."""
+
+    run: BatchRun
+    resources: AsyncExitStack
+    users: int = 0
+
+
+class BatchJudge:
+    """A judge behind a network whose requests travel in batches.
+
+    Its replies are recorded under the same keys as those of the judge that it stands for.
+
+    Attributes:
+        judge: That judge: what is asked, and of whom.
+        service: The provider's batch interface.
+        batches: How batches are made.
+        described: The artifact that it was made of, without secrets: by it the batch is collected by others.
+        forecast: As of that judge.
+    """
+
+    def __init__(
+        self,
+        judge: RemoteJudge,
+        service: BatchService,
+        batches: BatchSettings,
+        described: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.judge = judge
+        self.service = service
+        self.batches = batches
+        self.described = dict(described or {})
+        self.forecast = judge.forecast
+        self._identity = canonical_json(dict(judge.identity()))
+        self._sessions: dict[asyncio.AbstractEventLoop, _OpenRun] = {}
+
+    def __repr__(self) -> str:
+        return f"BatchJudge({self.judge!r}, {self.service!r}, {self.batches!r})"
+
+    @property
+    def judge_id(self) -> str:
+        """The judge's name."""
+        return self.judge.judge_id
+
+    @property
+    def data_classification_policy(self) -> tuple[str, ...] | None:
+        """Of which classifications the data may be that it is shown."""
+        return self.judge.data_classification_policy
+
+    @property
+    def concurrency(self) -> int:
+        """As many as a wave may have."""
+        return MOST_WAITING
+
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The token limit of a reply."""
+        return self.judge.most_reply_tokens
+
+    @property
+    def most_attempts(self) -> int:
+        """Requests of one call at most."""
+        return SUBMISSIONS + REFUSABLE
+
+    def identity(self) -> Mapping[str, Any]:
+        """As without batches: a reply is the same, however it travelled."""
+        return self.judge.identity()
+
+    def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars for so many tokens in a batch."""
+        cost = self.judge.estimated_cost(prompt_tokens, completion_tokens)
+        return None if cost is None else cost * self.batches.batch_price
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """A connection for the event loop that runs now, shared by all who enter meanwhile."""
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            resources = AsyncExitStack()
+            connection = await resources.enter_async_context(self.service.opened(self.judge.settings))
+            session = self._sessions[loop] = _OpenRun(BatchRun(self._way(), connection), resources)
+        session.users += 1
+        try:
+            yield
+        finally:
+            session.users -= 1
+            if not session.users:
+                del self._sessions[loop]
+                await session.run.close()
+                await session.resources.aclose()
+
+    def keep_in(self, journal: Journal) -> None:
+        """Where it is written which requests are in which batch, on the event loop that runs now."""
+        run = self._run()
+        if run.records is None:
+            run.open(BatchRecords(journal))
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply to one request, when its batch has brought it.
+
+        Raises:
+            EngineError: When there is none.
+            BudgetExhaustedError: When the run was stopped; the batch stays with the provider.
+        """
+        return await self._run().reply(request_key(self._identity, describe_request(request)), request)
+
+    async def collect(self, *, wait: bool) -> list[BatchRecord]:
+        """Record the replies of every batch of this judge that has ended.
+
+        Args:
+            wait: Wait for the others, too.
+
+        Returns:
+            The batches that have not ended.
+
+        Raises:
+            EngineError: If a batch cannot be read.
+        """
+        return await self._run().collect(wait=wait)
+
+    def stop_sending(self) -> None:
+        """Send nothing more on this event loop, and wait for no batch: they stay with the provider."""
+        session = self._sessions.get(asyncio.get_running_loop())
+        if session is not None:
+            session.run.stop()
+
+    def _way(self) -> PaidInBatches:
+        batches, service = self.batches, self.service
+        return PaidInBatches(
+            judge=self.judge,
+            identity=self._identity,
+            described=self.described,
+            cost=self.estimated_cost,
+            interval=batches.batch_interval,
+            most_requests=min(batches.batch_requests or service.most_requests, service.most_requests),
+            most_bytes=min(batches.batch_bytes or service.most_bytes, service.most_bytes),
+            supports_schema=service.supports_schema,
+        )
+
+    def _run(self) -> BatchRun:
+        session = self._sessions.get(asyncio.get_running_loop())
+        if session is None:
+            raise InvalidInputError(
+                f"the judge {self.judge_id!r} is not running on this event loop: call complete() inside "
+                "'async with judge.running():'"
+            )
+        return session.run
