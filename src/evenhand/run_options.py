@@ -280,6 +280,12 @@ class RunOptions(GridOptions, FlowOptions, RuleOptions, LimitOptions, IntervalOp
         "may name it itself: ``http://localhost:8000/v1[model=…]``.",
         accepted="the name of a model, or None where the engine has its own",
     )
+    batch: bool | None = option(
+        None,
+        "Send the requests through the provider's batch interface: about half the price, replies within a day, and "
+        "``flow`` is ``one_step`` unless it is given. None leaves it to each engine.",
+        accepted="True, False, or None to leave it to each engine",
+    )
     data_classification: str | tuple[str, ...] | None = option(
         None,
         "The class of all data, such as ``pii``, or several of which an engine must allow one; a row's own column "

@@ -100,7 +100,8 @@ class BatchApplication(Application):
         assert form["purpose"] == "batch"
         name = f"file-{len(self.files) + 1}"
         self.files[name] = form["file"].file.read().decode()
-        return web.json_response({"id": name, "object": "file", "purpose": "batch", "status": "processed"})
+        made = {"id": name, "object": "file", "purpose": "batch", "status": "processed", "created_at": 0}
+        return web.json_response(made | {"bytes": len(self.files[name]), "filename": form["file"].filename})
 
     async def _file(self, request, name):
         content = self.files.get(name)

@@ -20,6 +20,7 @@ from evenhand.cli.monitor_verb import monitor
 from evenhand.cli.plot_verb import plot
 from evenhand.cli.report_verb import report
 from evenhand.cli.result_verbs import compare_runs, export, filter_results, rescore, show, two_runs
+from evenhand.cli.resume_verb import resume
 from evenhand.cli.run_verb import run_file_verb
 from evenhand.cli.trust_verbs import doctor, drift, judge_errors
 from evenhand.errors import EvenhandError, InvalidInputError, MissingDependencyError, Terminated
@@ -167,6 +168,7 @@ def command_line(*, configured: bool = False) -> App:
         place = f"evenhand.cli.verbs:{name}{CONFIGURED if configured and name != 'demo' else ''}"
         app.command(place, name=name, help=sentence)
     app.command(run_file_verb, name="run")
+    app.command(resume)
     app.command(catalog)
     app.command(show)
     app.command(rescore)

@@ -5,6 +5,7 @@ retries as a judge's questions.
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -22,7 +23,7 @@ from evenhand.engines.calls import Calls
 from evenhand.engines.door import HOSTED
 from evenhand.engines.journal import Journal, open_journal
 from evenhand.engines.litellm import LiteLLMJudge, LiteLLMTransport
-from evenhand.engines.openai_compatible import OpenAICompatibleTransport, normalized_base_url
+from evenhand.engines.openai_compatible import DEFAULT_KEY_HOST, OpenAICompatibleTransport, normalized_base_url
 from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.replay import ReplayJudge
 from evenhand.engines.simulated import (
@@ -250,12 +251,15 @@ class LiteLLMEngine(LiteLLMFields):
         return LiteLLMJudge(self.to_settings(), transport, data_classification_policy=self.may_see())
 
     def batch_service(self) -> BatchService:
-        """Anthropic's own, or what litellm has of the provider's."""
-        if provider_of(self.model) != "anthropic":
-            return LiteLLMBatches(LiteLLMTransport(**self.options_of(LiteLLMTransport)), self.model)
-        address = self.direct_judge().identity()["endpoint"] or ANTHROPIC_URL
-        transport = OpenAICompatibleTransport(address, api_key_env=self.api_key_env)
-        return AnthropicBatches(transport, self.model.partition("/")[2])
+        """The provider's own where it speaks OpenAI's batches or Anthropic's, and else what litellm has of it."""
+        provider, transport = provider_of(self.model), LiteLLMTransport(**self.options_of(LiteLLMTransport))
+        address = self.direct_judge().identity()["endpoint"] or OWN_BATCHES.get(provider)
+        if provider not in OWN_BATCHES or address is None:
+            return LiteLLMBatches(transport, self.model)
+        model, variable = self.model.partition("/")[2] or self.model, f"{provider.upper()}_API_KEY"
+        named = self.api_key_env or (variable if provider != "openai" and os.environ.get(variable) else None)
+        there = OpenAICompatibleTransport(address, api_key_env=named)
+        return AnthropicBatches(there, model) if provider == "anthropic" else OpenAIBatches(there, model)
 
 
 class OpenAICompatibleEngine(OpenAICompatibleFields):
@@ -367,6 +371,15 @@ class ReplayEngine(JudgeEngineArtifact):
     def get_engine_id(self) -> str:
         """The same for every recording: what it holds is another judge's."""
         return "replay"
+
+
+OWN_BATCHES: Dict[str, Maybe[str]] = {
+    "openai": f"https://{DEFAULT_KEY_HOST}/v1",
+    "anthropic": ANTHROPIC_URL,
+    "hosted_vllm": None,
+    "litellm_proxy": None,
+}
+"""The providers of litellm that are asked for batches without it, and where they are, where that is one place."""
 
 
 async def _complete_all(

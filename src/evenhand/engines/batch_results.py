@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass
 from typing import Final
@@ -104,28 +105,31 @@ class Reader:
         self._waiting = waiting
         self._held: list[tuple[str, Completion]] = []
 
-    async def read(self, outcomes: AsyncIterator[Outcome]) -> None:
+    async def read(self, results: AsyncGenerator[Outcome, None]) -> None:
         """Read all results, in whatever order they come."""
         seen = set[str]()
         self.twice = self.strange = 0
         try:
-            async for key, outcome in outcomes:
-                self.twice += key in seen
-                self.strange += key not in self._keys
-                seen.add(key)
-                if key not in self.left:
-                    continue
-                del self.left[key]
-                if isinstance(outcome, EngineError):
-                    self.failed[key] = outcome
-                    continue
-                self.replies += 1
-                self._held.append((key, self._priced(short_enough(outcome))))
-                if len(self._held) >= ROWS_AT_ONCE:
-                    self._hand_over()
-                    await asyncio.sleep(0)
+            async with aclosing(results) as outcomes:
+                async for key, outcome in outcomes:
+                    self.twice += key in seen
+                    self.strange += key not in self._keys
+                    seen.add(key)
+                    if key in self.left:
+                        self._take(key, outcome)
+                    if len(self._held) >= ROWS_AT_ONCE:
+                        self._hand_over()
+                        await asyncio.sleep(0)
         finally:
             self._hand_over()
+
+    def _take(self, key: str, outcome: Completion | EngineError) -> None:
+        del self.left[key]
+        if isinstance(outcome, EngineError):
+            self.failed[key] = outcome
+        else:
+            self.replies += 1
+            self._held.append((key, self._priced(short_enough(outcome))))
 
     def _priced(self, completion: Completion) -> Completion:
         """With what it cost, at the price of batches."""

@@ -18,6 +18,7 @@ import logging
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -481,7 +482,9 @@ class BatchRun:
         told = f"the provider refused the batch {record.name!r} of {size}: {standing.refused}"
         if FULL in str(standing.refused) and len(self._under_way) > 1:
             tell(f"{self._name}: {told}. It is sent again when another batch has ended")
-            self._start(self._later([waiting for _, waiting in refused]))
+            for _, waiting in refused:
+                waiting.batch = None
+            self._start(self._later([waiting for _, waiting in refused], self._under_way.keys() - {record.number}))
             return
         for place, waiting in refused:
             line = standing.refused_lines.get(place)
@@ -492,13 +495,11 @@ class BatchRun:
                 error = TransientEngineError(told, cause="batch_refused")
             self._once_more(waiting, error)
 
-    async def _later(self, refused: Sequence[Waiting]) -> None:
-        """Send requests again for which the provider had no room, when another batch has ended."""
-        for waiting in refused:
-            waiting.batch = None
-        await asyncio.sleep(0)
-        self._ended.clear()
-        await self._ended.wait()
+    async def _later(self, refused: Sequence[Waiting], before: AbstractSet[int]) -> None:
+        """Send requests again for which the provider had no room, when one of the batches before has ended."""
+        while before <= self._under_way.keys():
+            self._ended.clear()
+            await self._ended.wait()
         for waiting in refused:
             if not waiting.reply.done():
                 waiting.submissions -= 1

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
@@ -86,7 +86,7 @@ class BatchConnection(Protocol):
     async def look(self, name: str) -> Standing:
         """How a batch stands."""
 
-    def results(self, standing: Standing) -> AsyncIterator[Outcome]:
+    def results(self, standing: Standing) -> AsyncGenerator[Outcome, None]:
         """What came of its requests, in any order."""
 
 
@@ -153,7 +153,7 @@ class BatchHttp:
             raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
         return found
 
-    async def lines(self, path: str) -> AsyncIterator[tuple[bytes, bool]]:
+    async def lines(self, path: str) -> AsyncGenerator[tuple[bytes, bool], None]:
         """The lines of a file, and whether each is whole: of one that is too long there is the beginning."""
         held, cut = bytearray(), False
         async with self._sent("GET", path, long=True) as response:
@@ -286,9 +286,15 @@ def unfinished(why: str, told: str = "") -> EngineError:
 
 @dataclass
 class OpenAIBatches:
-    """The batch interface beside a server's ``/chat/completions``."""
+    """The batch interface beside a server's ``/chat/completions``.
+
+    Attributes:
+        transport: The address, and where its key is found.
+        model: As the server names it; None takes that of the settings.
+    """
 
     transport: OpenAICompatibleTransport
+    model: str | None = None
     most_requests: int = 50_000
     most_bytes: int = 200_000_000
     supports_schema: bool = True
@@ -299,18 +305,19 @@ class OpenAIBatches:
         headers, secrets = self.transport.headers()
         async with BatchHttp.opened(self.transport.base_url, headers, secrets, settings) as http:
             azure = (urlsplit(self.transport.base_url).hostname or "").endswith(".azure.com")
-            yield _OpenAIConnection(http, "/chat/completions" if azure else "/v1/chat/completions")
+            yield _OpenAIConnection(http, "/chat/completions" if azure else "/v1/chat/completions", self.model)
 
 
 class JsonLines:
     """Requests as lines of OpenAI's shape."""
 
-    def __init__(self, endpoint: str = "/v1/chat/completions") -> None:
+    def __init__(self, endpoint: str = "/v1/chat/completions", model: str | None = None) -> None:
         self.endpoint = endpoint
+        self._given = {} if model is None else {"model": model}
 
     def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
         """One request."""
-        request = {"custom_id": key, "method": "POST", "url": self.endpoint, "body": payload}
+        request = {"custom_id": key, "method": "POST", "url": self.endpoint, "body": {**payload, **self._given}}
         return json.dumps(request).encode() + b"\n"
 
     def write(self, lines: Iterable[bytes], file: BinaryIO) -> None:
@@ -319,8 +326,8 @@ class JsonLines:
 
 
 class _OpenAIConnection(JsonLines):
-    def __init__(self, http: BatchHttp, endpoint: str) -> None:
-        super().__init__(endpoint)
+    def __init__(self, http: BatchHttp, endpoint: str, model: str | None) -> None:
+        super().__init__(endpoint, model)
         self._http = http
 
     async def upload(self, label: str, path: Path) -> str | None:
@@ -361,13 +368,14 @@ class _OpenAIConnection(JsonLines):
     async def look(self, name: str) -> Standing:
         return openai_standing(await self._http.ask("GET", f"batches/{name}"), self._http.secrets)
 
-    async def results(self, standing: Standing) -> AsyncIterator[Outcome]:
+    async def results(self, standing: Standing) -> AsyncGenerator[Outcome, None]:
         gone: EngineError | None = None
         for name in standing.results:
             try:
-                async for line, whole in self._http.lines(f"files/{name}/content"):
-                    for outcome in read_lines(line, whole, lambda entry: openai_outcome(entry, self._http.secrets)):
-                        yield outcome
+                async with aclosing(self._http.lines(f"files/{name}/content")) as lines:
+                    async for line, whole in lines:
+                        for outcome in read_lines(line, whole, lambda entry: openai_outcome(entry, self._http.secrets)):
+                            yield outcome
             except FatalEngineError as error:
                 gone = error
         if gone is not None:

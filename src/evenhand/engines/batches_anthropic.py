@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -126,7 +126,7 @@ class _AnthropicConnection:
         tried = set[str]()
         while True:
             waiting = False
-            async for batch in self._listed(record):
+            for batch in [each async for each in self._listed(record)]:
                 name = named(batch)
                 if name in tried or _total(batch) != record.requests:
                     continue
@@ -135,10 +135,11 @@ class _AnthropicConnection:
                     waiting = True
                     continue
                 tried.add(name)
-                async for key, _ in self.results(standing):
-                    if key in keys:
-                        return name
-                    break
+                async with aclosing(self.results(standing)) as results:
+                    async for key, _ in results:
+                        if key in keys:
+                            return name
+                        break
             if not waiting:
                 return None
             await asyncio.sleep(pause)
@@ -162,11 +163,12 @@ class _AnthropicConnection:
     async def look(self, name: str) -> Standing:
         return _standing(await self._http.ask("GET", f"messages/batches/{name}"))
 
-    async def results(self, standing: Standing) -> AsyncIterator[Outcome]:
+    async def results(self, standing: Standing) -> AsyncGenerator[Outcome, None]:
         for name in standing.results:  # not results_url: the key goes to the address that was given, and nowhere else
-            async for line, whole in self._http.lines(f"messages/batches/{name}/results"):
-                for outcome in read_lines(line, whole, lambda entry: anthropic_outcome(entry, self._http.secrets)):
-                    yield outcome
+            async with aclosing(self._http.lines(f"messages/batches/{name}/results")) as lines:
+                async for line, whole in lines:
+                    for outcome in read_lines(line, whole, lambda entry: anthropic_outcome(entry, self._http.secrets)):
+                        yield outcome
 
 
 def _created(batch: Mapping[str, Any]) -> float:

@@ -1,8 +1,12 @@
-"""Batches at the providers for which litellm can create them, with its functions for files and batches."""
+"""Batches at the providers for which litellm can create them, with its functions for files and batches.
+
+Where a provider speaks OpenAI's batches or Anthropic's itself, it is asked without litellm: see
+:meth:`evenhand.engines.artifacts.LiteLLMEngine.batch_service`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -67,13 +71,10 @@ class LiteLLMBatches:
 
 class _LiteLLMConnection(JsonLines):
     def __init__(self, connection: LiteLLMConnection, provider: str, settings: RemoteSettings) -> None:
-        super().__init__()
+        super().__init__(model=settings.model.partition("/")[2] or settings.model)
         self._connection = connection
         self._provider = provider
         self._most = settings.max_reply_bytes
-
-    def line(self, key: str, payload: Mapping[str, Any]) -> bytes:
-        return super().line(key, {**payload, "model": str(payload["model"]).partition("/")[2] or payload["model"]})
 
     async def upload(self, label: str, path: Path) -> str | None:
         with path.open("rb") as file:
@@ -113,7 +114,7 @@ class _LiteLLMConnection(JsonLines):
     async def look(self, name: str) -> Standing:
         return openai_standing(await self._asked("aretrieve_batch", batch_id=name), self._connection.secrets())
 
-    async def results(self, standing: Standing) -> AsyncIterator[Outcome]:
+    async def results(self, standing: Standing) -> AsyncGenerator[Outcome, None]:
         secrets, gone = self._connection.secrets(), None
         for name in standing.results:
             try:

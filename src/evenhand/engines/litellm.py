@@ -30,7 +30,13 @@ from evenhand.engines.replies import (
     read_error,
     redact,
 )
-from evenhand.errors import EngineError, FatalEngineError, MissingDependencyError, TransientEngineError
+from evenhand.errors import (
+    ConnectionLostError,
+    EngineError,
+    FatalEngineError,
+    MissingDependencyError,
+    TransientEngineError,
+)
 from evenhand.votes import Completion
 
 CLOSING_SECONDS: Final = 2.0
@@ -174,7 +180,7 @@ class LiteLLMConnection:
         try:
             return await call()
         except Exception as error:  # noqa: BLE001 - litellm passes on whatever its providers' clients raise
-            failure = self._failure(error)
+            failure = _broken_off(error) or self._failure(error)
         raise failure  # outside the handler, as above
 
     async def close(self) -> None:
@@ -232,6 +238,16 @@ class LiteLLMConnection:
         if "LLM Provider NOT provided" in text or isinstance(error.__context__, ImportError):
             return FatalEngineError(str(failure), cause=failure.cause)
         return failure
+
+
+def _broken_off(error: Exception) -> TransientEngineError | None:
+    """No connection, or none any more, as openai's client has it: litellm's functions for batches pass that on."""
+    from openai import APIConnectionError, APITimeoutError  # noqa: PLC0415 - litellm has imported it
+
+    told = redact(str(error))[:SHOWN_CHARACTERS]
+    if isinstance(error, APITimeoutError):
+        return TransientEngineError(told, cause="timeout")
+    return ConnectionLostError(told, reached=True) if isinstance(error, APIConnectionError) else None
 
 
 def _code(error: Exception) -> str:

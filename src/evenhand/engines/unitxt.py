@@ -28,8 +28,9 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
-from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine
+from evenhand.engines.artifacts import LiteLLMEngine, OpenAICompatibleEngine, RemoteJudgeArtifact
 from evenhand.engines.base import JudgeEngine, Request
+from evenhand.engines.batches import BatchJudge
 from evenhand.engines.breaker import Breaker
 from evenhand.engines.door import classifications_of
 from evenhand.engines.guarded_http import Watch, mark, watching
@@ -72,6 +73,7 @@ _logger = logging.getLogger(__name__)
 
 
 _WITH_FIELDS = re.compile(r"(?P<name>.*?)(?P<fields>\[\s*\w+\s*=.*\])?", re.DOTALL)
+_BATCH = re.compile(r"[\[,]\s*batch\s*=\s*[Tt]rue")
 _MODEL_NAME = re.compile(r"[\w.-]+(/[\w.:@-]+)+")
 
 
@@ -574,12 +576,13 @@ def listed(given: object) -> list[object]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def judges_of(engine: object, model: str | None = None) -> tuple[JudgeEngine, ...]:
+def judges_of(engine: object, model: str | None = None, *, batch: bool | None = None) -> tuple[JudgeEngine, ...]:
     """The judge, or the judges of a panel.
 
     Args:
         engine: An engine as :func:`as_judge` takes it, or a list of them.
         model: The model of the servers whose addresses are given without one.
+        batch: Whether they are asked in batches; None leaves it to each.
 
     Raises:
         InvalidInputError: If there is none, or it is something else, or nothing needs the model.
@@ -591,7 +594,43 @@ def judges_of(engine: object, model: str | None = None) -> tuple[JudgeEngine, ..
             "or, offline and without a model, 'engines.evenhand.baseline'"
         )
     given = listed(engine)
-    return tuple(as_judge(item) for item in (given if model is None else with_model(given, model)))
+    return tuple(as_judge(item) for item in with_batch(given if model is None else with_model(given, model), batch))
+
+
+def with_batch(engines: Sequence[object], batch: bool | None) -> Sequence[object]:
+    """The engines, asked in batches or not; None leaves it to each.
+
+    Raises:
+        InvalidInputError: If one is to be asked in batches and has none.
+    """
+    return engines if batch is None else [_with_batch(engine, batch) for engine in engines]
+
+
+def _with_batch(engine: object, batch: bool) -> object:
+    found = (engine_named(engine) or _fetch_engine(engine)) if isinstance(engine, str) else engine
+    if isinstance(found, RemoteJudgeArtifact):
+        return found.changed(batch=batch)
+    if batch and not isinstance(found, BatchJudge):
+        shown = redact(engine) if isinstance(engine, str) else _name(engine)
+        raise InvalidInputError(
+            f"batch=True, and the engine {shown!r} has no batches: take engines.evenhand.openai_compatible or "
+            "engines.evenhand.litellm (an address, or a model such as 'openai/gpt-4.1-mini'), or leave batch out"
+        )
+    return found
+
+
+def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str, Any]:
+    """The options of a run, with ``flow="one_step"`` where batches are asked for and no flow: each step is a wave."""
+    batch = options.get("batch")
+    if batch is None:
+        batch = engine is not None and any(_says_batch(each) for each in listed(engine))
+    return {"flow": "one_step", **options} if batch else dict(options)
+
+
+def _says_batch(engine: object) -> bool:
+    if isinstance(engine, str):
+        return _BATCH.search(engine) is not None
+    return isinstance(engine, RemoteJudgeArtifact) and engine.batch is True
 
 
 def with_model(engines: Sequence[object], model: str) -> list[object]:

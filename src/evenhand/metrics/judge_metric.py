@@ -23,7 +23,7 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge, engine_named, with_model
+from evenhand.engines.unitxt import as_judge, engine_named, one_step_in_batches, with_batch, with_model
 from evenhand.errors import InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
@@ -207,6 +207,8 @@ class JudgeMetric(RunFields):
     def run_options(self) -> dict[str, Any]:
         """The options of the run, as they are set."""
         own = {name: getattr(self, name) for name in RunOptions.model_fields if name != "level"}
+        if "flow" not in self._init_dict:
+            own |= one_step_in_batches({"batch": self.batch}, self.inference_engine)
         return {**own, "level": self.confidence_level}
 
     def rules(self) -> VoteRules:
@@ -222,7 +224,7 @@ class JudgeMetric(RunFields):
         if not self.inference_engine:
             raise InvalidInputError(NO_ENGINE)
         given = self.inference_engine if isinstance(self.inference_engine, list) else [self.inference_engine]
-        return given if self.model is None else with_model(given, self.model)
+        return list(with_batch(given if self.model is None else with_model(given, self.model), self.batch))
 
     def evaluator(self) -> str:
         """The judge's name in score names, as unitxt builds it: the evaluator's name (or the engine's id) and label."""

@@ -14,7 +14,7 @@ from evenhand.data.cells import LabelReader
 from evenhand.data.fields import check_gold_criteria, field_of, loaded_of_rows
 from evenhand.data.rows import Row, read_file, read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, listed
+from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.examples import (
@@ -118,6 +118,7 @@ def judge(
     else:
         _check_own_rubrics(rubric_field, criteria=criteria, gold_fields=gold_fields, examples=options.get("examples"))
         loaded, rubric = (), None
+    options = one_step_in_batches(options, engine)
     assessing, run = Assessing.from_options(options, rubric=rubric_field is not None or rubric is not None)
     if rubric is not None:
         rubric = assessing.as_judged(rubric)
@@ -134,7 +135,7 @@ def judge(
         id_field=id_field,
         group_fields=run.get("group_fields"),
     )
-    judges = judges_of(engine, options.get("model"))
+    judges = judges_of(engine, options.get("model"), batch=options.get("batch"))
     if rubric_field is not None:
         return _by_own_rubrics(data, rubric_field, judges, assessing, run, dry_run=dry_run)
     golden = dict(gold_fields or {})

@@ -147,7 +147,7 @@ def checklist(
         id_field=id_field,
         group_fields=run.get("group_fields"),
     )
-    judges = judges_of(engine, options.get("model"))
+    judges = judges_of(engine, options.get("model"), batch=options.get("batch"))
     _check_gold_fields(gold_fields, checklists)
     cells = [(row, system) for system in data.systems for row in range(len(rows))]
     gold = [_gold(data, *cell, checklists[checklist_of[cell[0]]], gold_fields) for cell in cells]

@@ -21,7 +21,7 @@ from evenhand.data.fields import (
 from evenhand.data.plain_data import briefly
 from evenhand.data.rows import read_rows
 from evenhand.data.systems import Layout, Prompt
-from evenhand.engines.unitxt import judges_of, listed
+from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judging.design import parse_design
 from evenhand.judging.estimate import RunEstimate
@@ -224,6 +224,7 @@ def winrates(
     values = {option.value for option in criterion.options if not option.na}
     context = context_columns(context_fields)
     reference = reference_column(reference_field, rows[0], layout.systems or ())
+    options = one_step_in_batches(options, engine)
     settings = RunSettings.from_options(options, [criterion.scale])
     shared = [*(criterion.context_fields if context is None else context).values(), *([reference] if reference else [])]
     shared += [settings.cluster_field] if isinstance(settings.cluster_field, str) else []
@@ -232,7 +233,7 @@ def winrates(
     parsed = parse_design(design, seed=settings.seed)
     mode = PairwiseMode(settings, parsed, reduced, stop=until.stop)
     prompts = layout.prompts(rows, shared)
-    judges = judges_of(engine, options.get("model"))
+    judges = judges_of(engine, options.get("model"), batch=options.get("batch"))
     gold = read_preferences(prompts, gold_field)
     names = tuple(prompts[0].responses)
     apart = {*names, *([response_field] if response_field else [])}

@@ -197,7 +197,7 @@ def grade_scores(
     )
     warn_of_left_out_context(criterion, context)
     warn_of_equal_candidates(read)
-    judges, names = judges_of(engine, options.get("model")), _prompts(prompts)
+    judges, names = judges_of(engine, options.get("model"), batch=options.get("batch")), _prompts(prompts)
     subjects = with_unrelated(read, seed=settings.seed) if unrelated_option else read
     modes = [GradeMode(_asking(settings, name)) for name in names]
     if dry_run:

@@ -14,7 +14,7 @@ from evenhand.checked_options import takes
 from evenhand.criteria import Criterion, Rubric
 from evenhand.data.rows import read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of
+from evenhand.engines.unitxt import judges_of, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import spread_caution
 from evenhand.judging.estimate import RunEstimate
@@ -393,6 +393,7 @@ def run_mode(
     rows, kind = read_rows(dataset, split), find_mode(mode)
     if kind.function != "run_mode":
         raise InvalidInputError(f"the mode {kind.kind!r} has a function of its own: evenhand.{kind.function}")
+    options = one_step_in_batches(options, engine)
     way = kind.from_options(mode_options or {}, options)
     criterion = (
         NO_CRITERION if criteria is None else load_comparison(criteria) if kind.compares else load_criterion(criteria)
@@ -415,7 +416,7 @@ def run_mode(
     systems = [("", data.systems)] if kind.compares else [(system, (system,)) for system in data.systems]
     places = [(system, row) for system in systems for row in range(len(rows))]
     subjects = [data.subject(row, named, criterion, cluster=clusters[row]) for (_, named), row in places]
-    judges = judges_of(engine, options.get("model"))
+    judges = judges_of(engine, options.get("model"), batch=options.get("batch"))
     if dry_run:
         return way.estimate(subjects, judges)
     parameters = {**way.made_by(judges, subjects), **data.parameters(), "guidelines": guidelines, **way.parameters()}

@@ -17,7 +17,7 @@ from evenhand.criteria import Criterion, names_of
 from evenhand.data.fields import check_gold_criteria, field_of, text_of
 from evenhand.data.rows import Row, read_rows
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import judges_of, listed
+from evenhand.engines.unitxt import judges_of, listed, one_step_in_batches
 from evenhand.errors import InvalidInputError
 from evenhand.files import read_bytes
 from evenhand.judge_reliability.agreement_with_people import JudgesAgreement
@@ -313,9 +313,9 @@ def reliability(
         said = {"gold_fields": gold_fields, "gold_field": gold_field, "as_index": as_index}
         how = {**options, "split": split, "resamples": resamples}
         return _recorded_report((dataset, votes), criteria, pairs, said, how)
-    options = of_run(options, ReportVoteFields)
+    options = one_step_in_batches(of_run(options, ReportVoteFields), engine)
     rows = read_rows(dataset, split)
-    judges = judges_of(engine, options.pop("model", None))
+    judges = judges_of(engine, options.pop("model", None), batch=options.pop("batch", None))
     assessed, compared = _sorted_criteria(criteria, allow_ties=allow_ties, graded=scale == "graded")
     _check_subjects(assessed, compared, response_field, systems)
     check_resamples(resamples)
