@@ -73,6 +73,7 @@ class BatchApplication(Application):
     async def handle(self, request):
         path = request.path.removeprefix("/v1").strip("/")
         self.events[f"{request.method} {path.split('/')[0]}"] += 1
+        request._client_max_size = 2**30
         kind = "anthropic" if path.startswith("messages/batches") else "openai"
         *_, place, name = ["", *path.removeprefix("messages/").split("/")]
         if path in {"chat/completions", "messages", "models"} or path.startswith("_"):

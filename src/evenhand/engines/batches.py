@@ -21,7 +21,7 @@ from evenhand.engines.remote import REFUSABLE, RemoteJudge
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion
 
-MOST_WAITING: Final = 100_000
+MOST_WAITING: Final = 50_000
 """Requests that wait at once, at most: so many are in the batches of one wave."""
 APIS: Final = ("auto", "openai", "anthropic")
 
