@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
 
@@ -386,9 +386,18 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     >>> redact("Authorization: Bearer abcdefgh")
     'Authorization: [redacted]'
     """
+    return redactor(secrets)(text)
+
+
+def redactor(secrets: Iterable[str] = ()) -> Callable[[str], str]:
+    """What :func:`redact` does, for many texts: the environment is read once."""
     known = {value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper())} | set(secrets)
     known |= {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for secret in known for ascii_only in (True, False)}
-    for secret in sorted(known, key=len, reverse=True):
-        if len(secret) >= SHORTEST_SECRET:
+    hidden = [secret for secret in sorted(known, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET]
+
+    def redacted(text: str) -> str:
+        for secret in hidden:
             text = text.replace(secret, REDACTED)
-    return _SECRET_SHAPE.sub(REDACTED, text)
+        return _SECRET_SHAPE.sub(REDACTED, text)
+
+    return redacted

@@ -474,10 +474,16 @@ def unread_pairs(
         level: Of the intervals.
     """
     rows, confidence = _by_instance(contests, level)
+    held: dict[frozenset[str], dict[int, list[Contest]]] = {}
+    for place, row in enumerate(rows):
+        for contest in row:
+            held.setdefault(frozenset((contest.first, contest.second)), {}).setdefault(place, []).append(contest)
     found = {}
     for pair in pairs:
-        sides = {pair.first, pair.second}
-        met = [[contest for contest in row if {contest.first, contest.second} == sides] for row in rows]
+        own = held.get(frozenset((pair.first, pair.second)), {})
+        if all(low == high for contests in own.values() for low, high in map(limits, contests)):
+            continue
+        met = [own.get(place, []) for place in range(len(rows))]
         (bounds,) = _winrate_bounds(met, (pair.first,), (pair.win_rate,), "win_rate", confidence)
         if bounds.unread is not None:
             found[pair.first, pair.second] = bounds.unread

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import BaseModel
 
 from evenhand import __version__
-from evenhand.engines.replies import redact
+from evenhand.engines.replies import redactor
 from evenhand.files import expanded, is_opened
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -69,20 +69,20 @@ def remembers(function: Function) -> Function:
 def run_record(job: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a function was given, as the mapping of a run file with absolute paths."""
     said: dict[str, Any] = {"job": job}
-    left_out = []
+    left_out, redacted = [], redactor()
     for name, value in given.items():
         if name in NOT_KEPT:
             continue
         try:
             several = name == "data" and isinstance(value, list | tuple)
             places = [_place(each) for each in value] if several else None
-            said[name] = places or (_place(value) if name in PATHS and value is not None else _said(value))
+            said[name] = places or (_place(value) if name in PATHS and value is not None else _said(value, redacted))
         except TypeError:
             left_out.append(name)
     return absolute(said, Path.cwd()) | ({LEFT_OUT: left_out} if left_out else {})
 
 
-def _said(value: object) -> Any:  # noqa: ANN401 - what a file can say
+def _said(value: object, redacted: Callable[[str], str]) -> Any:  # noqa: ANN401 - what a file can say
     """A value as a file says it.
 
     Raises:
@@ -90,16 +90,16 @@ def _said(value: object) -> Any:  # noqa: ANN401 - what a file can say
     """
     if isinstance(value, Path):
         value = str(value)
-    if isinstance(value, str) and redact(value) != value:
+    if isinstance(value, str) and redacted(value) != value:
         raise TypeError
     if value is None or type(value) in {str, bool, int, float}:
         return value
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, Mapping):
-        return {str(_said(key)): _said(each) for key, each in value.items()}
+        return {str(_said(key, redacted)): _said(each, redacted) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_said(each) for each in value]
+        return [_said(each, redacted) for each in value]
     if isinstance(value, type) and value.__module__ != "__main__":
         return f"{value.__module__}:{value.__qualname__}"
     raise TypeError

@@ -170,18 +170,16 @@ class WinrateTable(Results[ContestEntry]):
 
     def outcomes(self) -> tuple[Outcomes, ...]:
         """The winrate of each system, and where there are more than two that against each other one."""
-        found = [
-            _side(
-                system,
-                self.criterion.name,
-                [each for each in self.scored_entries if system in (each.first, each.second)],
-            )
-            for system in self.systems
-        ]
+        held: dict[frozenset[str], list[ContestEntry]] = {}
+        for each in self.scored_entries:
+            for sides in ((each.first,), (each.second,), (each.first, each.second)):
+                held.setdefault(frozenset(sides), []).append(each)
+        name = self.criterion.name
+        found = [_side(system, name, held.get(frozenset([system]), ())) for system in self.systems]
         if len(self.systems) > 2:
             for first, second in combinations(self.systems, 2):
-                own = [each for each in self.scored_entries if {each.first, each.second} == {first, second}]
-                found.append(replace(_side(first, f"against {second}", own), part_of=self.criterion.name))
+                own = held.get(frozenset([first, second]), ())
+                found.append(replace(_side(first, f"against {second}", own), part_of=name))
         return tuple(each for each in found if each.rows)
 
     def reported(self) -> Iterator[Reported]:
