@@ -179,12 +179,10 @@ def why_not_finite(outcomes: ContestOutcomes) -> str | None:
     True
     """
     differences = _utility_differences(outcomes.totals)
-    if np.linalg.matrix_rank(differences) < differences.shape[1]:
-        return "collinear"
     size = min(_ROWS_OF_FIRST_CHECK, len(differences))
     while _has_separating_direction(differences[np.linspace(0, len(differences) - 1, size).astype(int)]):
         if size == len(differences):
-            return "separated"
+            return "collinear" if np.linalg.matrix_rank(differences) < differences.shape[1] else "separated"
         size = min(8 * size, len(differences))
     return None
 
