@@ -51,6 +51,13 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
         (["--fail-if", "relevance.low <"], "a measure or a number is missing"),
         (["--fail-if", "relevence.low < 1"], "there will be no such score. Did you mean 'relevance'?"),
         (["--fail-if", "relevance[neu].low < 1"], "there is no system 'neu'. Did you mean 'new'?"),
+        (
+            ["--fail-if", "relevance[new].low < 70"],
+            "between 0.00 and 1.00, with 70: it would always come out",
+        ),
+        (["--fail-if", "relevance.difference < -2"], "lies between -1.00 and 1.00, with -2: it would always"),
+        (["--fail-if", "relevance.unread > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
+        (["--fail-if", "unread > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
         (["--fail-if", "relevance[new].corrected.low < 1"], "nothing says how the labelled rows were chosen"),
         (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),

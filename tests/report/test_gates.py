@@ -440,3 +440,6 @@ def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():
     assert close.undecided
     assert not far.failed
     assert check(whole.compare(none), ["is_it_so.change.low < -0.9"]).failed  # nothing is known of it
+    assert not check(compared, ["is_it_so.change < -1"]).failed
+    with pytest.raises(InvalidInputError, match=r"lies between -1\.00 and 1\.00, with -7: it would always come out"):
+        check(compared, ["is_it_so.change < -7"])

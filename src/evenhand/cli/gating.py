@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -82,19 +82,23 @@ class Gating:
                 "junit=gates.xml"
             )
 
-    def check_names(self, scores: Sequence[str], systems: Sequence[str]) -> None:
+    def check_names(
+        self, scores: Sequence[str], systems: Sequence[str], ranges: Mapping[str, tuple[float, float]]
+    ) -> None:
         """Check before the first call that gates name what the result will have, as far as that is known.
 
         Args:
             scores: What there will be scores of; empty where that is not known.
             systems: Whose; likewise.
+            ranges: Name of a score -> between which numbers it will lie, as far as that is known.
 
         Raises:
-            InvalidInputError: If they name something else.
+            InvalidInputError: If they name something else, or compare it with what it cannot reach.
         """
-        from evenhand.report.gate_evidence import CORRECTED  # noqa: PLC0415 - as above
+        from evenhand.report.gate_evidence import CORRECTED, check_known_limits  # noqa: PLC0415 - as above
         from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
 
+        known = {**ranges, **{name.replace(" ", "_"): each for name, each in ranges.items()}}
         begun = {*scores, *(score.replace(" ", "_") for score in scores), "unread"}
         for expression in self.fail_if:
             for named in (each for one in comparisons_in(parse(expression)) for each in one.measures):
@@ -116,6 +120,8 @@ class Gating:
                             f"--fail-if names {named.text!r}, and there is no system {system!r}. "
                             f"{did_you_mean(system, systems)}"
                         )
+            for comparison in comparisons_in(parse(expression)):
+                check_known_limits(comparison, known)
 
     @property
     def _told(self) -> Sequence[tuple[str, str | None]]:

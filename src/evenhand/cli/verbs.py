@@ -191,7 +191,7 @@ class Verb:
 
         self._prepare(how)
         if ending.gating.fail_if:
-            ending.gating.check_names(*self._names(rows, how))
+            ending.gating.check_names(*self._names(rows, how), self._ranges(how))
         if ending.options.ray is not None:
             return self._on_cluster(given, stream, how, ending)
         if first is not None:
@@ -250,6 +250,22 @@ class Verb:
         if column is not None:
             return scores, [*_known(rows, column)]
         return scores, [given] if isinstance(given, str) else list(given or ())
+
+    def _ranges(self, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+        """Name of a score -> between which numbers it will lie, as far as it is known before the first call."""
+        from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
+        from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
+        from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
+
+        if self.kind == "winrates":
+            return {"winrate": (0.0, 1.0)}
+        if self.kind == "checklist" and how.get("checklist") is not None:
+            return {load_checklist(how["checklist"]).name: (0.0, 1.0)}
+        if self.kind != "judgements" or how.get("criteria") is None:
+            return {}
+        criteria, rubric = what_is_judged(how["criteria"])
+        found = {each.name: each.score_range for each in criteria}
+        return found if rubric is None else found | {rubric.name: rubric_range(rubric).score}
 
     def _rows(self, given: Mapping[str, Any], limit: int | None) -> Sequence[Mapping[str, Any]]:
         """The rows of the data, or the first of them."""

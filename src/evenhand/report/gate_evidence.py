@@ -19,6 +19,7 @@ from evenhand.results.measures import Kind
 from evenhand.results.results import Results
 
 Aspect = Literal["estimate", "low", "high", "n", "unread"]
+Ranges = Mapping[str, tuple[float, float]]
 CORRECTED: Final = "corrected"
 EVERY: Final = "*"
 CLOSE: Final = 1e-9
@@ -216,39 +217,24 @@ class GateEvidence:
                 )
         limits = [each for each in (comparison.left, comparison.right) if isinstance(each, Limit)]
         for limit, reading in zip(limits, readings, strict=False):
-            if reading.kind in {"share", "p_value"} and not 0 <= limit.value <= 1:
-                raise InvalidInputError(
-                    f"the gate compares {comparison.measures[0].text!r}, a share from 0 to 1, with {limit.text}: write "
-                    "2 % or 0.02 for two in a hundred"
-                )
-            low, high = self._range(reading)
-            if not low - CLOSE <= limit.value <= high + CLOSE:
-                raise InvalidInputError(
-                    f"the gate compares {comparison.measures[0].text!r}, which lies between {format_number(low)} and "
-                    f"{format_number(high)}, with {limit.text}: it would always come out the same. Give a limit in its "
-                    "units"
-                )
-
-    def _range(self, reading: GateReading) -> tuple[float, float]:
-        """Between which numbers a score, or a difference of scores, can lie; any where that is not known."""
-        name = reading.finding.name.removeprefix(f"{CORRECTED} ")
-        low, high = self._ranges.get(name.removesuffix(".difference"), (-math.inf, math.inf))
-        if reading.aspect in {"n", "unread"}:
-            return -math.inf, math.inf
-        return (low - high, high - low) if name.endswith(".difference") else (low, high)
+            name = reading.finding.name.removeprefix(f"{CORRECTED} ")
+            share = reading.kind in {"share", "p_value"}
+            _check_limit(comparison.measures[0], limit, _range_of(name, reading.aspect, self._ranges), share=share)
 
     @property
-    def _ranges(self) -> Mapping[str, tuple[float, float]]:
+    def _ranges(self) -> Ranges:
         """The name of each score of the result -> its range."""
         if "ranges" not in self._made:
             found: dict[str, tuple[float, float]] = {}
+            if isinstance(self.results, RunComparison):
+                found = self.results.ranges()
             if isinstance(self.results, Results) and self.results.labelled_by:
                 for each in self.results.outcomes():
                     name = _winrate_of(each.criterion, (each.system,), self.results)[0]
                     low, high = found.get(name, each.bounds)
                     found[name] = min(low, each.bounds[0]), max(high, each.bounds[1])
             self._made["ranges"] = found
-        ranges: Mapping[str, tuple[float, float]] = self._made["ranges"]
+        ranges: Ranges = self._made["ranges"]
         return ranges
 
     # Where numbers come from
@@ -298,6 +284,49 @@ class GateEvidence:
                 self._made[key] = corrected_findings(part.correct(self.gold, design=self.design), part)
         found: Findings | Missing = self._made[key]
         return found
+
+
+def check_known_limits(comparison: GateComparison, ranges: Ranges) -> None:
+    """Check before there is a result that a limit can be reached, where the range of what it is for is known.
+
+    Args:
+        comparison: Of a gate.
+        ranges: Name of a score -> its range.
+
+    Raises:
+        InvalidInputError: If it cannot.
+    """
+    limits = [each for each in (comparison.left, comparison.right) if isinstance(each, Limit)]
+    for named, limit in zip(comparison.measures, limits, strict=False):
+        whole = ".".join(each for place, each in enumerate(named.path) if not place or each != CORRECTED)
+        score, _, aspect = whole.rpartition(".")
+        name = score if (of_it := aspect in get_args(Aspect) and whole not in ranges) else whole
+        within = _range_of(name, aspect if of_it else "estimate", ranges)
+        _check_limit(named, limit, within, share=of_it and aspect == "unread")
+
+
+def _check_limit(named: Named, limit: Limit, within: tuple[float, float], *, share: bool) -> None:
+    if share and not 0 <= limit.value <= 1:
+        raise InvalidInputError(
+            f"the gate compares {named.text!r}, a share from 0 to 1, with {limit.text}: write 2 % or 0.02 for two in a "
+            "hundred"
+        )
+    low, high = within
+    if not low - CLOSE <= limit.value <= high + CLOSE:
+        raise InvalidInputError(
+            f"the gate compares {named.text!r}, which lies between {format_number(low)} and {format_number(high)}, "
+            f"with {limit.text}: it would always come out the same. Give a limit in its units"
+        )
+
+
+def _range_of(name: str, aspect: str, ranges: Ranges) -> tuple[float, float]:
+    """Between which numbers a score, or a difference of scores, can lie; any where that is not known."""
+    score, dot, kind = name.rpartition(".")
+    between = bool(dot) and kind in {"difference", "change"} and name not in ranges
+    low, high = ranges.get(score if between else name, (-math.inf, math.inf))
+    if aspect in {"n", "unread"} or math.inf in {-low, high}:
+        return -math.inf, math.inf
+    return (low - high, high - low) if between else (low, high)
 
 
 def _deviation(found: Findings, name: str, of: tuple[str, ...]) -> float | None:

@@ -44,6 +44,7 @@ class GroupDifference:
         n_set_aside: Rows on which only one of them has.
         n_unmatched: Rows that only one of the results holds.
         bounds: Where so many rows have only one score that not the difference but these are what is known of it.
+        score_range: Between which numbers the scores lie.
     """
 
     difference: Interval | Missing = measure("difference")
@@ -56,6 +57,7 @@ class GroupDifference:
     n_set_aside: int = measure("count")
     n_unmatched: int = measure("count")
     bounds: UnreadBounds | None = None
+    score_range: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +132,8 @@ class RunComparison(PrintedTables):
         """
         found = []
         for values, group in self.groups.items():
-            about = dict(zip(self.by, values, strict=True))
-            name = ".".join([value for column, value in about.items() if column not in _WHOSE] or ["score"])
-            of = tuple(value for column, value in about.items() if column in _WHOSE)
+            of = tuple(value for column, value in zip(self.by, values, strict=True) if column in _WHOSE)
+            name = self._score(values)
             told = Reported("", of, group, group.n_compared).findings()
             found += [
                 replace(each, name=f"{name}.change", bounds=group.bounds)
@@ -141,6 +142,20 @@ class RunComparison(PrintedTables):
                 for each in told
             ]
         return tuple(found)
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Name of a score -> between which numbers it lies, in either result."""
+        found: dict[str, tuple[float, float]] = {}
+        for values, group in self.groups.items():
+            low, high = found.get(self._score(values), group.score_range)
+            found[self._score(values)] = min(low, group.score_range[0]), max(high, group.score_range[1])
+        return found
+
+    def _score(self, values: Sequence[str]) -> str:
+        """What the scores of a group are of."""
+        return ".".join(
+            [each for column, each in zip(self.by, values, strict=True) if column not in _WHOSE] or ["score"]
+        )
 
     def __repr__(self) -> str:
         return f"<RunComparison of {len(self.groups)} group(s) of rows>\n{self}"
@@ -248,8 +263,8 @@ def compare(
         keys.setdefault(named, []).append(key)
     held = {named: [key for key in own if key in first and key in second] for named, own in keys.items()}
     levels = {named: level_over([clusters.get(first[key]["instance"]) for key in own]) for named, own in held.items()}
-    bounds = {named: _bounds(groups, named, ranges, possible) for named in held}
     values = {named: _scores([(first[key], second[key]) for key in own], columns[0]) for named, own in held.items()}
+    bounds = {named: _with_scores(_bounds(groups, named, ranges, possible), values[named]) for named in held}
     pairs = [_paired(values[named], levels[named], bounds[named]) for named in held]
     found = {}
     for pair, (named, own) in zip(over_one_family(pairs), held.items(), strict=True):
@@ -274,6 +289,7 @@ def compare(
                 n=pair.n_paired,
                 set_aside=pair.n_set_aside,
             ),
+            score_range=bounds[named],
         )
     return RunComparison(groups, found, float(level_over(())))
 
@@ -344,9 +360,12 @@ def _scores(rows: Sequence[tuple[Row, Row]], score: str) -> FloatArray:
     return np.array(values, dtype=float).reshape(len(values), 2)
 
 
-def _paired(values: FloatArray, level: float, bounds: tuple[float, float]) -> PairedDifference:
+def _with_scores(bounds: tuple[float, float], values: FloatArray) -> tuple[float, float]:
     given = values[~np.isnan(values)].tolist()
-    bounds = min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
+    return min([bounds[0], *given]), max([bounds[1], *given])  # a mode of one's own may score anything
+
+
+def _paired(values: FloatArray, level: float, bounds: tuple[float, float]) -> PairedDifference:
     one_only = np.isnan(values).sum(axis=1, keepdims=True) == 1  # what neither has says nothing of a change
     low, high = (np.where(np.isnan(values) & one_only, limit, values) for limit in bounds)
     return paired_differences(values, low=low, high=high, level=level, bounds=bounds)[0]
