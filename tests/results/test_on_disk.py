@@ -1,9 +1,15 @@
 """Results that lie on disk in parts are what the same rows come to when they are judged at once."""
 
 import json
+import tracemalloc
+from collections import deque
 from functools import cache
+from itertools import accumulate
 
+import pyarrow.parquet
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import evenhand
 from evenhand.engines.simulated import SimulatedJudge
@@ -127,3 +133,103 @@ def test_a_folder_without_parts_and_parts_of_two_runs_are_refused(tmp_path):
         evenhand.open(tmp_path)
     with pytest.raises(InvalidInputError, match=r"holds no contests, but judgements, which JudgementTable\.load reads"):
         evenhand.WinrateTable.load(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+@pytest.mark.parametrize("kind", ["systems", "checklist", "winrates"])
+def test_parts_are_saved_as_one_file_and_written_as_rows(kind, ending, tmp_path):
+    whole, parts = whole_of(kind), in_parts(whole_of(kind), (5, 7), tmp_path / "parts")
+    parts.save(tmp_path / f"one.{ending}", leave_out=["prompts"])
+    again = evenhand.open(tmp_path / f"one.{ending}")
+    assert not isinstance(again.entries, EntriesOnDisk)
+    assert again.findings() == whole.findings()
+    assert list(again.ids) == list(whole.ids)
+    assert parts.votes().num_rows == whole.votes().num_rows
+    assert set(parts.votes().column_names) == set(whole.votes().column_names)
+    assert sorted(map(str, parts.to_pandas().columns)) == sorted(map(str, whole.to_pandas().columns))
+    assert len(parts.to_pandas()) == len(whole.to_pandas())
+
+
+@pytest.mark.parametrize("kind", ["systems", "rubric", "checklist", "winrates", "mode", "grades"])
+def test_parts_are_filtered_as_one_result_is(kind, tmp_path):
+    whole, parts = whole_of(kind), in_parts(whole_of(kind), (5, 3, 4), tmp_path)
+    for kept in ({"instance": [1, 6, 7]}, {"keep": lambda about: about["instance"] < 8}):
+        some, few = whole.filter(**kept), parts.filter(**kept)
+        assert isinstance(few.entries, EntriesOnDisk)
+        assert (len(few), str(few)) == (len(some), str(some))
+        assert few.findings() == some.findings()
+        assert in_order(few.records()) == in_order(some.records())
+    with pytest.raises(InvalidInputError, match="none is left"):
+        parts.filter(instance=99)
+
+
+def test_a_system_alone_and_other_rules_are_those_of_one_result(tmp_path):
+    whole, parts = whole_of("systems"), in_parts(whole_of("systems"), (5, 3, 4), tmp_path)
+    assert str(parts.filter(system="other")) == str(whole.filter(system="other"))
+    changed, other = (each.rescore(on_position_bias="abstain") for each in (whole, parts))
+    assert str(other) == str(changed) != str(parts)
+    assert other.findings() == changed.findings()
+    assert other.filter(id=["p-1", "p-9"]).findings() == changed.filter(id=["p-1", "p-9"]).findings()
+    with pytest.raises(InvalidInputError, match="is left for only one of"):
+        parts.filter(lambda about: about["system"] == "other" or about["instance"] > 2)
+
+
+def test_what_else_results_do_works_on_parts(tmp_path):
+    whole, parts = whole_of("judgements"), in_parts(whole_of("judgements"), (5, 3, 4), tmp_path)
+    assert [parts[3], parts[-1], parts.entries[2:7]] == [whole[3], whole[-1], list(whole.entries[2:7])]
+    assert parts["7/response/relevance"] == whole["7/response/relevance"]
+    assert str(parts["p-7"]) == str(whole["p-7"])
+    assert str(parts.by("lang")) == str(whole.by("lang"))
+    assert str(parts.correct(design="random")) == str(whole.correct(design="random"))
+    gates = ("relevance.low < 0.1", "unread > 10 %")
+    assert str(parts.check(*gates)) == str(whole.check(*gates))
+    assert str(parts.compare(whole)) == str(whole.compare(whole))
+    assert str(whole.compare(parts)) == str(whole.compare(whole))
+    assert [view.name for view in parts.verdict_views()] == [view.name for view in whole.verdict_views()]
+    assert list(parts) == list(whole)
+    assert parts.entries == list(whole.entries)
+
+
+def test_a_file_from_before_there_were_columns_for_measures_is_read_by_its_votes(tmp_path):
+    parts = in_parts(whole_of("systems"), (5, 7), tmp_path)
+    for path in parts.entries.parts:
+        table = pyarrow.parquet.read_table(path)
+        pyarrow.parquet.write_table(table.drop_columns(["verdict_draw_variance", "verdict_lowest_score"]), path)
+    assert evenhand.open(tmp_path).findings() == whole_of("systems").findings()
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(["systems", "panel", "expected"]), st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_where_parts_end_changes_nothing(tmp_path_factory, kind, sizes):
+    ends = [min(end, 12) for end in accumulate(sizes)]
+    whole = part_of(whole_of(kind), 0, ends[-1])
+    cut = [end - start for start, end in zip([0, *ends], ends, strict=False) if end > start]
+    parts = in_parts(whole, cut, tmp_path_factory.mktemp("parts"))
+    assert str(parts) == str(whole)
+    assert parts.findings() == whole.findings()
+    assert parts.spending == whole.spending
+
+
+def test_walking_over_many_parts_holds_no_more_than_a_few(tmp_path):
+    whole = whole_of("judgements")
+    parts = in_parts(whole, [1] * 12, tmp_path)
+    first = tmp_path / "part-000000.parquet"
+
+    def most_held(count):
+        for number in range(12, count):
+            (tmp_path / f"part-{number:06d}.parquet").write_bytes(first.read_bytes())
+        result = evenhand.open(tmp_path)
+        walks = (result.records, result.cells, result.verdict_views)
+        for walk in walks:  # what is imported, and held once
+            deque(walk(), maxlen=0)
+        tracemalloc.start()
+        for walk in walks:
+            deque(walk(), maxlen=0)
+        result.save(tmp_path / "one.jsonl")
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    few = most_held(12)
+    assert most_held(96) < 1.5 * few
+    assert len(parts) == 12

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, wraps
-from itertools import accumulate, islice
+from functools import cached_property, reduce, wraps
+from itertools import accumulate, compress, islice
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evenhand.results.parts import OWN_LISTS, Parts
 from evenhand.results.saved import read, read_abouts, read_columns
 from evenhand.results.verdict_columns import OF_VOTES, VoteColumns
-from evenhand.results.votes_columns import Cell
+from evenhand.results.votes_columns import TOLD, Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,14 +68,12 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         """
         saved = read(self.parts[number], self.held_as.kind, texts=texts)
         cells = self.held_as.loaded_cells(saved)
-        return self.held_as.of_cells(self.header, self._of_whole(number, saved.header, cells))
+        left = cells if self.kept is None else compress(cells, self.kept[number])
+        return self._made_of(number, saved.header, left)
 
-    def _of_whole(self, number: int, header: Mapping[str, Any], cells: Sequence[Cell]) -> Iterator[Cell]:
-        """The cells of a part that are left, as the whole has them."""
-        kept = None if self.kept is None else self.kept[number]
-        for place, cell in enumerate(cells):
-            if kept is None or kept[place]:
-                yield cell._replace(about=self._placed(number, header, cell.about))
+    def _made_of(self, number: int, header: Mapping[str, Any], cells: Iterable[Cell]) -> Results[Entry]:
+        placed = (cell._replace(about=self._placed(number, header, cell.about)) for cell in cells)
+        return self.held_as.of_cells(self.header, placed)
 
     def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
         """What a cell is about, with the numbers that its row and what it was judged by have in the whole."""
@@ -97,6 +95,19 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
         """Columns of one part, with all its cells: see :func:`~evenhand.results.saved.read_columns`."""
         return read_columns(self.parts[number], names)
 
+    @property
+    def cells(self) -> int:
+        """How many cells are left."""
+        return sum(self.parts.cells) if self.kept is None else sum(int(each.sum()) for each in self.kept)
+
+    def schema(self, *, verdicts: bool = True) -> pyarrow.Schema:
+        """The columns of a file that holds all parts, with those that tell of verdicts or without."""
+        import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
+
+        schemas = (pyarrow.parquet.read_schema(path).remove_metadata() for path in self.parts)
+        united = reduce(lambda one, other: pyarrow.unify_schemas([one, other]), schemas)
+        return pyarrow.schema(each for each in united if verdicts or not each.name.startswith(TOLD))
+
     def vote_columns(self) -> VoteColumns:
         """Every vote, as far as measures need it."""
         found = []
@@ -111,7 +122,13 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
 
     def whole(self) -> Results[Entry]:
         """The result with these entries."""
-        template = self.part(self.numbers[0], texts=False)
+        number = self.numbers[0]
+        if self.kept is None:  # one row shows what all are like
+            row = next(self.abouts())["instance"] - self.parts.firsts[number]
+            saved = read(self.parts[number], self.held_as.kind, texts=False, row=row)
+            template = self._made_of(number, saved.header, self.held_as.loaded_cells(saved))
+        else:
+            template = self.part(number, texts=False)
         held = next(each.name for each in fields(template) if getattr(template, each.name) is template.entries)
         return replace(template, **cast(Any, {held: self}))
 

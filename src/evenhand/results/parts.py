@@ -60,6 +60,14 @@ class JoinedColumn(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment] # as a list
 
 
+def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with lists in the place of joined columns, as files have them."""
+    return {
+        name: listed(value) if isinstance(value, Mapping) else list(value) if isinstance(value, JoinedColumn) else value
+        for name, value in parameters.items()
+    }
+
+
 class Parts(Sequence[Path]):
     """The files of a result on disk, and what they say together.
 

@@ -30,7 +30,7 @@ from evenhand.results.groups import GroupNames, group_names
 from evenhand.results.measures import Measure
 from evenhand.results.on_disk import EntriesOnDisk
 from evenhand.results.outcomes import Outcomes, QuestionName
-from evenhand.results.parts import Parts
+from evenhand.results.parts import Parts, listed
 from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import Saved, cell_of, check_path, read, write
@@ -462,7 +462,8 @@ class Results(PrintedTables, Generic[Entry]):
 
     def votes(self) -> pyarrow.Table:
         """Every vote as a row of an Arrow table, with what it was about."""
-        return votes_table(self.named_cells())
+        schema = self.entries.schema(verdicts=False) if isinstance(self.entries, EntriesOnDisk) else None
+        return votes_table(self.named_cells(), schema)
 
     def filter(self, keep: Callable[[Mapping[str, Any]], bool] | None = None, **about: object) -> Self:
         """The result of some of the questions only.
@@ -690,13 +691,15 @@ class Results(PrintedTables, Generic[Entry]):
             UnwritableFileError: If the file cannot be written; what was there is as it was.
         """
         check_left_out(leave_out)
-        header = {"parameters": dict(self.parameters), **self.judged(), **self.overview()}
+        header = {"parameters": listed(self.parameters), **self.judged(), **self.overview()}
         if self.run_file is not None:
             header["run"] = relative(self.run_file, check_path(path).parent)
         cells = self.named_cells()
         if self.tells_verdicts:
             cells = (cell.telling(row) for cell, row in zip(cells, self.verdict_rows(), strict=True))
-        write(path, self.kind, header, (cell.without(leave_out) for cell in cells))
+        disk = self.entries if isinstance(self.entries, EntriesOnDisk) else None
+        streamed: dict[str, Any] = {} if disk is None else {"rows": disk.cells, "schema": disk.schema()}
+        write(path, self.kind, header, (cell.without(leave_out) for cell in cells), **streamed)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -31,7 +31,15 @@ LAYOUT: Final = 2
 """Of the rows: a cell each. Before, they were whatever the table held."""
 
 
-def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
+def write(
+    path: str | Path,
+    kind: str,
+    header: Mapping[str, Any],
+    cells: Iterable[Cell],
+    *,
+    rows: int | None = None,
+    schema: pyarrow.Schema | None = None,
+) -> None:
     """Write a result: Parquet with a row per vote, or JSON lines with a line per question, as the path ends.
 
     Args:
@@ -40,20 +48,27 @@ def write(path: str | Path, kind: str, header: Mapping[str, Any], cells: Iterabl
         header: What was judged, how, and what it came to, as plain JSON: the metadata ``evenhand`` of a Parquet file,
             the first line of JSON lines.
         cells: The votes.
+        rows: How many cells there are, where these are not to be held.
+        schema: The columns of a Parquet file, likewise.
 
     Raises:
         InvalidInputError: If the path ends otherwise.
         UnwritableFileError: If it cannot be written.
     """
-    held = list(cells)
-    about = list(held[0].about) if held else []
-    first = {"evenhand": kind, "layout": LAYOUT, "rows": len(held), "about": about, **header}
     parquet = check_suffix(path) == ".parquet"
+    if rows is None:
+        cells = list(cells)
+        rows = len(cells)
+    cells = iter(cells)
+    first = next(cells, None)
+    about = [] if first is None else list(first.about)
+    held = chain(() if first is None else (first,), cells)
+    head = {"evenhand": kind, "layout": LAYOUT, "rows": rows, "about": about, **header}
     with written_whole(path) as beside:
         if parquet:
-            _write_parquet(beside, first, held)
+            _write_parquet(beside, head, votes_tables(held, schema))
         else:
-            _write_lines(beside, chain([first], map(line_of, held)))
+            _write_lines(beside, chain([head], map(line_of, held)))
 
 
 def line_of(cell: Cell) -> dict[str, Any]:
@@ -168,10 +183,9 @@ def _write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
         file.writelines(as_json(line) + "\n" for line in lines)
 
 
-def _write_parquet(path: Path, header: Mapping[str, Any], cells: Iterable[Cell]) -> None:
+def _write_parquet(path: Path, header: Mapping[str, Any], tables: Iterator[pyarrow.Table]) -> None:
     import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
 
-    tables = votes_tables(cells)
     first = next(tables)
     schema = first.schema.with_metadata({PARQUET_HEADER: as_json(header).encode()})
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -193,23 +207,24 @@ class Saved(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def read(path: str | Path, kind: str, *, texts: bool = True) -> Saved:
+def read(path: str | Path, kind: str, *, texts: bool = True, row: int | None = None) -> Saved:
     """What a saved result holds.
 
     Args:
         path: The file.
         kind: What it must be: one of :data:`KINDS`.
         texts: Read reasons, replies and prompts of a Parquet file too, of which no score is made.
+        row: The only row of the data whose cells are read, without texts; all by default.
 
     Raises:
         InvalidInputError: If the file cannot be read, is no saved result, or is not whole.
     """
     path = expanded(path)
     try:
-        saved = _read_parquet(path, texts=texts) if _is_parquet(path) else _read_lines(path)
+        saved = _read_parquet(path, texts=texts, row=row) if _is_parquet(path) else _read_lines(path)
         held = saved.rows if saved.cells is None else saved.cells
         other = saved_kind(saved.header)
-        if other is None or saved.header["rows"] != len(held):
+        if other is None or (row is None and saved.header["rows"] != len(held)):
             raise KeyError(kind)
     except OSError as error:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror})") from error
@@ -299,13 +314,16 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _read_parquet(path: Path, *, texts: bool) -> Saved:
+def _read_parquet(path: Path, *, texts: bool, row: int | None) -> Saved:
+    import pyarrow.compute  # noqa: PLC0415 - as above
     import pyarrow.parquet  # noqa: PLC0415 - as above
 
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()))
     left_out = {PROMPTS} if texts else {PROMPTS, *TEXTS}
     table = file.read([name for name in file.schema_arrow.names if name not in left_out])
     header = json.loads((table.schema.metadata or {})[PARQUET_HEADER])
+    if row is not None:
+        table = table.filter(pyarrow.compute.equal(table.column("instance"), row))
     prompts = PromptsOfFile(file) if texts else repeat(None, len(table))
     return Saved(header, list(cells_of(table, prompts)) if len(table) else [], [])
 

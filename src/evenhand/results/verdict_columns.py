@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 
 REASONS: Final[tuple[UnscoredReason, ...]] = get_args(UnscoredReason)
@@ -65,7 +65,7 @@ def codes_of(column: pyarrow.ChunkedArray, names: Sequence[str]) -> IntArray:
     import pyarrow.compute as pc  # noqa: PLC0415
 
     places = pc.index_in(column.cast("string"), value_set=pyarrow.array(names, type=pyarrow.string()))
-    return np.asarray(pc.fill_null(places, -1).to_numpy(), dtype=np.int64)
+    return np.asarray(pc.fill_null(places, -1).to_numpy(), dtype=np.int16)
 
 
 def _always_drawn(votes: pyarrow.Table) -> BoolArray:
@@ -79,7 +79,7 @@ def _always_drawn(votes: pyarrow.Table) -> BoolArray:
 
 
 def _codes(codes: Mapping[str | None, int], names: Iterable[str | None]) -> IntArray:
-    return np.array([codes.get(name, -1) for name in names], dtype=np.int64)
+    return np.array([codes.get(name, -1) for name in names], dtype=np.int16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class VoteColumns:
                 [-1 if vote.match is None else _KIND_CODES[vote.match.kind] for vote in cast], dtype=np.int64
             ),
             always=np.array([is_always_drawn(vote.sample, vote.early_stop) for vote in cast], dtype=bool),
-            reasks=np.array([vote.reasks for vote in cast], dtype=np.int64),
-            usage=np.array([[getattr(each, name) for each in usages] for name in _USAGE], dtype=np.int64).T,
+            reasks=np.array([vote.reasks for vote in cast], dtype=np.int32),
+            usage=np.array([[getattr(each, name) for each in usages] for name in _USAGE], dtype=np.int32).T,
             cost=np.array([each.cost for each in usages], dtype=float),
             at_risk=np.array([each.at_risk for each in usages], dtype=float),
         )
@@ -139,7 +139,8 @@ class VoteColumns:
         import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
         cells = table.column(CELL).to_numpy()
-        cast = table.filter(pc.is_valid(table.column("judge_id")))
+        judged = table.column("judge_id")
+        cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
         unread = np.zeros(len(cast))
         numbers = {
             name: np.nan_to_num(numbers_of(cast.column(name))) if name in cast.column_names else unread
@@ -153,8 +154,8 @@ class VoteColumns:
             reason=codes_of(cast.column("unscored_reason"), REASONS),
             kind=codes_of(cast.column("match_kind"), KINDS),
             always=_always_drawn(cast),
-            reasks=numbers["reasks"].astype(np.int64),
-            usage=np.stack([numbers[name] for name in _USAGE_COLUMNS], axis=1).astype(np.int64),
+            reasks=numbers["reasks"].astype(np.int32),
+            usage=np.stack([numbers[name] for name in _USAGE_COLUMNS], axis=1).astype(np.int32),
             cost=numbers_of(cast.column("cost")),
             at_risk=numbers["cost_at_risk"],
         )
@@ -162,6 +163,8 @@ class VoteColumns:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The questions of all, numbered on."""
+        if len(parts) == 1:
+            return parts[0]
         starts = np.cumsum([0, *(part.n for part in parts)])
         columns: dict[str, Any] = {
             field.name: np.concatenate([getattr(part, field.name) for part in parts])
@@ -215,7 +218,7 @@ class VoteColumns:
         chosen = np.ones(len(self.question), dtype=bool) if chosen is None else chosen
         costs = self.cost[chosen & ~np.isnan(self.cost)]
         return Usage(
-            **dict(zip(_USAGE, self.usage[chosen].sum(axis=0).tolist(), strict=True)),
+            **dict(zip(_USAGE, self.usage[chosen].sum(axis=0, dtype=np.int64).tolist(), strict=True)),
             cost=math.fsum(costs) if len(costs) else None,
             at_risk=math.fsum(self.at_risk[chosen]),
         )
@@ -290,7 +293,8 @@ class VerdictColumns:
     @classmethod
     def of_table(cls, table: pyarrow.Table) -> Self:
         """Those of the cells of a saved result, with the columns :data:`OF_VERDICTS` and :data:`OF_VOTES`."""
-        told = table.take(np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1)))
+        firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
+        told = table if len(firsts) == len(table) else table.take(firsts)
         numbers = {
             name: numbers_of(told.column(f"verdict_{name}"))
             for name in (*TOLD, *TOLD_FOR_MEASURES)

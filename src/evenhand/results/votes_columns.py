@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, groupby
+from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion, EarlyStop, Match, Prompts, TokenLogprob, Usage, Vote
@@ -49,7 +50,7 @@ PROMPTS = "prompts"
 TEXTS = ("assessment", "summary", "reply", "reasoning", "reply_logprobs", "error", "verdict_assessment")
 """The columns of which no score is made, and which hold the most."""
 
-VOTES_IN_A_PART = 1024
+VOTES_IN_A_PART = 4096
 
 _completion = lru_cache(maxsize=64)(Completion)  # the votes of a sheet share one
 
@@ -113,51 +114,61 @@ def plain_vote(vote: Vote) -> dict[str, Any]:
     }
 
 
+_Values = Mapping[str, Callable[[Vote], Any]]
+
+_SHOWN: Final[_Values] = {
+    **{name: attrgetter(name) for name in _SAME},
+    "order": lambda vote: list(vote.order),
+    "probabilities": lambda vote: None if vote.probabilities is None else list(vote.probabilities),
+    "match_kind": lambda vote: vote.match and vote.match.kind,
+    "reply": lambda vote: vote.completion and vote.completion.text,
+    "finish_reason": lambda vote: vote.completion and vote.completion.finish_reason,
+    "calls": attrgetter("usage.calls"),
+    "prompt_tokens": attrgetter("usage.prompt_tokens"),
+    "completion_tokens": attrgetter("usage.completion_tokens"),
+    "cost": attrgetter("usage.cost"),
+    "draws_planned": lambda vote: vote.early_stop and vote.early_stop.planned,
+}
+"""Column -> what it shows of a vote."""
+
+_COLUMNS: Final[_Values] = {
+    **_SHOWN,
+    "model": lambda vote: vote.completion and vote.completion.model,
+    "reasoning": lambda vote: vote.completion and vote.completion.reasoning,
+    "cached_calls": attrgetter("usage.cached"),
+    "requests": attrgetter("usage.requests"),
+    "lost_requests": attrgetter("usage.lost"),
+    "cost_at_risk": attrgetter("usage.at_risk"),
+    "replied": lambda vote: vote.completion is not None,
+    "reply_prompt_tokens": lambda vote: vote.completion and vote.completion.prompt_tokens,
+    "reply_completion_tokens": lambda vote: vote.completion and vote.completion.completion_tokens,
+    "reply_cost": lambda vote: vote.completion and vote.completion.cost,
+    "reply_cached": lambda vote: vote.completion and vote.completion.cached,
+    "reply_logprobs": lambda vote: _logprobs_of(vote.completion),
+    "match_index": lambda vote: vote.match and vote.match.index,
+    "match_reason": lambda vote: vote.match and vote.match.reason,
+    PROMPTS: lambda vote: None if vote.prompts is None else vote.prompts.as_json().decode(),
+    "stop_confidence": lambda vote: _confidence_of(vote.early_stop),
+}
+"""The same with all that a vote is made of."""
+
+
 def vote_row(vote: Vote) -> dict[str, Any]:
     """A vote as a flat row.
 
     The fields of :class:`~evenhand.votes.Vote` have their names; of its reply there are ``reply``, ``finish_reason``
     and ``model``; ``calls``, ``prompt_tokens``, ``completion_tokens`` and ``cost`` are those of all its calls.
     """
-    reply, match, stop = vote.completion, vote.match, vote.early_stop
-    return {
-        **{name: getattr(vote, name) for name in _SAME},
-        "order": list(vote.order),
-        "probabilities": None if vote.probabilities is None else list(vote.probabilities),
-        "match_kind": match.kind if match else None,
-        "reply": reply.text if reply else None,
-        "finish_reason": reply.finish_reason if reply else None,
-        "calls": vote.usage.calls,
-        "prompt_tokens": vote.usage.prompt_tokens,
-        "completion_tokens": vote.usage.completion_tokens,
-        "cost": vote.usage.cost,
-        "draws_planned": stop.planned if stop else None,
-    }
+    return {name: value(vote) for name, value in _SHOWN.items()}
 
 
-def _whole_row(vote: Vote) -> dict[str, Any]:
-    """The same with all that a vote is made of."""
-    reply, match, stop = vote.completion, vote.match, vote.early_stop
-    logprobs = None if reply is None or reply.logprobs is None else [each.model_dump() for each in reply.logprobs]
-    return {
-        **vote_row(vote),
-        "model": reply.model if reply else None,
-        "reasoning": reply.reasoning if reply else None,
-        "cached_calls": vote.usage.cached,
-        "requests": vote.usage.requests,
-        "lost_requests": vote.usage.lost,
-        "cost_at_risk": vote.usage.at_risk,
-        "replied": reply is not None,
-        "reply_prompt_tokens": reply.prompt_tokens if reply else None,
-        "reply_completion_tokens": reply.completion_tokens if reply else None,
-        "reply_cost": reply.cost if reply else None,
-        "reply_cached": reply.cached if reply else None,
-        "reply_logprobs": None if logprobs is None else json.dumps(logprobs),
-        "match_index": match.index if match else None,
-        "match_reason": match.reason if match else None,
-        PROMPTS: None if vote.prompts is None else vote.prompts.as_json().decode(),
-        "stop_confidence": None if stop is None or stop.confidence is None else str(stop.confidence),
-    }
+def _logprobs_of(reply: Completion | None) -> str | None:
+    known = None if reply is None else reply.logprobs
+    return None if known is None else json.dumps([each.model_dump() for each in known])
+
+
+def _confidence_of(stop: EarlyStop | None) -> str | None:
+    return None if stop is None or stop.confidence is None else str(stop.confidence)
 
 
 def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
@@ -204,51 +215,88 @@ def early_stop_of(planned: int, written: str | None) -> EarlyStop:
     return EarlyStop(planned=planned, confidence=confidence)
 
 
-def votes_table(cells: Iterable[Cell]) -> pyarrow.Table:
+def votes_table(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> pyarrow.Table:
     """One row per vote, with what it was about; a cell without votes has one row in which they are null."""
     import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
 
-    return pyarrow.concat_tables(votes_tables(cells))
+    return pyarrow.concat_tables(votes_tables(cells, schema))
 
 
-def votes_tables(cells: Iterable[Cell]) -> Iterator[pyarrow.Table]:
-    """The same in parts, each of whole cells."""
-    import pyarrow  # noqa: PLC0415 - as above
+def votes_tables(cells: Iterable[Cell], schema: pyarrow.Schema | None = None) -> Iterator[pyarrow.Table]:
+    """The same in parts, each of whole cells.
 
-    held = list(cells)
-    schema = _schema(held)
-    rows: list[dict[str, Any]] = []
-    for number, cell in enumerate(held):
-        named = {**cell.about, CELL: number, **_told(cell)}
-        rows += [{**named, **_whole_row(vote)} for vote in cell.votes] or [named]
-        if len(rows) >= VOTES_IN_A_PART or number + 1 == len(held):
-            yield pyarrow.Table.from_pylist(rows, schema=schema)
-            rows = []
-    if not held:
-        yield schema.empty_table()
+    Args:
+        cells: The votes.
+        schema: The columns, where they are known; then no more cells are held than a part has.
+    """
+    if schema is None:
+        cells = list(cells)
+        schema = _schema(cells)
+    held: list[Cell] = []
+    number = votes = 0
+    for cell in cells:
+        held.append(cell)
+        votes += len(cell.votes) or 1
+        if votes >= VOTES_IN_A_PART:
+            yield _table(held, number, schema)
+            number += len(held)
+            held, votes = [], 0
+    if held or not number:
+        yield _table(held, number, schema)
 
 
-def _told(cell: Cell) -> dict[str, Any]:
-    return {f"verdict_{name}": value for name, value in cell.verdict.items()}
+def _table(cells: Sequence[Cell], first: int, schema: pyarrow.Schema) -> pyarrow.Table:
+    """Cells that are numbered from ``first`` on, built column by column."""
+    import pyarrow.compute  # noqa: PLC0415 - as above
+
+    cast = [vote for cell in cells for vote in cell.votes or (None,)]
+    places = pyarrow.array([place for place, cell in enumerate(cells) for _ in cell.votes or (None,)])
+    columns = []
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name == CELL:
+            columns.append(pyarrow.compute.add(places, first))
+        elif (value := _COLUMNS.get(name)) is not None:
+            columns.append(pyarrow.array([None if vote is None else value(vote) for vote in cast], type=kind))
+        else:
+            told = name.removeprefix(TOLD)
+            own = [cell.verdict.get(told) if told != name else cell.about.get(name) for cell in cells]
+            column = pyarrow.array(own, type=kind)
+            columns.append(column if len(cast) == len(cells) else column.take(places))
+    return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
+TOLD = "verdict_"
+"""Before the names of what cells tell of their verdicts."""
 
 
 def _schema(cells: Sequence[Cell]) -> pyarrow.Schema:
     """The columns of all cells: their own, their number, what they came to, and those of votes."""
     import pyarrow  # noqa: PLC0415 - as above
 
-    abouts, told = [cell.about for cell in cells], [_told(cell) for cell in cells]
-    cast = next((vote for cell in cells for vote in cell.votes), None)
-    kinds = {CELL: pyarrow.int64(), **dict(_kinds(pyarrow))}
-    names = dict.fromkeys((*_names(abouts), CELL, *_names(told), *(_whole_row(cast) if cast else ()), *kinds))
-    held = {**dict.fromkeys(_names(abouts), abouts), **dict.fromkeys(_names(told), told)}
+    abouts = [cell.about for cell in cells]
+    told = [cell.verdict for cell in cells]
+    kinds = {CELL: pyarrow.int64(), **dict(_kinds(pyarrow)), **dict(_kinds_of_told(pyarrow))}
+    held = {
+        **{name: [about.get(name) for about in abouts] for name in _names(abouts)},
+        CELL: [],
+        **{TOLD + name: [each.get(name) for each in told] for name in _names(told)},
+        **dict.fromkeys(_COLUMNS, ()),
+    }
     return pyarrow.schema(
-        (name, kinds[name] if name in kinds else pyarrow.array([each.get(name) for each in held[name]]).type)
-        for name in names
+        (name, kinds[name] if name in kinds else pyarrow.array(values).type) for name, values in held.items()
     )
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
+    """The names of all rows, which are mostly the same ones."""
+    return list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, rows)) for name in names))
+
+
+def _kinds_of_told(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN401 - the module
+    numbers = ("score", "agreement", "spread", "draw_variance", "lowest_score", "highest_score", "covered_mass")
+    yield from ((TOLD + name, pyarrow.float64()) for name in numbers)
+    yield from ((TOLD + name, pyarrow.string()) for name in ("selected_option", "unscored_reason", "assessment"))
+    yield from ((TOLD + name, pyarrow.bool_()) for name in ("na", "position_consistent"))
 
 
 def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN401 - the module

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 import numpy as np
@@ -20,8 +21,10 @@ from evenhand.results.verdict_columns import (
     FloatArray,
     IntArray,
     VerdictColumns,
+    codes_of,
 )
 from evenhand.results.verdict_view import READ
+from evenhand.results.votes_columns import CELL
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
 
@@ -83,7 +86,7 @@ class JudgedColumns:
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts]) for name in ("instances", "selected", "gold")
         }
-        clusters = tuple(cluster for part in parts for cluster in part.clusters)
+        clusters = tuple(chain.from_iterable(part.clusters for part in parts))
         verdicts = VerdictColumns.joined([part.verdicts for part in parts])
         return cls(parts[0].criterion, **columns, clusters=clusters, verdicts=verdicts)
 
@@ -158,25 +161,37 @@ def columns_of_table(
     """
     if not {*_ABOUT, *OF_VERDICTS} <= set(table.column_names):
         return None
+    import pyarrow.compute as pc  # noqa: PLC0415 - half a second of import that only this needs
+
     verdicts = VerdictColumns.of_table(table)
-    about = table.select(_ABOUT).take(np.flatnonzero(np.diff(table.column("cell").to_numpy(), prepend=-1)))
-    systems, names = (about.column(name).combine_chunks().dictionary_encode() for name in ("system", "criterion"))
+    firsts = np.flatnonzero(np.diff(table.column(CELL).to_numpy(), prepend=-1))
+    about = table.select(_ABOUT) if len(firsts) == len(table) else table.select(_ABOUT).take(firsts)
+    asked = codes_of(about.column("criterion"), [criterion.name for criterion in criteria])
+    names = pc.unique(about.column("system")).to_pylist()
+    judged = codes_of(about.column("system"), names)
     found = {}
-    for code, system in enumerate(systems.dictionary.to_pylist()):
-        for criterion in criteria:
-            own = np.asarray(systems.indices) == code
-            own &= np.asarray([name == criterion.name for name in names.dictionary.to_pylist()])[names.indices]
-            own &= True if kept is None else kept
-            held = about.filter(own)
-            found[system, criterion.name] = JudgedColumns(
-                criterion=criterion,
-                instances=held.column("instance").to_numpy() + first,
-                selected=_places(held.column("verdict_selected_option").to_pylist(), criterion),
-                gold=_places(held.column("gold").to_pylist(), criterion),
-                clusters=tuple(held.column("cluster").to_pylist()),
-                verdicts=verdicts.only(own),
-            )
+    for (place, system), (number, criterion) in product(enumerate(names), enumerate(criteria)):
+        own: BoolArray = (judged == place) & (asked == number)
+        own &= True if kept is None else kept
+        held = about if own.all() else about.filter(own)
+        found[system, criterion.name] = JudgedColumns(
+            criterion=criterion,
+            instances=held.column("instance").to_numpy() + first,
+            selected=_codes(held.column("verdict_selected_option"), criterion),
+            gold=_codes(held.column("gold"), criterion),
+            clusters=tuple(held.column("cluster").to_pylist()),
+            verdicts=verdicts.only(own),
+        )
     return found
+
+
+def _codes(labels: pyarrow.ChunkedArray, criterion: Criterion) -> IntArray:
+    """The place of each label among those of a criterion."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    given = [label for label in pc.unique(labels).to_pylist() if label is not None]
+    places = np.array([*map(criterion.index_of, given), -1], dtype=np.int64)
+    return places[codes_of(labels, given)]
 
 
 def _places(labels: Sequence[str | None], criterion: Criterion) -> IntArray:
