@@ -127,12 +127,14 @@ class Worker:
         named, bad = self._named(rows, key)
         again: dict[int, list[IdentifiedRow]] = {}
         new: list[IdentifiedRow] = []
+        counts: Counter[str] = Counter()
         for row, place in self._places(named, bad):
             if place is None:
                 new.append(row)
             elif place >= 0:
                 again.setdefault(place, []).append(row)
-        counts: Counter[str] = Counter(met=len(named) - len(new) - len(bad))
+            else:
+                counts["met"] += 1
         self._judge_into(new, key, bad, counts, lambda number: part_path(self._order.folder, number))
         for place, own in again.items():
             self._judge_into(own, f"{key}/{place}", bad, counts, self._shards.again_of(place))
