@@ -39,9 +39,9 @@ class Turns:
         self.journal = journal
         self._journal = HoldingJournal(journal)
         self._rows: list[Row] = []
-        self._keys: list[str] = []
+        self._claims: dict[str, asyncio.Future[set[str]]] = {}
         self._released: list[str] = []
-        self._done: asyncio.Future[set[str]] | None = None
+        self._asking: list[asyncio.Future[set[str]]] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._given = 0
         self._users = 0
@@ -64,7 +64,7 @@ class Turns:
         row = entry.row()
         self._journal.add(row)
         self._rows.append(row)
-        await asyncio.shield(self._at_the_end())
+        await self._at_the_end()
 
     async def claim(self, key: str, check: Callable[[], None]) -> Completion | None:
         """The reply that another asker got meanwhile, or None when the key is ours to ask for, and it is our turn.
@@ -150,37 +150,33 @@ class Turns:
 
     async def _claimed(self, key: str) -> bool:
         """Whether the key is ours after this turn."""
-        first = key not in self._keys  # two judges that are one engine ask for the same
-        if first:
-            self._keys.append(key)
-        done = self._at_the_end()
+        asked = self._at_the_end()
+        if self._claims.setdefault(key, asked) is not asked:  # two judges that are one engine ask for the same
+            await asked
+            return False
         try:
-            return key in await asyncio.shield(done) and first
+            return key in await asked
         except asyncio.CancelledError:
-            if first:
-                done.add_done_callback(lambda _: self._release_unused(key, done))
+            if not asked.cancelled() and key in asked.result():
+                self.release(key)
             raise
-
-    def _release_unused(self, key: str, done: asyncio.Future[set[str]]) -> None:
-        if not done.cancelled() and key in done.result():
-            self.release(key)
 
     def _at_the_end(self) -> asyncio.Future[set[str]]:
         """Of this turn: done when what it brought is handed over, with the keys that are ours."""
-        if self._done is None:
-            loop = asyncio.get_running_loop()
-            self._done = loop.create_future()
-            if not self._waiting:
-                loop.call_soon(self._exchange)
-        return self._done
+        loop = asyncio.get_running_loop()
+        if not self._asking and not self._waiting:
+            loop.call_soon(self._exchange)
+        self._asking.append(loop.create_future())
+        return self._asking[-1]
 
     def _exchange(self) -> None:
-        rows, keys, released, done = self._rows, self._keys, self._released, self._done
-        self._rows, self._keys, self._released, self._done = [], [], [], None
-        if rows or keys or released:
-            taken = self._journal.exchange(rows, keys, released)
-            if done is not None and not done.done():  # the run may have been ended meanwhile
-                done.set_result(taken)
+        rows, claims, released, asking = self._rows, self._claims, self._released, self._asking
+        self._rows, self._claims, self._released, self._asking = [], {}, [], []
+        keys = [key for key, asked in claims.items() if not asked.cancelled()]
+        taken = self._journal.exchange(rows, keys, released) if rows or keys or released else set()
+        for asked in asking:
+            if not asked.done():
+                asked.set_result(taken)
 
     def _give_turn(self) -> None:
         loop = self._waiting[0].get_loop()
@@ -191,5 +187,5 @@ class Turns:
         self._given += 1
         if self._waiting:
             loop.call_soon(self._give_turn)
-        if self._done is not None and (not self._waiting or self._given % TURNS_A_TRANSACTION == 0):
+        if self._asking and (not self._waiting or self._given % TURNS_A_TRANSACTION == 0):
             loop.call_soon(self._exchange)

@@ -124,8 +124,7 @@ class Conversation:
         """The prompts sent about a question, where they are kept, of which its vote may hold an assessment."""
         if not self.prompts:
             return None
-        options = (option.description for option in question.criterion.options)
-        like = (*texts_of(question), question.guidelines, question.criterion.description, *options, assessment or "")
+        like = (*texts_of(question), question.guidelines, question.criterion.description, assessment or "")
         return Prompts(self.prompts, like=like, known=prompt_sources())
 
     def first(self, text: str, nonce: object) -> str:
