@@ -278,15 +278,18 @@ def state_p_value(p_value: float) -> str:
 def format_count(count: float | Missing | None, noun: str = "") -> str:
     """A whole number, or the mean of some, with its noun where one is given; a dash where there is none.
 
-    >>> format_count(1200), format_count(1, "pair"), format_count(1200, "reply"), format_count(None)
-    ('1,200', '1 pair', '1,200 replies', '–')
+    >>> format_count(1200), format_count(1, "pair"), format_count(1200, "reply"), format_count(2, "batch")
+    ('1,200', '1 pair', '1,200 replies', '2 batches')
+    >>> format_count(None)
+    '–'
     """
     if count is None or isinstance(count, Missing) or math.isnan(count):
         return MISSING
     number = f"{count:,.0f}"
     if not noun or number == "1":
         return f"{number} {noun}".rstrip()
-    return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + ending}"
 
 
 def format_about(count: float) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from evenhand.engines.intake import intakes
 from evenhand.engines.journal import Journal
+from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.journal_file import (
     BUSY_SECONDS,
     COMPANIONS,
@@ -119,6 +120,8 @@ def recover(path: Path, out: Path | None = None) -> Recovery:
     new = out if out is not None else beside(path, f".recovered-{os.getpid()}")
     with Journal(new) as journal:
         _record(journal, rows)
+        with suppress(sqlite3.Error, ValueError):  # what is waited for at providers, where SQLite can still read that
+            BatchRecords(journal).carry_over(path)
     if out is not None:
         return Recovery(len(rows), out, None)
     damaged = beside(path, time.strftime(".damaged-%Y%m%d-%H%M%S", time.gmtime()))
