@@ -1,12 +1,16 @@
 """What a run says while it runs: a bar in a terminal, a line every ten seconds elsewhere, and nothing that fails it."""
 
+import asyncio
 import io
 import sys
+import threading
 
 import pytest
 
+import evenhand
 from evenhand.judging.progress import progress_bar, tell
 from evenhand.votes import Usage, Vote
+from tests.support.judges import ScriptedJudge
 
 
 class Clock:
@@ -59,6 +63,59 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(stderr):
     assert before[0] == (
         "judging: 160/960 votes (17 %), 16.0 a second, 80 unscored, 160 calls, 16,000 tokens, $0.1600, 0:50 left"
     )
+
+
+def test_where_nothing_comes_that_is_said_ever_more_rarely(stderr, monkeypatch):
+    said, clock = stderr(io.StringIO()), Clock()
+
+    async def slept(seconds):
+        clock.now += seconds
+        if clock.now > 100 + 330:
+            raise asyncio.CancelledError
+
+    with progress_bar(20, shown=True, clock=clock) as progress:
+        clock.now += 4
+        progress.add(votes(5))
+        monkeypatch.setattr(asyncio, "sleep", slept)
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(progress.watch())
+        lines = said.getvalue().splitlines()
+    # the vote came at 4 s: after 10 s a line, then when it is 10 s ago, and each time after twice as long
+    ends = [line.rpartition(", ")[2] for line in lines]
+    assert ends[1:] == [f"nothing has come for {length}" for length in ("0:16", "0:32", "1:04", "2:08", "4:16")]
+    assert all(line.startswith("judging: 5/20 votes (25 %)") for line in lines)
+
+
+class Heard(io.StringIO):
+    """A screen that lets a judge go on that waits until somebody is told that nothing comes."""
+
+    told = None
+
+    def write(self, text):
+        if "nothing has come for" in text:
+            self.told.set()
+        return super().write(text)
+
+
+class Stalls(ScriptedJudge):
+    """A judge that answers once that was told."""
+
+    async def complete(self, request):
+        sys.stderr.told = asyncio.Event()
+        await sys.stderr.told.wait()
+        return await super().complete(request)
+
+
+def test_a_server_that_stalls_is_told_while_it_does_and_nothing_stays_behind(stderr, monkeypatch):
+    screen = stderr(Heard())
+    monkeypatch.setattr("evenhand.judging.progress.SECONDS_BETWEEN_LINES", 0.05)
+    before = set(threading.enumerate())
+    how = {"response_field": "a", "flow": "verdict_only", "check_positional_bias": False, "journal": None}
+    evenhand.judge([{"a": "Eight."}], "Is it a number?", Stalls(["Yes"]), progress=True, **how)
+    first, *_, last = screen.getvalue().splitlines()
+    assert first.startswith("judging: 0/1 vote")
+    assert "nothing has come for" not in last
+    assert set(threading.enumerate()) <= before
 
 
 def test_the_time_left_is_by_the_rate_of_late(stderr):

@@ -1,11 +1,12 @@
 """What a run says while it runs, to whoever may be there to read it: a terminal that is gone ends no run.
 
 In a terminal a bar, redrawn four times a second whatever comes in between; elsewhere (a file, CI, a notebook) a line
-every ten seconds, and one at the end. A vote only counts.
+every ten seconds, and one at the end. A vote only counts. Where nothing comes, that is said too, ever more rarely.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections import deque
@@ -92,9 +93,10 @@ class Progress:
     done: int = 0
     _marks: deque[tuple[float, int]] = field(default_factory=deque)
     _said: float = 0.0
+    _moved: float = 0.0
 
     def __post_init__(self) -> None:
-        self._said = self.clock()
+        self._said = self._moved = self.clock()
         self._marks.append((self._said, 0))
 
     def add(self, votes: Sequence[Vote]) -> None:
@@ -107,13 +109,27 @@ class Progress:
     def skip(self, votes: int) -> None:
         """Count draws that are not needed as done."""
         self.done += votes
-        if self.line is not None and self.clock() - self._said >= SECONDS_BETWEEN_LINES:
-            self._said = self.clock()
+        self._moved = self.clock()
+        self._tell()
+
+    async def watch(self) -> None:
+        """Tell where nothing comes, as from a server that stalls, until this is cancelled."""
+        while self.line is not None:
+            await asyncio.sleep(SECONDS_BETWEEN_LINES / 10)
+            self._tell()
+
+    def _tell(self) -> None:
+        """Say a line where the last one is old: ten seconds, or as long as nothing had come then."""
+        now = self.clock()
+        if self.line is not None and now - self._said >= max(SECONDS_BETWEEN_LINES, (now - self._moved) / 2):
+            self._said = now
             self.line(f"judging: {self.told()}")
 
     def told(self) -> str:
         """It in words: ``120/960 votes (12 %), 11.9 a second, 3 unscored, 240 calls, 48,000 tokens, $0.0213, …``."""
         rate = self._rate()
+        silent = self.clock() - self._moved
+        stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
         tokens = self.usage.prompt_tokens + self.usage.completion_tokens
         parts = [
             f"{format_count(self.done)}/{format_count(self.total)} votes"
@@ -124,6 +140,7 @@ class Progress:
             format_count(tokens, "token"),
             "" if self.usage.cost is None else format_cost(self.usage.cost),
             f"{format_duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else "",
+            f"nothing has come for {format_duration(silent)}" if stalled else "",
         ]
         return ", ".join(filter(None, parts))
 

@@ -338,11 +338,15 @@ class Judging:
         """Make engines ready, and keep as many workers as are wanted, until all is done."""
         try:
             async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+                watch: asyncio.Task[None] | None = None
                 while (lane := await self._wanted.get()) is not None:
+                    watch = watch or group.create_task(self.progress.watch())
                     if not lane.opened:
                         lane.opened = True
                         await stack.enter_async_context(lane.calls.running(grace=GRACE_SECONDS))
                     group.create_task(self._work(lane))
+                if watch is not None:
+                    watch.cancel()
         except BaseException as failure:
             for run in self._runs:
                 run.end(failure)
