@@ -6,12 +6,15 @@ import pickle
 import pytest
 
 import evenhand
+from evenhand.cli import main
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.data.identified import IdentifiedRow, as_rows
 from evenhand.errors import InvalidInputError, RejectedRequestError
 from evenhand.results.resumed import held_alone
 from evenhand.streams import Job, StreamedRowsWarning
 from tests.support.judges import ScriptedJudge
+from tests.support.processes import Running
+from tests.support.server import JudgeServer
 
 CRITERION = "Is the answer right?"
 HOW = {"id_field": "id", "context_fields": ["question"], "flow": "one_step", "progress": False}
@@ -22,6 +25,14 @@ def rows(count=40):
         {"id": f"r{n}", "question": f"What is {n} + {n}?", "response": f"It is {2 * n}." if n % 3 else "No idea."}
         for n in range(count)
     ]
+
+
+SYSTEMS = [{"id": f"p{n}", "question": f"q{n}", "a": f"one {n}", "b": f"two {n}"} for n in range(12)]
+LONG = [
+    {"id": row["id"], "question": row["question"], "model": name, "output": row[name]}
+    for row in SYSTEMS
+    for name in ("a", "b")
+]
 
 
 def noisy():
@@ -186,14 +197,20 @@ def test_a_bad_first_row_is_found_before_a_call_and_leaves_no_folder(tmp_path):
         ("winrates", {"systems": ["a", "b"], "design": "swiss:1"}, "design is 'swiss:1', which needs all rows at once"),
         ("winrates", {"systems": ["a", "b"], "design": "sample:1"}, "design is 'sample:1', which needs all rows"),
         ("winrates", {"systems": ["a", "b"], "stop": "decided"}, "stop is 'decided', which needs all rows at once"),
-        ("winrates", {"systems_field": "s", "response_field": "r", "id_field": "id"}, "name them with systems="),
+        (
+            "winrates",
+            {"systems_field": "model", "response_field": "output", "id_field": "id"},
+            "name them with systems=",
+        ),
         ("grade_scores", {"candidates": ["a", "b"], "unrelated_option": True}, "unrelated_option is True, which needs"),
         ("checklist", {"votes": "v"}, "votes is 'v', which needs all rows at once"),
     ],
 )
 def test_what_needs_all_rows_is_refused(tmp_path, function, given, message):
     with pytest.raises(InvalidInputError, match=message):
-        getattr(evenhand, function)(rows(), engine=noisy(), **given, stream_to=tmp_path / "to")
+        getattr(evenhand, function)(
+            LONG if "systems_field" in given else SYSTEMS, engine=noisy(), **given, stream_to=tmp_path / "to"
+        )
     assert not (tmp_path / "to").exists()
 
 
@@ -228,14 +245,6 @@ def test_a_job_is_the_same_in_another_process():
     stream = [IdentifiedRow(row["id"], "0" * 16, 10, (row,), "row") for row in rows(5)]
     assert told(other.judge(as_rows(stream, "id"))) == told(job.judge(as_rows(stream, "id")))
     assert job.judges is job.judges
-
-
-SYSTEMS = [{"id": f"p{n}", "question": f"q{n}", "a": f"one {n}", "b": f"two {n}"} for n in range(12)]
-LONG = [
-    {"id": row["id"], "question": row["question"], "model": name, "output": row[name]}
-    for row in SYSTEMS
-    for name in ("a", "b")
-]
 
 
 @pytest.mark.parametrize(
@@ -281,3 +290,58 @@ def test_rows_of_a_prompt_that_are_apart_are_refused(tmp_path):
     apart = [*LONG[:1], *LONG[2:], LONG[1]]
     with pytest.raises(InvalidInputError, match="rows of one prompt must follow one another: sort them by it"):
         evenhand.winrates(apart, criteria="Which is better?", engine=noisy(), **given, stream_to=tmp_path / "to")
+
+
+STREAMED = """
+import sys, warnings
+import evenhand
+data, folder, journal, address = sys.argv[1:]
+engine = evenhand.OpenAICompatibleEngine(base_url=address, model="m", max_in_flight=8)
+evenhand.judge(
+    data, "Is the answer right?", engine, id_field="id", context_fields=["question"], flow="one_step", progress=False,
+    journal=journal, stream_to=folder, part_rows=10,
+)
+"""
+
+
+def test_a_killed_run_goes_on_buys_nothing_twice_and_comes_to_the_same(tmp_path):
+    data, folder = tmp_path / "rows.jsonl", tmp_path / "to"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(80)))
+    with JudgeServer(labels=["Yes", "No"], latency=0.02) as server:
+        given = (STREAMED, data, folder, tmp_path / "journal.sqlite3", server.base_url)
+        run = Running(*given, output=tmp_path / "killed.txt")
+        run.kill_when(lambda: len(parts_of(folder)) >= 2)
+        left = parts_of(folder)
+        assert all(len(evenhand.open(folder / name)) == 10 for name in left)  # what is there is whole
+        assert len(left) < 8
+        assert Running(*given, output=tmp_path / "again.txt").wait() == 0
+        asked = [json.dumps(request.body, sort_keys=True) for request in server.requests]
+        assert len(set(asked)) == 160  # each in two orders
+        assert len(asked) - 160 <= 8  # what was on its way when it was killed
+        engine = evenhand.OpenAICompatibleEngine(base_url=server.base_url, model="m")
+        whole = evenhand.judge(rows(80), CRITERION, engine, **HOW, journal=None)
+    streamed = evenhand.open(folder)
+    assert list(streamed.records()) == list(whole.records())
+    assert [*map(str, streamed.text_tables())] == [*map(str, whole.text_tables())]
+    assert {name: held for name, held in parts_of(folder).items() if name in left} == left
+
+
+def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, capsys):
+    (tmp_path / "shards").mkdir()
+    for name, held in (("a.jsonl", rows()[:25]), ("b.jsonl", rows()[25:])):
+        (tmp_path / "shards" / name).write_text("".join(json.dumps(row) + "\n" for row in held))
+    folder = tmp_path / "to"
+    asked = ["judge", str(tmp_path / "shards"), "--criteria", "criteria.evenhand.direct.relevance"]
+    asked += ["--engine", "engines.evenhand.baseline", "--response", "response", "--context", "question", "--quiet"]
+    asked += ["--id-field", "id", "--stream-to", str(folder), "--part-rows", "7"]
+    assert main([*asked, "--limit", "20"]) == 0
+    assert len(evenhand.open(folder)) == 20
+    first = parts_of(folder)
+    capsys.readouterr()
+    assert main([*asked, "--dry-run"]) == 0
+    assert "votes: 40" in capsys.readouterr().out
+    assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--fail-if", "unread > 0"]) == 0
+    assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
+    assert {name: held for name, held in parts_of(folder).items() if name in first} == first
+    assert main([*asked, "--seed", "4"]) != 0
+    assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
