@@ -1,15 +1,20 @@
 """What a result takes in memory for each assessment, and how long a great one takes to save and to open again.
 
-``python -m benchmarks.memory`` prints two Markdown tables: kB for each assessment in both orders, with and without
+``python -m benchmarks.memory`` prints three Markdown tables: kB for each assessment in both orders, with and without
 prompts, beside the caller's data; and of a saved result the seconds to save and open, kB for each assessment on disk
-and when opened, and by how much the process grew at most. The judge is simulated, but writes reasons of 450 characters.
-Memory is what Python's allocations come to (``tracemalloc``); what a file holds is among it where it is kept.
+and when opened, and by how much the process grew at most; and of a result in parts the seconds and the CPU until it is
+opened, printed and its findings are made, and the peak of the process that does it (another, which judged nothing).
+The parts are one of 5,000 rows, copied under ids of their own.The judge is simulated, but writes reasons of 450
+characters. Memory is what Python's allocations come to (``tracemalloc``); what a file holds is among it where it is
+kept.
 """
 
 import argparse
 import gc
+import json
 import os
 import random
+import sys
 import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
@@ -17,13 +22,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from subprocess import run
 from tempfile import TemporaryDirectory
 
 os.environ["UNITXT_USE_ONLY_LOCAL_CATALOGS"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["UNITXT_DEFAULT_VERBOSITY"] = "error"
 
+import pyarrow.parquet
+
 import evenhand
+from evenhand.data.row_files import PARQUET_HEADER
 from evenhand.engines.base import Request
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.tables import JudgementTable
@@ -109,11 +118,38 @@ def saved(count: int, folder: Path) -> list[str]:
     return [f"{count:,}", *(f"{value:.1f}" for value in seconds), *(f"{size / 1000:.2f}" for size in each)]
 
 
+OPEN_AND_PRINT = """
+import resource, sys, time
+import evenhand, evenhand.tables, pyarrow.parquet
+start = time.perf_counter(), time.process_time()
+result = evenhand.open(sys.argv[1])
+str(result), result.findings()
+most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+found = time.perf_counter() - start[0], time.process_time() - start[1], most
+print(*(f"{each:.2f}" for each in found), sep=" | ")
+"""
+
+
+def write_parts(count: int, size: int, folder: Path) -> None:
+    """A result of so many rows in parts of one size: the first is judged, the others are copies of it."""
+    data = [{"id": f"row-{row}", **each} for row, each in enumerate(rows(size))]
+    how = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
+    first = folder / "part-000000.parquet"
+    evenhand.judge(data, CRITERION, Talkative(refusal_rate=0.02), id_field="id", **how).save(first)
+    table = pyarrow.parquet.read_table(first)
+    header = json.loads(table.schema.metadata[PARQUET_HEADER])
+    for number in range(1, count // size):
+        header["parameters"]["ids"] = [f"row-{number * size + row}" for row in range(size)]
+        copy = table.replace_schema_metadata({PARQUET_HEADER: json.dumps(header).encode()})
+        pyarrow.parquet.write_table(copy, folder / f"part-{number:06d}.parquet", compression="zstd")
+
+
 def main() -> None:
-    """Print two tables."""
+    """Print three tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--assessments", type=int, default=2000)
     parser.add_argument("--saved", type=int, default=100_000)
+    parser.add_argument("--in-parts", type=int, default=1_000_000)
     options = parser.parse_args()
     judged(rows(2), prompts=True)  # imports, templates and caches
     print("| prompts | kB an assessment |\n|---|---|")
@@ -125,6 +161,11 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     with TemporaryDirectory() as folder:
         print(f"| {' | '.join(saved(options.saved, Path(folder)))} |")
+    print("\n| assessments in parts | s to open and print | s of CPU | GiB at most |\n|---|---|---|---|")
+    with TemporaryDirectory() as folder:
+        write_parts(options.in_parts, 5000, Path(folder))
+        found = run([sys.executable, "-c", OPEN_AND_PRINT, folder], check=True, capture_output=True, text=True)
+        print(f"| {options.in_parts:,} | {found.stdout.strip()} |")
 
 
 if __name__ == "__main__":
