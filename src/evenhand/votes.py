@@ -141,6 +141,7 @@ class Usage(FrozenValue):
         lost: Of these, those that brought no reply and may have been billed all the same.
         prompt_tokens: As the server counted them, journaled replies included.
         completion_tokens: As the server counted them, journaled replies included.
+        cached_tokens: Of the prompt tokens of replies newly bought, those that the server's own cache held.
         cost: US dollars spent by the calls; None where the price is not known. Journaled replies cost nothing.
         at_risk: US dollars at most that the lost requests cost, where ``max_cost`` was to be kept; else 0.
     """
@@ -153,6 +154,7 @@ class Usage(FrozenValue):
     completion_tokens: int = 0
     cost: float | None = None
     at_risk: float = 0.0
+    cached_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return other if self is NOTHING_USED else total_usage((self, other))
@@ -164,7 +166,7 @@ NOTHING_USED = Usage()
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
     """What many calls consumed together."""
-    calls = cached = requests = lost = prompt_tokens = completion_tokens = 0
+    calls = cached = requests = lost = prompt_tokens = completion_tokens = cached_tokens = 0
     cost: float | None = None
     at_risk = 0.0
     for usage in usages:
@@ -175,6 +177,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         at_risk += usage.at_risk
         prompt_tokens += usage.prompt_tokens
         completion_tokens += usage.completion_tokens
+        cached_tokens += usage.cached_tokens
         if usage.cost is not None:
             cost = usage.cost + (cost or 0.0)
     counted = {
@@ -186,6 +189,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         "completion_tokens": completion_tokens,
         "cost": cost,
         "at_risk": at_risk,
+        "cached_tokens": cached_tokens,
     }
     return NOTHING_USED.model_copy(update=counted)
 
@@ -212,6 +216,7 @@ class Completion(FrozenValue):
             that was not read, because it is longer than what is read.
         prompt_tokens: Tokens of the request, where the server counted them.
         completion_tokens: Tokens of the reply, where the server counted them.
+        cached_tokens: Tokens of the request that the server's own cache held, where it says so.
         cost: US dollars, where the price is known.
         model: The model that answered, as the server named it.
         logprobs: Per generated token, where they were asked for and given.
@@ -234,6 +239,7 @@ class Completion(FrozenValue):
     attempts: int = 0
     lost: int = 0
     at_risk: float = 0.0
+    cached_tokens: int | None = None
 
     @property
     def usage(self) -> Usage:
@@ -242,6 +248,7 @@ class Completion(FrozenValue):
         if self.cached:
             return NOTHING_USED.model_copy(update={**tokens, "cached": 1, "cost": None if self.cost is None else 0.0})
         sent = {"calls": 1, "requests": self.attempts, "lost": self.lost, "at_risk": self.at_risk}
+        sent["cached_tokens"] = self.cached_tokens or 0
         return NOTHING_USED.model_copy(update={**tokens, **sent, "cost": self.cost})
 
 

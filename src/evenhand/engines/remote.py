@@ -21,6 +21,7 @@ from evenhand.engines.breaker import Breaker, tell
 from evenhand.engines.descriptors import NO_DESCRIPTORS, connections_allowed
 from evenhand.engines.forecast import CallSize, TokenForecast
 from evenhand.engines.limits import Gate
+from evenhand.engines.prompt_cache import CacheMarks, marks_for, speaks_of_marks, with_marks
 from evenhand.engines.replies import short_enough, speaks_of_fewer_logprobs, speaks_of_logprobs, speaks_of_schema
 from evenhand.errors import (
     BudgetExhaustedError,
@@ -99,6 +100,8 @@ class RemoteSettings:
             from the first call on; 0 does not wait.
         prompt_price: US dollars a million tokens, where the server does not tell the cost.
         completion_price: US dollars a million tokens.
+        cached_price: US dollars a million tokens of a prompt that the server's own cache held, where it says how many;
+            None counts them as the others.
     """
 
     model: str
@@ -120,6 +123,7 @@ class RemoteSettings:
     patience: float | None = None
     prompt_price: float | None = None
     completion_price: float | None = None
+    cached_price: float | None = None
 
     def __post_init__(self) -> None:
         if not _is_text(self.model) or not self.model.strip():
@@ -132,7 +136,7 @@ class RemoteSettings:
         self._check_range("max_retries", self.max_retries, 0, None, whole=True)
         self._check_range("max_reply_bytes", self.max_reply_bytes, 1, None, whole=True)
         self._check_range("backoff", self.backoff, 0, None)
-        for name in ("patience", "prompt_price", "completion_price"):
+        for name in ("patience", "prompt_price", "completion_price", "cached_price"):
             self._check_range(name, getattr(self, name), 0, None)
         for name in ("requests_per_minute", "tokens_per_minute", "timeout"):
             self._check_range(name, getattr(self, name), 0, None)
@@ -246,6 +250,7 @@ class _Session:
     resources: AsyncExitStack
     gate: Gate
     schema: bool | None = None
+    marks: CacheMarks | None = None
     users: int = 0
     replies: int = 0
     told_to_wait: int = 0
@@ -325,7 +330,12 @@ class RemoteJudge:
     @property
     def most_attempts(self) -> int:
         """Requests of one call at most: retries, and without what a server may refuse (a schema, log-probabilities)."""
-        return 1 + RATE_LIMIT_PATIENCE * self.settings.max_retries + REFUSABLE
+        return 1 + RATE_LIMIT_PATIENCE * self.settings.max_retries + REFUSABLE + (self._marks is not None)
+
+    @property
+    def _marks(self) -> CacheMarks | None:
+        """What the server is known to take as a mark of what prompts share."""
+        return marks_for(self.settings.model, self.identity())
 
     def estimated_cost(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """US dollars for so many tokens at the prices of the settings, where there are any."""
@@ -362,7 +372,7 @@ class RemoteJudge:
         gate = Gate(allowed, settings.requests_per_minute, settings.tokens_per_minute, breaker=breaker)
         if self._share < 1:
             gate.scale(self._share)
-        session = self._sessions[loop] = _Session(connection, resources, gate)
+        session = self._sessions[loop] = _Session(connection, resources, gate, marks=self._marks)
         return session
 
     async def complete(self, request: Request) -> Completion:
@@ -437,6 +447,7 @@ class RemoteJudge:
         trial.schema = bool(session.schema) and trial.request.response_schema is not None
         trial.logprobs = self.logprobs_of(trial.request)
         payload = self.payload(trial.request, schema=trial.schema)  # now that the gate let it in: others were refused
+        payload = with_marks(payload, trial.request, session.marks)
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return short_enough(await session.connection.send(payload))
@@ -479,6 +490,9 @@ class RemoteJudge:
         elif trial.schema and self.settings.structured_output == "auto" and speaks_of_schema(str(error)):
             session.schema = False
             self._schema_refused = True
+            return 0.0
+        elif session.marks is not None and speaks_of_marks(str(error)):
+            session.marks = None
             return 0.0
         raise error
 
@@ -612,4 +626,7 @@ class RemoteJudge:
             return completion
         tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
         cost = RemoteJudge.estimated_cost(self, *tokens)  # a transport's own list of prices is for estimates
+        if cost is not None and self.settings.cached_price is not None:
+            cheaper = self.settings.cached_price - (self.settings.prompt_price or 0.0)
+            cost += (completion.cached_tokens or 0) * cheaper / 1e6
         return completion if cost is None else completion.model_copy(update={"cost": cost})

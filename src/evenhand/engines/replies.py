@@ -52,6 +52,7 @@ READ_NAMES: Final = frozenset(
     {"choices", "message", "content", "text", "refusal", "finish_reason", "model", "error"}
     | {"reasoning_content", "reasoning"}
     | {"usage", "prompt_tokens", "completion_tokens", "cost"}
+    | {"prompt_tokens_details", "cached_tokens", "cache_read_input_tokens"}
     | {"logprobs", "tokens", "token_logprobs", "token", "logprob", "top_logprobs"}
 )
 """The keys of a body that :func:`read_completion` reads."""
@@ -165,6 +166,7 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
         finish_reason=finish_reason if isinstance(finish_reason, str) else None,
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=_cached_tokens(usage),
         cost=_amount(usage.get("cost")),
         model=model if isinstance(model, str) else None,
         logprobs=_logprobs(choice.get("logprobs")),
@@ -187,6 +189,15 @@ def _text(content: object) -> str | None:
     parts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
     texts = [part for part in parts if isinstance(part, str)]
     return "".join(texts) if texts else None
+
+
+def _cached_tokens(usage: Mapping[str, object]) -> int | None:
+    """Tokens of the prompt that the server had in memory: as OpenAI, vLLM and litellm say it, or as Anthropic does."""
+    details = usage.get("prompt_tokens_details")
+    found = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    found = _count(usage.get("cache_read_input_tokens")) if found is None else found
+    prompt = _count(usage.get("prompt_tokens"))
+    return found if found is None or prompt is None else min(found, prompt)
 
 
 def _count(value: object) -> int | None:

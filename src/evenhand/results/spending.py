@@ -30,6 +30,7 @@ class Spending:
         at_risk: US dollars at most that these cost; 0 where that was not reckoned, for lack of ``max_cost``.
         calls_left: Of ``max_calls``; None without.
         cost_left: Of ``max_cost``, in US dollars; None without.
+        cached_tokens: Prompt tokens of the replies newly bought that the servers' own caches held, as far as they say.
     """
 
     bought: int
@@ -42,6 +43,7 @@ class Spending:
     at_risk: float
     calls_left: int | None = measure("count")
     cost_left: float | None = measure("money")
+    cached_tokens: int = 0
 
     @classmethod
     def nothing(cls) -> Self:
@@ -74,12 +76,15 @@ class Spending:
             at_risk=used.at_risk,
             calls_left=None if calls is None else max(0, calls - used.calls - failed),
             cost_left=None if cost is None else max(0.0, cost - (used.cost or 0.0) - used.at_risk),
+            cached_tokens=used.cached_tokens,
         )
 
     def __str__(self) -> str:
         for_cost = "" if self.cost is None else f" for {format_cost(self.cost)}"
         bought = f"Bought {format_count(self.bought, 'reply')}{for_cost} with {format_count(self.requests, 'request')}"
         said = [f"{bought}; {format_count(self.from_journal)} came from the journal."]
+        if self.cached_tokens:
+            said.append(f"The servers' own caches held {format_count(self.cached_tokens, 'token')} of the prompts.")
         if self.wasted:
             cost = f", {format_cost(self.wasted_cost)}" if self.wasted_cost is not None else ""
             said.append(f"Wasted: {format_count(self.wasted, 'reply')}{cost}, of which no vote came.")

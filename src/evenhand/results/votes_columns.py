@@ -139,9 +139,11 @@ _COLUMNS: Final[_Values] = {
     "requests": attrgetter("usage.requests"),
     "lost_requests": attrgetter("usage.lost"),
     "cost_at_risk": attrgetter("usage.at_risk"),
+    "cached_tokens": attrgetter("usage.cached_tokens"),
     "replied": lambda vote: vote.completion is not None,
     "reply_prompt_tokens": lambda vote: vote.completion and vote.completion.prompt_tokens,
     "reply_completion_tokens": lambda vote: vote.completion and vote.completion.completion_tokens,
+    "reply_cached_tokens": lambda vote: vote.completion and vote.completion.cached_tokens,
     "reply_cost": lambda vote: vote.completion and vote.completion.cost,
     "reply_cached": lambda vote: vote.completion and vote.completion.cached,
     "reply_logprobs": lambda vote: _logprobs_of(vote.completion),
@@ -178,6 +180,7 @@ def _vote_of(row: Mapping[str, Any], prompts: Prompts | None) -> Vote:
         requests=row.get("requests", 0),  # files of 0.1 have none
         lost=row.get("lost_requests", 0),
         at_risk=row.get("cost_at_risk", 0.0),
+        cached_tokens=row.get("cached_tokens") or 0,
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
         cost=row["cost"],
@@ -201,6 +204,7 @@ def _completion_of(row: Mapping[str, Any]) -> Completion:
         finish_reason=row["finish_reason"],
         prompt_tokens=row["reply_prompt_tokens"],
         completion_tokens=row["reply_completion_tokens"],
+        cached_tokens=row.get("reply_cached_tokens"),
         cost=row["reply_cost"],
         model=row["model"],
         logprobs=None if logprobs is None else tuple(map(TokenLogprob.model_validate, json.loads(logprobs))),
@@ -306,7 +310,7 @@ def _kinds(pyarrow: Any) -> Iterator[tuple[str, pyarrow.DataType]]:  # noqa: ANN
     tokens = ("prompt_tokens", "completion_tokens", "reply_prompt_tokens", "reply_completion_tokens")
     texts = ("judge_id", "selected_label", "assessment", "summary", "unscored_reason", "error", "match_kind", "reply")
     replies = ("finish_reason", "model", "reasoning", "reply_logprobs", "match_reason", "prompts", "stop_confidence")
-    yield from ((name, pyarrow.int64()) for name in (*numbers, *more, *tokens))
+    yield from ((name, pyarrow.int64()) for name in (*numbers, *more, *tokens, "cached_tokens", "reply_cached_tokens"))
     yield from ((name, pyarrow.string()) for name in (*texts, *replies))
     yield from ((name, pyarrow.float64()) for name in ("value", "weight", "cost", "cost_at_risk", "reply_cost"))
     yield from ((name, pyarrow.bool_()) for name in ("na", "replied", "reply_cached"))

@@ -1,0 +1,191 @@
+"""What providers are told of the beginnings that prompts share, and what they say of what their caches held."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+import evenhand
+from evenhand.engines import remote
+from evenhand.engines.base import Request
+from evenhand.engines.openai_compatible import OpenAICompatibleTransport
+from evenhand.engines.prompt_cache import SHORTEST_CACHED, marks_for, with_marks
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.replies import read_completion
+from evenhand.errors import RejectedRequestError
+from evenhand.votes import Completion
+from tests.support.prefix_cache import PrefixCache, rendered, text_of
+from tests.support.server import JudgeServer
+
+SHARED = "Judge by this criterion. " * (SHORTEST_CACHED // 20)
+
+
+def request(own="<response>Hello.", shared=SHARED, **more):
+    return Request(messages=({"role": "user", "content": shared + own},), shared=len(shared), **more)
+
+
+def sent(asked, marks):
+    return with_marks({"model": "m", "messages": asked.messages}, asked, marks)
+
+
+def test_rows_that_share_a_long_beginning_have_one_key():
+    keys = [sent(request(own), "key")["prompt_cache_key"] for own in ("one row", "another row")]
+    assert keys[0] == keys[1] != sent(request(shared=SHARED + "Be strict."), "key")["prompt_cache_key"]
+    assert sent(request(shared="short", own="a long row " * 500), "key")["prompt_cache_key"] not in keys
+    assert len(keys[0]) <= 64
+
+
+def test_a_key_that_the_user_gave_stays():
+    asked = request()
+    assert with_marks({"prompt_cache_key": "mine"}, asked, "key") == {"prompt_cache_key": "mine"}
+
+
+@pytest.mark.parametrize(("stage", "marked"), [("one_step", [True, False]), ("assessment", [True, True])])
+def test_the_end_of_what_is_shared_is_marked_and_that_of_a_row_where_a_second_step_follows(stage, marked):
+    asked = request(stage=stage)
+    [message] = sent(asked, "blocks")["messages"]
+    assert ["cache_control" in block for block in message["content"]] == marked
+    assert [block["text"] for block in message["content"]] == [SHARED, "<response>Hello."]
+    assert text_of(message["content"]) == asked.messages[0]["content"]
+
+
+def test_the_second_step_has_the_marks_of_the_first():
+    first = request(stage="assessment")
+    later = ({"role": "assistant", "content": "It is."}, {"role": "user", "content": "Now the verdict."})
+    second = replace(first, stage="selection", messages=(*first.messages, *later))
+    assert sent(second, "blocks")["messages"] == (*sent(first, "blocks")["messages"], *later)
+
+
+@pytest.mark.parametrize("marks", [None, "key", "blocks"])
+def test_what_no_provider_keeps_is_not_marked(marks):
+    asked = request(shared="short. ") if marks else request()
+    assert sent(asked, marks) == {"model": "m", "messages": asked.messages}
+
+
+@pytest.mark.parametrize(
+    ("model", "endpoint", "expected"),
+    [
+        ("gpt-4.1", {"endpoint": "https://api.openai.com/v1"}, "key"),
+        ("gpt-4.1", {"endpoint": "https://api.openai.com.example.org/v1"}, None),
+        ("gpt-4.1", {"provider": "litellm", "endpoint": "https://gateway.example.org"}, None),
+        ("openai/gpt-4.1", {"provider": "litellm", "endpoint": None}, "key"),
+        ("o4-mini", {"provider": "litellm", "endpoint": None}, "key"),
+        ("claude-sonnet-4-5", {"provider": "litellm", "endpoint": None}, "blocks"),
+        ("mistral/mistral-large", {"provider": "litellm", "endpoint": None}, None),
+        ("ollama/claude-like", {"provider": "litellm", "endpoint": None}, None),
+    ],
+)
+def test_marks_go_where_they_are_known_and_nowhere_else(model, endpoint, expected):
+    assert marks_for(model, endpoint) == expected
+
+
+def answered(judge, asked):
+    async def run():
+        async with judge.running():
+            return [await judge.complete(asked) for _ in range(2)]
+
+    return asyncio.run(run())
+
+
+class Replying:
+    """A transport whose server replies as a function of the payload says."""
+
+    def __init__(self, reply):
+        self.reply = reply
+        self.payloads = []
+        self.endpoint = {"endpoint": "script"}
+
+    @asynccontextmanager
+    async def opened(self, settings):
+        yield self
+
+    def supports_schema(self):
+        return False
+
+    async def send(self, payload):
+        self.payloads.append(payload)
+        return self.reply(payload)
+
+
+def test_a_server_that_refuses_the_key_is_asked_without_it_from_then_on(monkeypatch):
+    def reply(payload):
+        if "prompt_cache_key" in payload:
+            raise RejectedRequestError("Unrecognized argument: prompt_cache_key", cause="http_400")
+        return Completion(text="Good")
+
+    judge = RemoteJudge(RemoteSettings(model="m"), Replying(reply))
+    unmarked = judge.most_attempts
+    monkeypatch.setattr(remote, "marks_for", lambda model, endpoint: "key")
+    assert [reply.text for reply in answered(judge, request())] == ["Good", "Good"]
+    assert ["prompt_cache_key" in payload for payload in judge.transport.payloads] == [True, False, False]
+    assert judge.most_attempts == unmarked + 1
+
+
+def usage(**told):
+    return {"choices": [{"message": {"content": "Good"}}], "usage": {"prompt_tokens": 100, **told}}
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 64}}, 64),
+        ({"cache_read_input_tokens": 80}, 80),
+        ({"prompt_tokens_details": {"cached_tokens": 0}, "cache_read_input_tokens": None}, 0),
+        ({"prompt_tokens_details": {"cached_tokens": 500}}, 100),  # no more than there are
+        ({"prompt_tokens_details": {"cached_tokens": "many"}}, None),
+        ({"prompt_tokens_details": None}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_server_says_of_its_cache_is_read(told, found):
+    assert read_completion(usage(**told)).cached_tokens == found
+
+
+def test_cached_tokens_have_a_price_of_their_own():
+    completion = Completion(text="Good", prompt_tokens=1000, cached_tokens=800, completion_tokens=100)
+
+    def cost(**prices):
+        settings = RemoteSettings(model="m", prompt_price=2.0, completion_price=10.0, **prices)
+        return answered(RemoteJudge(settings, Replying(lambda payload: completion)), request())[0].cost
+
+    assert cost() == pytest.approx((1000 * 2.0 + 100 * 10.0) / 1e6)
+    assert cost(cached_price=0.5) == pytest.approx((200 * 2.0 + 800 * 0.5 + 100 * 10.0) / 1e6)
+
+
+def test_a_run_says_what_the_servers_cache_held_and_a_saved_one_too(tmp_path):
+    rows = [{"question": f"What is {number}?", "response": f"It is {number}."} for number in range(6)]
+    with JudgeServer(labels=["Yes", "No"], prefix_cache=PrefixCache()) as server:
+        assert marks_for("m", OpenAICompatibleTransport(server.base_url).endpoint) is None
+        run = {"flow": "one_step", "check_positional_bias": False, "context_fields": ["question"], "progress": False}
+        asked = {**run, "journal": str(tmp_path / "journal.sqlite3")}
+        engine = f"{server.base_url}[model=m,max_in_flight=1]"
+        result = evenhand.judge(rows, "Is it right?", engine, **asked)
+        again = evenhand.judge(rows, "Is it right?", engine, **asked)
+    held = [vote.usage.cached_tokens for cell in result.cells() for vote in cell.votes]
+    assert held[0] == 0 < min(held[1:])
+    assert result.spending.cached_tokens == sum(held)
+    assert f"The servers' own caches held {sum(held)} tokens of the prompts." in str(result)
+    assert again.spending.cached_tokens == 0
+    result.save(tmp_path / "saved.parquet")
+    opened = evenhand.open(tmp_path / "saved.parquet")
+    assert opened.spending == result.spending
+    assert [vote for cell in opened.cells() for vote in cell.votes] == [
+        vote for cell in result.cells() for vote in cell.votes
+    ]
+
+
+def test_the_simulated_cache_finds_whole_blocks_and_replies():
+    def body(*texts):
+        roles = ("user", "assistant") * 2
+        return {"messages": [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]}
+
+    cache, shared = PrefixCache(), "x" * 200
+    first, second = body(shared + "one"), body(shared + "two")
+    assert cache.read(first) == 0
+    # 200 letters behind the nine bytes of "<|user|>\n" hold three whole blocks of 64
+    assert cache.read(second) * len(rendered(second)) == pytest.approx(192)
+    cache.replied(first, "y" * 300)
+    third = body(shared + "one", "y" * 300, "Now the verdict.")
+    assert cache.read(third) * len(rendered(third)) >= len(rendered(first, "y" * 300)) - 64
+    assert cache.sent == sum(len(rendered(each)) for each in (first, second, third))
