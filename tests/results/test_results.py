@@ -160,6 +160,8 @@ def test_votes_with_and_without_prompts_stand_in_one_file(tmp_path):
 def test_it_is_a_sequence_of_entries_with_names(judged):
     assert len(judged) == len(judged.judgements) == 24
     assert next(iter(judged)) is judged[0]
+    assert judged[:2] == [judged[0], judged[1]]
+    assert judged[-1:] == [judged[len(judged) - 1]]
     named = judged["3/birch/correctness"]
     assert (named.instance, named.system, named.criterion) == (3, "birch", "correctness")
     with pytest.raises(InvalidInputError, match=r"no entry '9/birch'.*instance/system/criterion"):

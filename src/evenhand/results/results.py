@@ -55,9 +55,9 @@ Entry = TypeVar("Entry")
 class Results(PrintedTables, Generic[Entry]):
     """What judging a data set came to, with every vote.
 
-    As a sequence it holds its entries: ``len(results)``, ``for entry in results``, ``results[0]``, and by what names
-    it ``results["3/alder/relevance"]``. ``results["p-17"]`` shows the row of this id whole (:meth:`row`), unless an
-    entry has that name.
+    As a sequence it holds its entries: ``len(results)``, ``for entry in results``, ``results[0]``, ``results[:10]`` as
+    a list, and by what names it ``results["3/alder/relevance"]``. ``results["p-17"]`` shows the row of this id whole
+    (:meth:`row`), unless an entry has that name.
 
     Attributes:
         parameters: What made it: judges, fields, orders, rules, seed, interval level, version. They cannot be changed.
@@ -277,11 +277,15 @@ class Results(PrintedTables, Generic[Entry]):
     @overload
     def __getitem__(self, key: int) -> Entry: ...
     @overload
+    def __getitem__(self, key: slice) -> list[Entry]: ...
+    @overload
     def __getitem__(self, key: str) -> Any: ...  # noqa: ANN401 - an entry, or a row
 
-    def __getitem__(self, key: int | str) -> Entry | RowView:
+    def __getitem__(self, key: int | slice | str) -> Entry | list[Entry] | RowView:
         if isinstance(key, int):
             return self.entries[key]
+        if isinstance(key, slice):
+            return [self.entries[place] for place in range(*key.indices(len(self.entries)))]
         if key in self._places:
             return self.entries[self._places[key]]
         rows = dict.fromkeys(self.row_name(about["instance"]) for about in self.abouts())
