@@ -116,6 +116,10 @@ class ChecklistJudge(ChecklistFields):
             fields = load_checklist(self.checklist).context_fields
         return [*(fields or {}).values(), *([self.checklist_field] if self.checklist_field else [])]
 
+    def run_options(self) -> Dict[str, Any]:
+        """The options of the run; in batches too, its mode says how a checklist is asked, and no flow."""
+        return {**super().run_options(), "flow": self.flow}
+
     def mode_of(self, subjects: Sequence[Subject] = ()) -> ChecklistMode:  # noqa: ARG002 - other modes need to know
         """How checklists are put to the judges."""
         options = {name: getattr(self, name) for name in ChecklistOptions.model_fields}
