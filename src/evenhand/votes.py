@@ -358,7 +358,7 @@ _LINE = b"\\n%b\\n"
 _POINTER = re.compile(rb"\x00(\d+)\x00")  # JSON itself never holds this character
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _packed(written: bytes, known: bytes) -> bytes:
     """What is written, compressed; held once where it was packed lately."""
     packer = zlib.compressobj(zdict=known) if known else zlib.compressobj()
@@ -369,7 +369,6 @@ def _length(each: tuple[str, int]) -> int:
     return len(each[0])
 
 
-@lru_cache(maxsize=1024)
 def _within_json(text: str) -> bytes:
     """A text as it stands between the quotes of JSON."""
     return json_bytes(text)[1:-1]
