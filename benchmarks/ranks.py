@@ -4,18 +4,24 @@
 equal systems in which any two are told apart (the familywise error), the share in which all rank intervals together
 hold the true ranks, and Kendall's tau between the ranks and the truth beside that of the strengths. The outcomes of a
 prompt depend on one another: each system is better or worse there than elsewhere. ``python -m benchmarks.ranks
-baselines`` counts in how many of 60 designs against a baseline the best system is first.
+baselines`` counts in how many of 60 designs against a baseline the best system is first; ``python -m benchmarks.ranks
+speed`` measures rankings and paired differences of 60 systems on 9,000 prompts, each in a process of its own.
 """
 
+import resource
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from inspect import signature
+from itertools import combinations
+from multiprocessing import get_context
 
 import numpy as np
 from scipy.stats import kendalltau, norm
 
 from evenhand.judging.design import Pair, fixed_pairs, parse_design, swiss_pairs
 from evenhand.statistics.contests import Contests
+from evenhand.statistics.paired_differences import paired_differences
 from evenhand.statistics.ranking import Ranking, rank_systems
 
 Strengths = tuple[float, ...]
@@ -136,8 +142,53 @@ def baselines(data_sets: int = 60) -> None:
     print(f"the best of 8 systems is first in {first} of {data_sets} designs against the second best as baseline")
 
 
+def large_contests(per_prompt: int | None, systems: int = 60, prompts: int = 9_000) -> Contests:
+    """Random pairs on every prompt, as many as asked for; or all systems against the first."""
+    generator, strengths = np.random.default_rng(0), np.linspace(1.5, -1.5, systems)
+    every = np.array([*combinations(range(systems), 2)])
+    if per_prompt is None:
+        pairs, prompt = np.tile(every[: systems - 1], (prompts, 1)), np.repeat(np.arange(prompts), systems - 1)
+    else:  # every pair meets as often as any other
+        rounds = prompts * per_prompt // len(every)
+        pairs = np.concatenate([generator.permutation(every) for _ in range(max(rounds, 1))])[: prompts * per_prompt]
+        prompt = np.arange(len(pairs)) % prompts
+    quality = generator.standard_normal((prompts, systems))
+    first, second = pairs.T
+    margin = strengths[first] - strengths[second] + 0.7 * (quality[prompt, first] - quality[prompt, second])
+    score = np.where(generator.random(len(first)) < 0.2, 0.5, generator.random(len(first)) < 1 / (1 + np.exp(-margin)))
+    return Contests.of([f"s{each}" for each in range(systems)], first=first, second=second, score=score, cluster=prompt)
+
+
+def measured(name: str) -> tuple[int, float, float]:
+    """How many values there are, CPU seconds, and the most memory of the process in MB."""
+    if name.startswith("scores"):
+        generator = np.random.default_rng(0)
+        quality = generator.standard_normal((9_000, 1)) + generator.standard_normal((9_000, 60))
+        scores = np.clip(np.round(quality + np.linspace(2.5, 1.5, 60)), 0, 4) / 4
+        size, begin = scores.size, time.process_time()
+        paired_differences((scores > 0.5) * 1.0 if "yes" in name else scores)
+    else:
+        contests = large_contests({"1": 1, "6": 6}.get(name.split(" ", maxsplit=1)[0]))
+        size, begin = len(contests), time.process_time()
+        rank_systems(contests)
+    return size, time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def speed() -> None:
+    """Print a row an input."""
+    print("60 systems, 9,000 prompts: ranks, intervals, groups and all 1,770 tests; memory is of the whole process\n")
+    print("| input | values | CPU s | MB at most |\n|---|---|---|---|")
+    names = ("1 random pair a prompt", "6 random pairs a prompt", "all against a baseline")
+    for name in (*names, "scores of yes and no, compared in pairs", "scores of five levels, compared in pairs"):
+        with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+            size, seconds, memory = pool.submit(measured, name).result()
+        print(f"| {name} | {size:,} | {seconds:.1f} | {memory:.0f} |", flush=True)
+
+
 if __name__ == "__main__":
-    if "baselines" in sys.argv:
+    if "speed" in sys.argv:
+        speed()
+    elif "baselines" in sys.argv:
         baselines()
     else:
         size = int(sys.argv[1]) if len(sys.argv) > 1 else 200
