@@ -59,6 +59,15 @@ def test_a_run_file_runs_from_anywhere_and_an_option_of_the_shell_counts_instead
     assert not (folder / "result.parquet").exists()
 
 
+@pytest.mark.parametrize("arguments", [["run", "FILE"], ["judge", "--config", "FILE"]])
+@pytest.mark.parametrize(("given", "named"), [("--systems", "--response"), ("--ids=id", "--id-field")])
+def test_a_name_that_only_files_have_is_answered_with_that_of_the_shell(arguments, given, named, folder, capsys):
+    file = str(write(folder))
+    with pytest.raises(SystemExit, match="2"):
+        main([file if each == "FILE" else each for each in arguments] + [given, "a,b"])
+    assert f"Unknown option: {given.partition('=')[0]}. In the shell of judge it is {named}." in capsys.readouterr().err
+
+
 def test_a_verb_takes_a_run_file_that_may_lack_what_it_is_given(folder, monkeypatch, capsys):
     path = write(folder, job=None, criteria=None)
     out = folder / "out.jsonl"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnknownOptionError
 
 from evenhand import __version__
 from evenhand.cli import output
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with heeding_termination():
             code = _carry_out(given)
     except CycloptsError as error:
-        output.complain(error)
+        output.complain(_named_in_a_file(error) or error)
         raise SystemExit(EXIT_BAD_INPUT) from None
     except EvenhandError as error:
         output.complain(error)
@@ -138,6 +138,21 @@ def _carry_out(given: Sequence[str]) -> int:
         done = command_line(configured=configured)(two_runs(said)) if said else None
         output.say(*() if said else (WELCOME,))  # what cyclopts printed is sent on its way too
     return done or 0 if said else EXIT_BAD_INPUT
+
+
+def _named_in_a_file(error: CycloptsError) -> str | None:
+    """What an option is called in the shell that was given by a name that only run files have; None for all else."""
+    verb, *_ = error.command_chain or [""]
+    if not isinstance(error, UnknownOptionError) or verb not in LISTED:
+        return None
+    from evenhand.cli.options import flag_of  # noqa: PLC0415 - only who is refused needs it
+    from evenhand.cli.run_file import other_names  # noqa: PLC0415 - as above
+    from evenhand.cli.verbs import VERBS  # noqa: PLC0415 - as above
+
+    given, *_ = (error.token.keyword or error.token.value).partition("=")
+    name = given.removeprefix("--").replace("-", "_")
+    also = next((other_names(each) for each in VERBS if each.name == verb), {})
+    return f"Unknown option: {given}. In the shell of {verb} it is {flag_of(also[name])}." if name in also else None
 
 
 def _unwritten(error: OSError, saved: Path | None = None) -> int:
