@@ -152,3 +152,30 @@ def test_a_comparison_of_contests_says_who_was_better_before():
     assert {(each.before, each.after, each.size) for each in found.changes} == {("a", "b", 1.0)}
     assert (found.groups["a", "b"].lower, found.groups["a", "b"].test) == (4, MCNEMAR)
     assert np.isclose(found.groups["a", "b"].p_value, 2 / 2**4)
+
+
+def test_contests_are_joined_whichever_system_was_named_first():
+    rows = [{"id": str(number), "a": f"a{number}", "b": f"b{number}", "c": f"c{number}"} for number in range(4)]
+
+    def ranked(systems, best):
+        def reads(request):
+            shown = request.question.responses
+            return "Response A" if min(shown, key=lambda text: (text[0] != best, text)) == shown[0] else "Response B"
+
+        how = {"context_fields": [], "flow": "one_step", "id_field": "id", "resamples": 20, **QUIET}
+        return evenhand.winrates(rows, systems, QUALITY, ScriptedJudge(reads), **how)
+
+    before = ranked(["a", "b", "c"], "a")
+    straight, turned = before.compare(ranked(["a", "b", "c"], "b")), before.compare(ranked(["b", "c", "a"], "b"))
+    assert turned.groups == straight.groups
+    assert turned.groups["a", "b"].difference.estimate == -1  # a won them all, and now b does
+    assert [(each.row, each.before, each.after, each.size) for each in turned.changes] == [
+        (each.row, each.before, each.after, each.size) for each in straight.changes
+    ]
+    assert turned.n_questions == 12
+    same = before.compare(ranked(["c", "b", "a"], "a"))
+    assert {(group.difference.estimate, group.n_unmatched) for group in same.groups.values()} == {(0.0, 0)}
+    assert same.changes == ()
+    assert same.notes == (
+        "Made in the same way, of the same responses: what differs is what judges say when asked again.",
+    )

@@ -544,7 +544,7 @@ class Results(PrintedTables, Generic[Entry]):
             raise InvalidInputError(
                 f"a {type(self).__name__} cannot be compared with a {type(other).__name__}: give a result of its kind"
             )
-        place = self.places_of(other)
+        place, turned = self.places_of(other), self.turned_in(other)
         clusters = {place[row]: cluster for row, cluster in other.clusters().items()}
         how: dict[str, Any] = {
             "clusters": {**clusters, **self.clusters()},  # either may know what belongs together
@@ -554,7 +554,7 @@ class Results(PrintedTables, Generic[Entry]):
         }
         found = compare(
             list(self.records()),
-            at_places(other.records(), place),
+            at_places(other.records(), place, turned),
             by=self.rows_by or self.names,
             columns=self.compared,
             **how,
@@ -564,14 +564,14 @@ class Results(PrintedTables, Generic[Entry]):
             by = ("instance", "system", "item")
             found = replace(found, items=compare(parts, others, by=by, columns=("score", "selected"), **how).groups)
         asked = self._asked_by_name({row: row for row in place.values()})
-        told = other._asked_by_name(place)
+        told = other._asked_by_name(place, turned)
         changes, answered = verdict_changes(
             (self.row_name(name[0]), dict(zip(self.labelled_by, name[1:], strict=True)), *pair, width)
             for name, (question, width) in asked.items()
             if name in told
             for pair in [(question, told[name][0])]
         )
-        notes, changed = self._notes_on(other, place)
+        notes, changed = self._notes_on(other, place, turned)
         return replace(found, notes=notes, changed=changed, changes=changes, n_questions=answered)
 
     def parts(self) -> Iterator[Mapping[str, Any]]:
@@ -608,17 +608,30 @@ class Results(PrintedTables, Generic[Entry]):
         """The id of a row, or its index as a text where rows have none."""
         return self._row_names.get(row, str(row))
 
-    def _asked_by_name(self, place: Mapping[int, int]) -> dict[QuestionName, tuple[QuestionAsked, float]]:
+    def turned_in(self, other: Self) -> frozenset[tuple[str, ...]]:
+        """What names questions of another result that stand here the other way round, as of contests they may."""
+        del other
+        return frozenset()
+
+    def _asked_by_name(
+        self, place: Mapping[int, int], turned: Collection[tuple[str, ...]] = ()
+    ) -> dict[QuestionName, tuple[QuestionAsked, float]]:
         """What names a question, its row by a place in another result -> what was asked, the width of its scores."""
         found: dict[QuestionName, tuple[QuestionAsked, float]] = {}
         for cell, asked in zip(self.cells(), self.asked(), strict=True):
             if asked.selected is not None and cell.about["instance"] in place:
                 low, high = (0.0, 1.0) if asked.compares else self.criterion_of(cell).score_range
                 row, *names = self.question_name(cell)
-                found[place[row], *names] = (asked, high - low)
+                if tuple(names) in turned:
+                    score = None if asked.score is None else 1 - asked.score
+                    found[place[row], *reversed(names)] = (replace(asked, score=score), high - low)
+                else:
+                    found[place[row], *names] = (asked, high - low)
         return found
 
-    def _notes_on(self, other: Self, place: Mapping[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _notes_on(
+        self, other: Self, place: Mapping[int, int], turned: Collection[tuple[str, ...]]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What must be said of how both were made, on the rows that both hold; and what changed, in short.
 
         Where both what was judged and how differ, that is warned of (:class:`ConfoundedComparisonWarning`).
@@ -626,6 +639,8 @@ class Results(PrintedTables, Generic[Entry]):
         named = {self.question_name(Cell(dict(about), ())): None for about in self.abouts()}
         shared = {}
         for row, *names in (other.question_name(Cell(dict(about), ())) for about in other.abouts()):
+            if tuple(names) in turned:
+                names.reverse()
             if (place[row], *names) in named:
                 shared[place[row], *names] = (place[row], row, names)
         notes, changed = notes_on_changes(self.fingerprint, other.fingerprint, shared.values())

@@ -230,6 +230,11 @@ class WinrateTable(Results[ContestEntry]):
                 offered=self.criterion.labels,
             )
 
+    def turned_in(self, other: Self) -> frozenset[tuple[str, ...]]:
+        """The pairs whose contests are those of the second against the first here."""
+        own, theirs = ({(about["first"], about["second"]) for about in each.abouts()} for each in (self, other))
+        return frozenset(pair for pair in theirs - own if pair[::-1] in own)
+
     def criterion_of(self, cell: Cell) -> Criterion:
         """Which of the two is better, or neither."""
         names = ((cell.about["first"], 1.0), (TIE, 0.5), (cell.about["second"], 0.0))
