@@ -74,6 +74,22 @@ def test_what_is_no_gate_and_no_format_is_refused_before_the_first_call(argument
     assert (shown.out, said in shown.err) == ("", True)
 
 
+def test_limits_and_names_of_what_is_checked_are_refused_before_the_first_call_too(tmp_path, capsys):
+    rows = write_rows(tmp_path / "rows.jsonl", ROWS)
+    engine = ["--engine", "engines.evenhand.openai_compatible[base_url=http://127.0.0.1:9/v1,model=none]"]
+    items = tmp_path / "items.yaml"
+    items.write_text("name: list\nitems:\n- question: Is it so?\n", encoding="utf-8")
+    asked = ["checklist", str(rows), "--checklist", str(items), *engine, "--response", "new"]
+    assert main([*asked, "--fail-if", "pass_rate > 3"]) == 2
+    assert "lies between 0.00 and 1.00, with 3" in capsys.readouterr().err
+    criterion = tmp_path / "unread.json"
+    options = [{"label": "Yes", "value": 1.0}, {"label": "No", "value": 0.0}]
+    criterion.write_text(json.dumps({"name": "unread", "description": "Unread?", "options": options}), "utf-8")
+    judged = ["judge", str(rows), "--criteria", str(criterion), *engine, "--response", "new"]
+    assert main([*judged, "--fail-if", "unread > 2 %"]) == 2
+    assert "as unread[SYSTEM]" in capsys.readouterr().err
+
+
 def test_a_run_file_has_gates_too(run, capsys):
     file = run.with_name("run.yaml")
     gates = {"fail_if": ["relevance[new] >= 0", "unread > 0"], "labels": {"design": "random"}}

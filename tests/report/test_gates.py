@@ -242,6 +242,12 @@ def test_any_name_can_be_written_in_quotes(criterion, system, number):
     assert parsed.right.value == number
 
 
+@given(st.lists(NAMES, min_size=1, max_size=3).map(".".join), st.lists(NAMES | st.just("a, b=c"), max_size=2))
+def test_what_is_printed_of_a_number_can_be_written_in_a_gate(name, of):
+    named = parse(f"{Finding(name, tuple(of), 0.5, 'share').label} < 1").left
+    assert (".".join(named.path), named.of) == (name, tuple(of))
+
+
 @given(st.text("ab.<=>!()[]\"'0 1%-andortn,\\", max_size=30))
 def test_every_text_is_a_gate_or_one_error(text):
     with suppress(InvalidInputError):
@@ -330,6 +336,70 @@ def test_a_group_is_checked_alone_and_agrees_with_results_by(judged):
     ]
     with pytest.raises(InvalidInputError, match=r"no row has 'dee' there\. Did you mean 'de'"):
         judged.check(f"{name}[language=dee] < 1")
+
+
+def test_two_groups_are_compared_with_each_other(judged):
+    name = '"is yes"'
+    english, german = (f"{name}[language={group}]" for group in ("en", "de"))  # a half, and all
+    assert judged.check(f"{english} < {german}").failed
+    assert not judged.check(f"{german} < {english}").failed
+    (found,) = judged.check(f"{english} < {name}[language=*]").failed
+    assert "where language is en, is 0.50" in found.found[0]
+    assert "where language is de, is 1.00" in found.found[0]
+    with pytest.raises(InvalidInputError, match="a column twice: a row is of one group"):
+        judged.check(f"{name}[language=de, language=en] < 1")
+
+
+def graded(rows, names="is yes", **how):
+    criteria = [YES.model_copy(update={"name": name}) for name in ([names] if isinstance(names, str) else names)]
+    said = ScriptedJudge(lambda request: request.question.responses[0])
+    quiet = {"flow": "one_step", "check_positional_bias": False, "journal": None, "progress": False}
+    return evenhand.judge(rows, criteria, said, response_field="answer", **quiet, **how)
+
+
+def test_groups_of_two_columns_of_which_there_are_no_rows_are_no_alarm():
+    kinds = [("de", "law", "Yes"), ("en", "law", "No"), ("en", "art", "Yes"), ("fr", "", "Yes")]  # and no German art
+    rows = [{"language": language, "topic": topic, "answer": said} for language, topic, said in kinds]
+    held = graded([{**row, "topic": row["topic"] or None} for row in rows], group_fields=["language", "topic"])
+    every, other = ('"is yes"[language=*, topic=*]', '"is yes"[language=*, topic=law]')
+    assert not held.check(f"{every} < 0").failed
+    (found,) = held.check(f"{every} < 1").failed
+    assert (len(found.found), found.undecided) == (1, False)
+    assert "where language is en and topic is law, is 0.00" in found.found[0]
+    # of French law there are no rows either, and so a gate that names it alone cannot be told
+    assert held.check('"is yes"[language=fr, topic=law] < 1').failed[0].undecided
+    assert not held.check(f"{other} < 0").failed
+    assert held.check(f"{every} < 0 or {other} < 0").failed[0].undecided  # which names German art beside German law
+    with pytest.raises(InvalidInputError, match="no row is of such groups"):
+        held.check('"is yes"[language=fr, topic=*] < 1')
+
+
+def test_a_criterion_called_unread_is_not_taken_for_the_share_unread_of_the_whole():
+    held = graded([{"answer": "Yes"}, {"answer": "No"}], "unread")
+    assert held.check("unread[answer] == 0.5").failed
+    assert held.check("unread.unread > 0.5").failed == ()
+    for given_gate in ("unread < 0.6", "unread.low < 0.6"):
+        with pytest.raises(InvalidInputError, match=r"name the system of the score, as unread\[SYSTEM\]"):
+            held.check(given_gate)
+    assert not graded([{"answer": "Yes"}]).check("unread > 0").failed
+
+
+def test_a_name_that_two_numbers_have_never_passes():
+    items = {"name": "unread", "items": [{"question": "Is it so?"}]}
+    how = {"response_field": "answer", "journal": None, "progress": False}
+    checked = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
+    (found,) = checked.check("unread[answer] < 0").failed
+    assert "two numbers are called so" in str(found)
+
+
+@pytest.mark.parametrize("limit", ["pass_rate > 3", "scaled_score_1_5.low < 0.7", "weighted_score[answer] > 1.5"])
+def test_further_scores_of_a_checklist_have_their_units_too(limit):
+    how = {"response_field": "answer", "journal": None, "progress": False}
+    items = {"name": "list", "items": [{"question": "Is it so?"}]}
+    checked = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
+    assert checked.check("scaled_score_1_5 > 4.5", "pass_rate > 0.9").failed
+    with pytest.raises(InvalidInputError, match="Give a limit in its units"):
+        checked.check(limit)
 
 
 def test_corrected_scores_are_those_of_correct(judged):

@@ -68,7 +68,7 @@ def test_junit_has_a_case_for_each_gate_and_each_score(judged):
     cases = suite.findall("testcase")
     assert [case.get("name") for case in cases] == [
         *("unread > 10 %", "is_it_so.low < 0.1"),
-        *("is_it_so[new]", f"is_it_so[{visible_line(HOSTILE)}]"),
+        *("is_it_so[new]", f'is_it_so["{visible_line(HOSTILE)}"]'),
     ]
     assert [case.find("failure").get("type") for case in cases[:2]] == ["failed", "undecided"]
     score = judged.summaries["new", "is_it_so"].score

@@ -95,14 +95,17 @@ class Gating:
         Raises:
             InvalidInputError: If they name something else, or compare it with what it cannot reach.
         """
-        from evenhand.report.gate_evidence import CORRECTED, check_known_limits  # noqa: PLC0415 - as above
+        from evenhand.report.gate_evidence import check_known_limits, refuse_two_meanings  # noqa: PLC0415 - as above
         from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
+        from evenhand.results.gate_names import CORRECTED  # noqa: PLC0415 - as above
 
         known = {**ranges, **{name.replace(" ", "_"): each for name, each in ranges.items()}}
         begun = {*scores, *(score.replace(" ", "_") for score in scores), "unread"}
         for expression in self.fail_if:
             for named in (each for one in comparisons_in(parse(expression)) for each in one.measures):
                 whole = ".".join(named.path)
+                if "unread" in scores and not named.of and whole in {"unread", "unread.low", "unread.high"}:
+                    refuse_two_meanings(named)
                 if CORRECTED in named.path[1:] and whole not in begun and self.design is None:
                     raise InvalidInputError(
                         f"--fail-if names {named.text!r}, and nothing says how the labelled rows were chosen: give "

@@ -254,13 +254,15 @@ class Verb:
     def _ranges(self, how: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
         """Name of a score -> between which numbers it will lie, as far as it is known before the first call."""
         from evenhand.aggregation import rubric_range  # noqa: PLC0415 - as above
+        from evenhand.modes.checklist import RANGES  # noqa: PLC0415 - as above
         from evenhand.tables.assessing import what_is_judged  # noqa: PLC0415 - as above
         from evenhand.unitxt.loading import load_checklist  # noqa: PLC0415 - as above
 
         if self.kind == "winrates":
             return {"winrate": (0.0, 1.0)}
-        if self.kind == "checklist" and how.get("checklist") is not None:
-            return {load_checklist(how["checklist"]).name: (0.0, 1.0)}
+        if self.kind == "checklist":
+            given = how.get("checklist")
+            return dict(RANGES) if given is None else {**RANGES, load_checklist(given).name: (0.0, 1.0)}
         if self.kind != "judgements" or how.get("criteria") is None:
             return {}
         criteria, rubric = what_is_judged(how["criteria"])

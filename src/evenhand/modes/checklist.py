@@ -49,6 +49,12 @@ Bounds = Mapping[str, UnreadBounds]
 OF_RESPONSE: Final = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
 """The scores that every response has."""
 
+RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    **dict.fromkeys((*OF_RESPONSE, "micro_pass_rate"), (0.0, 1.0)),
+    "scaled_score_1_5": (1.0, 5.0),
+}
+"""Score -> between which numbers it lies."""
+
 NOTHING_APPLIES: Final = "the checklist applies to no response"
 
 PRIMARY_SCORES: Final[Mapping[Metric, PrimaryScore]] = {
@@ -486,10 +492,11 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         name: known(interval, reason)
         for (name, reason), interval in zip((SCORES | RATES).items(), (*scores, *rates), strict=True)
     }
-    (scaled_score,) = mean_intervals(scaled, level=level, bounds=(1.0, 5.0))
+    ends = RANGES["scaled_score_1_5"]
+    (scaled_score,) = mean_intervals(scaled, level=level, bounds=ends)
     limits = {name: [result.limits(name) for result in results] for name in (*SCORES, "scaled_score_1_5")}
     led = {name: unread_bounds(one, limits[name], level=level) for name, one in zip(SCORES, scores, strict=True)}
-    led["scaled_score_1_5"] = unread_bounds(scaled_score, limits["scaled_score_1_5"], level=level, bounds=(1.0, 5.0))
+    led["scaled_score_1_5"] = unread_bounds(scaled_score, limits["scaled_score_1_5"], level=level, bounds=ends)
     every = [(row, item) for row, result in enumerate(results) for item in result.items]
     led["micro_pass_rate"] = _unread_rate(rates[0], every, len(results), level=level)
     return ChecklistReport(

@@ -6,25 +6,26 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NoReturn, get_args
 
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.labels.corrected import CorrectedScores
 from evenhand.labels.people import holds_labels
 from evenhand.numbers import Missing, format_number
-from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, comparisons_in, spelled
+from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, comparisons_in
 from evenhand.results.compare import RunComparison
 from evenhand.results.findings import Finding
+from evenhand.results.gate_names import CORRECTED, in_brackets, spelled
 from evenhand.results.measures import Kind
 from evenhand.results.results import Results
 
 Aspect = Literal["estimate", "low", "high", "n", "unread"]
 Ranges = Mapping[str, tuple[float, float]]
-CORRECTED: Final = "corrected"
 EVERY: Final = "*"
 CLOSE: Final = 1e-9
 """Numbers so near are the same: a mean of 0.7 may be a last digit off."""
 
+TWO_NUMBERS: Final = Missing("two numbers are called so: give what is judged by another name")
 SYSTEM: Final = ("", "system")
 
 Open = tuple[str, str]
@@ -109,19 +110,36 @@ class GateEvidence:
         Raises:
             InvalidInputError: A name that the result does not have, or a number in other units.
         """
-        choices: dict[Open, dict[Any, None]] = {}
-        for comparison in comparisons_in(expression):
-            for named in comparison.measures:
-                for column, group in named.where:
-                    choices |= {(EVERY, column): dict.fromkeys(self._groups(column, group))}
-                key, values = self._left_open(named)
-                if key is not None:
-                    choices.setdefault(key, {}).update(dict.fromkeys(values))
+        measures = [named for comparison in comparisons_in(expression) for named in comparison.measures]
+        choices = self._choices(measures)
+        alike = len({frozenset(dict(named.where)) for named in measures if named.where}) == 1
+        every = [named for named in measures if alike and EVERY in dict(named.where).values()]
+        told = False
         for chosen in product(*choices.values()):
             bound = dict(zip(choices, chosen, strict=True))
+            if every and not any(self._rows_of(_group(named, bound)) for named in every):
+                continue  # of groups without rows there is nothing to say; what else is named stands beside others too
             for comparison in comparisons_in(expression):
                 self._check(comparison, bound)
+            told = True
             yield bound
+        if not told:
+            raise InvalidInputError(f"the gate names {every[0].text!r}, and no row is of such groups")
+
+    def _choices(self, measures: Sequence[Named]) -> dict[Open, dict[Any, None]]:
+        """What a gate leaves open, and all that may stand there."""
+        choices: dict[Open, dict[Any, None]] = {}
+        for named in measures:
+            if len(dict(named.where)) < len(named.where):
+                raise InvalidInputError(f"the gate names {named.text!r}, a column twice: a row is of one group")
+            for column, group in named.where:
+                groups = self._groups(column, group)
+                if group == EVERY:
+                    choices[EVERY, column] = dict.fromkeys(groups)
+            key, values = self._left_open(named)
+            if key is not None:
+                choices.setdefault(key, {}).update(dict.fromkeys(values))
+        return choices
 
     def reading(self, named: Named, bound: Bound) -> GateReading:
         """The number that a measure names.
@@ -131,7 +149,7 @@ class GateEvidence:
             bound: What stands for what it leaves open.
         """
         name, aspect, corrected = self._resolved(named)
-        group = {column: bound[EVERY, column] for column, _ in named.where}
+        group = _group(named, bound)
         key, _ = self._left_open(named)
         of = named.of if key is None else (bound[key],) if key == SYSTEM else bound[key]
         found = self._corrected(group) if corrected else self._findings(group)
@@ -159,7 +177,8 @@ class GateEvidence:
             if aspect in get_args(Aspect) and name in names:
                 return name, aspect, corrected  # type: ignore[return-value] # it is one
         given, known = ".".join(path), list(names)
-        hint = did_you_mean(given, [*known, *(f"{name}.{each}" for name in known for each in ("low", "high"))])
+        near = [each for name in map(spelled, known) for each in (name, f"{name}.low", f"{name}.high")]
+        hint = did_you_mean(given, near)
         raise InvalidInputError(
             f"the gate names {named.text!r}, which this result does not have. {hint.partition('Accepted')[0]}It has "
             f"{_listed(known)}; and of each .low, .high, .n and .unread, as far as there are these"
@@ -168,7 +187,10 @@ class GateEvidence:
     def _left_open(self, named: Named) -> tuple[Open | None, Sequence[Any]]:
         """What of whose it is a measure leaves open, and all that may stand there; None for nothing."""
         name, _, _ = self._resolved(named)
-        whose = list(self._findings({})[name])
+        found = self._findings({})[name]
+        whose = list(found)
+        if not named.of and () in found and len({each.kind for each in found.values()}) > 1:
+            refuse_two_meanings(named)
         if named.of in whose:
             return None, ()
         singles = [of[0] for of in whose if len(of) == 1]
@@ -180,16 +202,17 @@ class GateEvidence:
         if not named.of:
             one, other = whose[0]
             raise InvalidInputError(
-                f"the gate names {named.text!r}, which is of two systems: name them, as {name}[{one}, {other}]"
+                f"the gate names {named.text!r}, which is of two systems: name them, as {spelled(name)}"
+                f"{in_brackets([one, other])}"
             )
         if whose == [()]:
             raise InvalidInputError(
                 f"the gate names {named.text!r}, and {name} is of the whole: leave the brackets out"
             )
-        accepted = [", ".join(of) for of in whose if len(of) == len(named.of)] or [", ".join(of) for of in whose]
+        accepted = [of for of in whose if len(of) == len(named.of)] or whose
+        given, *known = (in_brackets(of)[1:-1] for of in (named.of, *accepted))
         raise InvalidInputError(
-            f"the gate names {named.text!r}, and there is no {name} of {', '.join(named.of)!r}. "
-            f"{did_you_mean(', '.join(named.of), accepted)}"
+            f"the gate names {named.text!r}, and there is no {name} of {given!r}. {did_you_mean(given, known)}"
         )
 
     def _groups(self, column: str, group: str) -> list[str]:
@@ -228,6 +251,8 @@ class GateEvidence:
             found: dict[str, tuple[float, float]] = {}
             if isinstance(self.results, RunComparison):
                 found = self.results.ranges()
+            elif isinstance(self.results, Results):
+                found = dict(self.results.further_ranges)
             if isinstance(self.results, Results) and self.results.labelled_by:
                 for each in self.results.outcomes():
                     name = _winrate_of(each.criterion, (each.system,), self.results)[0]
@@ -251,11 +276,14 @@ class GateEvidence:
         """The result of the rows of a group; None where there are none."""
         if not group or not isinstance(self.results, Results):
             return self.results
-        columns = [(self._group_of(column), value) for column, value in group.items()]
-        rows = [row for row in range(len(columns[0][0])) if all(names[row] == value for names, value in columns)]
         present = {cell.about["instance"] for cell in self.results.cells()}
-        kept = [row for row in rows if row in present]
+        kept = [row for row in self._rows_of(group) if row in present]
         return self.results.filter(instance=kept) if kept else None
+
+    def _rows_of(self, group: Mapping[str, str]) -> list[int]:
+        """The rows of the data that are of a group, judged or not."""
+        columns = [(self._group_of(column), value) for column, value in group.items()]
+        return [row for row in range(len(columns[0][0])) if all(names[row] == value for names, value in columns)]
 
     def _group_of(self, column: str) -> Sequence[str | None]:
         if isinstance(self.results, RunComparison):
@@ -286,6 +314,11 @@ class GateEvidence:
         return found
 
 
+def _group(named: Named, bound: Bound) -> dict[str, str]:
+    """The group of rows that a measure is of: column -> what stands there."""
+    return {column: bound[EVERY, column] if group == EVERY else group for column, group in named.where}
+
+
 def check_known_limits(comparison: GateComparison, ranges: Ranges) -> None:
     """Check before there is a result that a limit can be reached, where the range of what it is for is known.
 
@@ -303,6 +336,14 @@ def check_known_limits(comparison: GateComparison, ranges: Ranges) -> None:
         name = score if (of_it := aspect in get_args(Aspect) and whole not in ranges) else whole
         within = _range_of(name, aspect if of_it else "estimate", ranges)
         _check_limit(named, limit, within, share=of_it and aspect == "unread")
+
+
+def refuse_two_meanings(named: Named) -> NoReturn:
+    """Say what to write where a criterion or checklist is called as the share unread of the whole is."""
+    raise InvalidInputError(
+        f"the gate names {named.text!r}, which is the share of the whole and the name of a score: name the system of "
+        f"the score, as {spelled(named.path[0])}[SYSTEM], and limit the share by max_unread, in the shell --max-unread"
+    )
 
 
 def _check_limit(named: Named, limit: Limit, within: tuple[float, float], *, share: bool) -> None:
@@ -386,5 +427,8 @@ def _listed(names: Sequence[str]) -> str:
 def _by_name(findings: Sequence[Finding]) -> Findings:
     found: dict[str, dict[tuple[str, ...], Finding]] = {}
     for each in findings:
-        found.setdefault(each.name, {})[each.of] = each
+        own = found.setdefault(each.name, {})
+        same = own.setdefault(each.of, each)
+        if (same.kind, same.value) != (each.kind, each.value):
+            own[each.of] = replace(same, value=TWO_NUMBERS, bounds=None)
     return found

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NoReturn
 
 from evenhand.errors import InvalidInputError
+from evenhand.results.gate_names import GATE_WORDS
 
 Sign = Literal["<", "<=", ">", ">=", "==", "!="]
 
@@ -118,16 +119,6 @@ def comparisons_in(expression: Expression) -> Iterator[GateComparison]:
             yield from comparisons_in(part)
 
 
-def spelled(name: str) -> str:
-    """A name as a gate can be given it: in quotes where it must stand in these.
-
-    >>> spelled("relevance.parse_rate"), spelled("answer quality")
-    ('relevance.parse_rate', '"answer quality"')
-    """
-    plain = re.fullmatch(r"[^\W\d][\w-]*(\.[^\W\d][\w-]*)*", name) and not _WORDS & set(name.split("."))
-    return name if plain else '"' + name.replace("\\", r"\\").replace('"', r"\"") + '"'
-
-
 _QUOTED: Final = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
 _TOKEN: Final = re.compile(
     rf"(?P<space>\s+)|(?P<number>[-−+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?:\s*%)?(?![\w.]))"
@@ -135,7 +126,6 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign><=|>=|==|!=|<(?![>=])|>)|(?P<dot>\.)|(?P<open>\()|(?P<close>\))"
 )
 _ENTRY: Final = re.compile(rf"\s*(?:({_QUOTED})|([^,=\"'\[\]]*?))\s*(?:=\s*(?:({_QUOTED})|([^,=\"'\[\]]*?))\s*)?(,|$)")
-_WORDS: Final = frozenset({"and", "or", "not"})
 
 
 class _GateReader:
@@ -159,7 +149,7 @@ class _GateReader:
                 self.refuse(_hint(self._text[self._end :]))
             self.start, self._end = found.span()
             self.kind, self.token = found.lastgroup, found[0]
-            if self.kind == "word" and self.token in _WORDS:
+            if self.kind == "word" and self.token in GATE_WORDS:
                 self.kind = self.token
             if self.kind != "space":
                 return
@@ -229,7 +219,7 @@ class _GateReader:
         of: list[str] = []
         where: list[tuple[str, str]] = []
         while True:
-            if self.kind not in {"word", "quoted", *_WORDS}:
+            if self.kind not in {"word", "quoted", *GATE_WORDS}:
                 self.refuse("a name is missing behind the dot")
             path.append(_unquoted(self.token))
             end = self._end

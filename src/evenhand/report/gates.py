@@ -270,7 +270,8 @@ def _described(reading: GateReading) -> str:
     finding = reading.finding
     link = " less " if finding.kind == "difference" else " against "
     of = f" of {link.join(finding.of)}" if finding.of else ""
-    where = "".join(f", where {column} is {group}," for column, group in reading.group.items())
+    groups = " and ".join(f"{column} is {group}" for column, group in reading.group.items())
+    where = groups and f", where {groups},"
     number = reading.number
     if isinstance(number, Missing) and (finding.bounds is None or reading.aspect in {"n", "unread"}):
         return f"{finding.name}{of}{where} has no number: {number.reason}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_score
+from evenhand.results.gate_names import in_brackets, spelled
 from evenhand.results.measures import Kind, Measure, format_value, measures_of
 from evenhand.statistics import Interval
 from evenhand.statistics.intervals import UnreadBounds, mean_leads
@@ -47,8 +48,8 @@ class Finding:
 
     @property
     def label(self) -> str:
-        """As gates name it: ``relevance.difference[new, old]``."""
-        return f"{self.name}[{', '.join(self.of)}]" if self.of else self.name
+        """As gates name it: ``relevance.difference[new, old]``, with quotes where a name needs them."""
+        return spelled(self.name) + (in_brackets(self.of) if self.of else "")
 
 
 @dataclass(frozen=True, slots=True)

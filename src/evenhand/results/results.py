@@ -82,6 +82,9 @@ class Results(PrintedTables, Generic[Entry]):
     same_rows: ClassVar[tuple[str, ...]] = ()
     """The columns that tell the groups apart that all have the same rows."""
 
+    further_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    """Further scores that :meth:`findings` name -> between which numbers they lie."""
+
     tells_verdicts: ClassVar[bool] = False
     """Whether each cell has a row of :meth:`records`, which saved files tell with it."""
 

@@ -14,7 +14,14 @@ from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.judge_reliability.gold import GoldComparison, JudgedRow, compare_with_gold
 from evenhand.judge_reliability.panel_report import PanelReport, item_panels
 from evenhand.judge_reliability.raters import Scale
-from evenhand.modes.checklist import ChecklistReport, ChecklistResult, ItemReport, item_record, report_checklists
+from evenhand.modes.checklist import (
+    RANGES,
+    ChecklistReport,
+    ChecklistResult,
+    ItemReport,
+    item_record,
+    report_checklists,
+)
 from evenhand.numbers import (
     format_count,
     format_estimate,
@@ -105,6 +112,7 @@ class ChecklistTable(Results[CheckedResponse]):
     compared: ClassVar = ("primary_score", "primary_score")
     same_rows: ClassVar = ("system",)
     labelled_by: ClassVar = ("system", "item")
+    further_ranges: ClassVar = RANGES
 
     @property
     def entries(self) -> Sequence[CheckedResponse]:
