@@ -33,7 +33,7 @@ class Benchmark:
     """A module of this package.
 
     Attributes:
-        name: Of the module.
+        name: Of the module, and behind a colon what it measures of several things: the option of this name.
         about: What it measures, against what.
         quick: Arguments of the short form.
         rivals: What pip installs beside it; the module leaves out what is not there.
@@ -46,6 +46,12 @@ class Benchmark:
     rivals: tuple[str, ...] = ()
     is_long: bool = False
 
+    def command(self, *, quick: bool) -> list[str]:
+        """What python is given."""
+        module, _, measured = self.name.partition(":")
+        option = [f"--{measured}"] if measured else []
+        return ["-m", f"benchmarks.{module}", *option, *(self.quick if quick else ())]
+
 
 def of(name: str, about: str, quick: str = "", *, rivals: Sequence[str] = (), is_long: bool = False) -> Benchmark:
     """A benchmark whose short form has these arguments, parted by spaces."""
@@ -54,7 +60,9 @@ def of(name: str, about: str, quick: str = "", *, rivals: Sequence[str] = (), is
 
 ALL = (
     of("throughput", "Assessments a second beside unitxt's judge and bare loops", "--assessments 100 --rounds 1"),
+    of("throughput:prefix-cache", "Prompts that a server's prefix cache does not hold", "--assessments 50"),
     of("cpu", "CPU of a one-step assessment beside a bare aiohttp loop", "--assessments 1000 --rounds 3"),
+    of("streams", "A streamed run: CPU, memory, bytes on disk", "5000"),
     of("ranks", "Rankings of 60 systems on 9,000 prompts: CPU and memory", "speed"),
     of("memory", "What a result takes in memory and on disk", "--assessments 500 --saved 5000"),
     of("distributed", "One process and workers on Ray", "--rows 2000 --workers 0 1", rivals=("ray[data]",)),
@@ -120,7 +128,7 @@ def last_line(text: str) -> str:
 
 def run(benchmark: Benchmark, python: str, *, quick: bool, seconds: float) -> tuple[str, str | None]:
     """What a benchmark prints, and how it failed."""
-    command = [python, "-m", f"benchmarks.{benchmark.name}", *(benchmark.quick if quick else ())]
+    command = [python, *benchmark.command(quick=quick)]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, cwd=ROOT)
     except subprocess.TimeoutExpired as late:
@@ -131,7 +139,7 @@ def run(benchmark: Benchmark, python: str, *, quick: bool, seconds: float) -> tu
 
 def section(benchmark: Benchmark, options: argparse.Namespace) -> Iterator[str]:
     """A benchmark's part of the page."""
-    arguments = " ".join([f"python -m benchmarks.{benchmark.name}", *(benchmark.quick if options.quick else ())])
+    arguments = " ".join(["python", *benchmark.command(quick=options.quick)])
     yield f"\n### {benchmark.about}\n\n`{arguments}`"
     if options.quick and benchmark.is_long:
         yield "\nNot run: it takes minutes, and this is the short form of the page."
