@@ -87,6 +87,7 @@ def test_dry_run_makes_no_call(jsonl, capsys):
 
 RUN_OPTIONS = [
     (["--flow", "one_step"], "flow", "one_step"),
+    (["--batch"], "batch", True),
     (["--model", "qwen3-8b"], "model", "qwen3-8b"),
     (["--orders", "cyclic"], "orders", "cyclic"),
     (["--shuffles", "3"], "shuffles", 3),
@@ -188,7 +189,7 @@ def test_an_option_reaches_the_function(arguments, name, value, jsonl, called):
 # no rule of aggregation other than the default fits both parts of the demo; the defaults take no weights and no model
 @pytest.mark.parametrize(
     ("arguments", "name", "value"),
-    [case for case in RUN_OPTIONS if case[1] not in {"aggregation", "judge_weights", "model"}],
+    [case for case in RUN_OPTIONS if case[1] not in {"aggregation", "judge_weights", "model", "batch"}],
 )
 def test_an_option_of_the_demo_reaches_both_functions(arguments, name, value, called, monkeypatch):
     checklist = evenhand.tables.checklist  # it is really filled in, for two rows instead of all

@@ -111,7 +111,7 @@ def test_agree_without_criteria(votes, capsys):
         ("aggregate", ["--votes", "gpt", "--rule", "medain"], "'medain' is not a rule for the scale 'binary'"),
         ("agree", ["--votes", "gpt"], "agreement is between at least two"),
         ("agree", ["--votes", "gpt", "--gold", "nobody"], "gold names the column 'nobody'"),
-        ("agree", ["--votes", "gpt", "llama", "--resamples", "0"], "--resamples is 0"),
+        ("agree", ["--votes", "gpt", "llama", "--resamples", "0"], "resamples is 0; give a whole number from 1"),
         ("agree", ["--votes", "gpt", "llama", "--level", "2"], "level"),
         ("agree", ["--votes", "gpt", "llama", "--criteria", "criteria.evenhand.direct.relevanc"], "Did you mean"),
     ],

@@ -27,26 +27,36 @@ _COLUMNS: Final = ("response_field", "systems", "systems_field", "id_field")
 
 
 @cache
+def _module(function: str) -> ast.Module:
+    """The source of the module of ``evenhand.tables`` that defines a function.
+
+    Raises:
+        LookupError: If there is none.
+    """
+    for path in sorted(FUNCTIONS.glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if f"\ndef {function}(" in source:
+            return ast.parse(source)
+    raise LookupError(f"no module in {str(FUNCTIONS)!r} defines {function!r}")
+
+
 def definition(function: str) -> ast.FunctionDef:
     """The source of a function of ``evenhand.tables``; without its overloads.
 
     Raises:
         LookupError: If there is none of this name.
     """
-    for path in sorted(FUNCTIONS.glob("*.py")):
-        source = path.read_text(encoding="utf-8")
-        if f"\ndef {function}(" in source:
-            found = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
-            return [each for each in found if each.name == function][-1]  # behind its overloads
-    raise LookupError(f"no module in {str(FUNCTIONS)!r} defines {function!r}")
+    found = [each for each in _module(function).body if isinstance(each, ast.FunctionDef)]
+    return [each for each in found if each.name == function][-1]  # behind its overloads
 
 
 def models_of(function: str) -> tuple[type[Options], ...]:
     """The models of a function's options, which its decorator names."""
-    from evenhand import run_options  # noqa: PLC0415 - pydantic, which a mistyped id need not wait for
-
+    imported = [each for each in _module(function).body if isinstance(each, ast.ImportFrom)]
+    home = {alias.name: each.module for each in imported for alias in each.names}
     takes = [each for each in definition(function).decorator_list if isinstance(each, ast.Call)]
-    return tuple(getattr(run_options, ast.unparse(model)) for call in takes for model in call.args)
+    named = [ast.unparse(model) for call in takes for model in call.args]
+    return tuple(getattr(import_module(str(home[name])), name) for name in named)
 
 
 def check_options(function: str, given: Mapping[str, object]) -> None:

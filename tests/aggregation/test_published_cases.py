@@ -350,7 +350,7 @@ def check_scaled_score_1_5(case: Case) -> None:
 def check_batch_summary(case: Case) -> None:
     checklist = Checklist(name="c", items=(ChecklistItem(name="i", question="I?"),))
     scores = [checklist_score_of(example) for example in case["input"]["examples"]]
-    report = report_checklists([ChecklistResult(checklist, (), score, "pass", None) for score in scores])
+    report = report_checklists([ChecklistResult(checklist, (), score, "pass", (score, score)) for score in scores])
     assert report.macro_pass_rate.estimate == close(case["expected"]["macro_pass_rate"])
     assert report.micro_pass_rate.estimate == close(case["expected"]["micro_pass_rate"])
     assert report.primary_score.estimate == close(case["expected"]["mean_score"])

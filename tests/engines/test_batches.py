@@ -451,7 +451,8 @@ def test_replies_that_nobody_asks_for_are_recorded_too(server, tmp_path, capsys)
 
 def test_control_c_ends_the_wait_at_once_and_says_how_to_go_on(server, tmp_path):
     server.plan = Plan(hold=True)
-    run = Running(JUDGE, server.base_url, tmp_path / "journal.sqlite3", output=tmp_path / "told")
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # as in the foreground
+    run = Running(heeded + JUDGE, server.base_url, tmp_path / "journal.sqlite3", output=tmp_path / "told")
     run.wait_until(lambda: looked_at(server))
     run.send(signal.SIGINT)
     assert run.wait(30) == 1

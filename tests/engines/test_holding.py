@@ -126,7 +126,7 @@ except JournalError as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
-@pytest.mark.parametrize("limit", [60_000, 200_000])
+@pytest.mark.parametrize("limit", [90_000, 200_000])
 def test_under_a_file_size_limit_every_reply_is_kept(path, tmp_path, limit):
     """Seen: none."""
     with JudgeServer(labels=LEVELS.labels, latency=0.02) as server:

@@ -70,7 +70,7 @@ def test_labels_of_several_words_are_chosen_by_a_digit_and_plain_ones_by_name():
     with pytest.warns(NoLogprobsWarning):
         [vote, _] = settings().run(questions(LEVELS, 2)[:1], [judge])[0]
     assert "- 2: Partly clear\n" in judge.requests[0].messages[-1]["content"]
-    assert judge.requests[0].messages[-1]["content"].endswith("Reply with the digit of one verdict, and nothing else.")
+    assert "\nReply with the digit of one verdict, and nothing else." in judge.requests[0].messages[-1]["content"]
     assert judge.requests[0].response_schema["properties"]["selected_option"]["enum"] == ["1", "2", "3", "4"]
     assert vote.selected_label == "Partly clear"
     plain = ScriptedJudge(chooses("Yes"))

@@ -77,7 +77,7 @@ def test_a_rubric_has_defaults_of_its_own():
 
 def test_every_option_is_a_field_with_the_default_and_the_sentence_of_the_option():
     tested = {"level" if name == "confidence_level" else name for fields in FIELDS for name in fields}
-    tested |= {"prompt", "model"}  # the latter with an engine that lacks one: tests/engines/test_named_engines.py
+    tested |= {"prompt", "model", "batch"}  # with an engine: tests/engines/test_named_engines.py, test_batches.py
     assert tested == RunOptions.model_fields.keys()
     for name, info in RunOptions.model_fields.items():
         field = "confidence_level" if name == "level" else name

@@ -73,8 +73,9 @@ class Browser:
         return str(self.run("return document.querySelector(arguments[0]).innerText", selector))
 
     def complaints(self) -> list[str]:
-        """What the browser's console holds."""
-        return [entry["message"] for entry in self.ask("POST", "/se/log", {"type": "browser"})]
+        """What the browser's console holds, but for what its own pages say."""
+        held = [entry["message"] for entry in self.ask("POST", "/se/log", {"type": "browser"})]
+        return [message for message in held if not message.startswith("chrome://")]
 
     def requests(self) -> list[str]:
         """What was asked for over any network, or from disk, since it was last asked."""

@@ -319,8 +319,6 @@ class Verb:
     def _prepare(self, given: dict[str, Any]) -> None:
         """What the shell spells in its own way, as the function takes it."""
         function = Declared.of(self.function)
-        if given.get("resamples", 1) < 1:
-            raise InvalidInputError(f"--resamples is {given['resamples']!r}; at least 1 draw is needed")
         if "rubric" in given:
             from evenhand.unitxt.loading import load_rubric  # noqa: PLC0415 - seconds of import
 

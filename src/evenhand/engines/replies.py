@@ -164,8 +164,8 @@ def read_completion(reply: object, secrets: Iterable[str] = ()) -> Completion:
     return Completion(
         text=_text(message.get("refusal")) if text is None else text,
         finish_reason=finish_reason if isinstance(finish_reason, str) else None,
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
         cached_tokens=_cached_tokens(usage),
         cost=_amount(usage.get("cost")),
         model=model if isinstance(model, str) else None,
@@ -194,13 +194,14 @@ def _text(content: object) -> str | None:
 def _cached_tokens(usage: Mapping[str, object]) -> int | None:
     """Tokens of the prompt that the server had in memory: as OpenAI, vLLM and litellm say it, or as Anthropic does."""
     details = usage.get("prompt_tokens_details")
-    found = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    found = _count(usage.get("cache_read_input_tokens")) if found is None else found
-    prompt = _count(usage.get("prompt_tokens"))
+    found = token_count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    found = token_count(usage.get("cache_read_input_tokens")) if found is None else found
+    prompt = token_count(usage.get("prompt_tokens"))
     return found if found is None or prompt is None else min(found, prompt)
 
 
-def _count(value: object) -> int | None:
+def token_count(value: object) -> int | None:
+    """A number of tokens as a server gives it; None for what is none."""
     valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
     return value if valid else None  # type: ignore[return-value]
 

@@ -20,6 +20,7 @@ from evenhand.engines.replies import (
     names_a_secret,
     read_error,
     redact,
+    token_count,
 )
 from evenhand.errors import EngineError, RejectedRequestError, TransientEngineError
 from evenhand.unitxt.bases import InferenceEngine, TextGenerationInferenceOutput, own_words
@@ -189,8 +190,8 @@ def read_output(output: object) -> Completion | EngineError:
     return Completion(
         text=text,
         finish_reason=_FINISH_REASONS.get(str(reason).casefold(), str(reason)) if reason is not None else None,
-        prompt_tokens=output.input_tokens,
-        completion_tokens=output.output_tokens,
+        prompt_tokens=token_count(output.input_tokens),
+        completion_tokens=token_count(output.output_tokens),
         model=output.model_name,
     )
 

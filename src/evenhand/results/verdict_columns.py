@@ -128,7 +128,7 @@ class VoteColumns:
             ),
             always=np.array([is_always_drawn(vote.sample, vote.early_stop) for vote in cast], dtype=bool),
             reasks=np.array([vote.reasks for vote in cast], dtype=np.int32),
-            usage=np.array([[getattr(each, name) for each in usages] for name in _USAGE], dtype=np.int32).T,
+            usage=np.array([[getattr(each, name) for each in usages] for name in _USAGE], dtype=np.int64).T,
             cost=np.array([each.cost for each in usages], dtype=float),
             at_risk=np.array([each.at_risk for each in usages], dtype=float),
         )
@@ -155,7 +155,7 @@ class VoteColumns:
             kind=codes_of(cast.column("match_kind"), KINDS),
             always=_always_drawn(cast),
             reasks=numbers["reasks"].astype(np.int32),
-            usage=np.stack([numbers[name] for name in _USAGE_COLUMNS], axis=1).astype(np.int32),
+            usage=np.stack([numbers[name] for name in _USAGE_COLUMNS], axis=1).astype(np.int64),
             cost=numbers_of(cast.column("cost")),
             at_risk=numbers["cost_at_risk"],
         )
