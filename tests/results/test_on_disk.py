@@ -17,6 +17,7 @@ from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
 from evenhand.results.fingerprint import DIGITS
 from evenhand.results.on_disk import EntriesOnDisk
+from evenhand.results.results import Results
 
 RELEVANCE = "criteria.evenhand.direct.relevance"
 JUDGE = SimulatedJudge(refusal_rate=0.2, noise=0.3)
@@ -117,6 +118,7 @@ def test_parts_come_to_what_all_rows_come_to_at_once(kind, sizes, tmp_path):
     assert str(parts) == str(whole)
     assert parts.findings() == whole.findings()
     assert parts.spending == whole.spending
+    assert parts.unread_reasons() == whole.unread_reasons() == Results.unread_reasons(whole)
     assert in_order(parts.records(votes=True)) == in_order(whole.records(votes=True))
     assert in_order(each.about for each in parts.named_cells()) == in_order(each.about for each in whole.named_cells())
     assert parts.clusters() == whole.clusters()

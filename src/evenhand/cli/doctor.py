@@ -14,11 +14,12 @@ from evenhand.data.cells import number_of
 from evenhand.data.column_roles import ColumnRole, Role, column_roles
 from evenhand.data.fields import repeated_column
 from evenhand.data.rows import Row, read_file
+from evenhand.files import expanded
 from evenhand.labels.people import holds_labels, paired, read_gold
 from evenhand.numbers import format_count, format_number
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import Results
-from evenhand.results.saved import kind_if_saved, open_results
+from evenhand.results.saved import PART, kind_if_saved, open_results
 
 JUDGE = "engines.evenhand.baseline"
 FEW = 30
@@ -78,12 +79,13 @@ def diagnose(path: str) -> Diagnosis:
     """What a file holds, and what can be done with it.
 
     Args:
-        path: A saved result, or a table: JSON lines, JSON, CSV, Parquet or a data set.
+        path: A saved result, the folder of one in parts, or a table: JSON lines, JSON, CSV, Parquet or a data set.
 
     Raises:
         InvalidInputError: If it cannot be read.
     """
-    kind = kind_if_saved(path) if Path(path).is_file() else None
+    saved = Path(path).is_file() or any(expanded(path).glob(PART))
+    kind = kind_if_saved(path) if saved else None
     return _of_rows(path, read_file(path)) if kind is None else _of_result(path, open_results(path))
 
 

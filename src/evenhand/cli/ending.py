@@ -212,8 +212,7 @@ def unread_reasons(result: Any) -> Counter[str | None]:  # noqa: ANN401 - of any
         return Counter(result.unread_reasons())
     if not isinstance(result, Results):
         return Counter()
-    put = [each for each in result.asked() if each.verdict.unscored_reason not in NOT_PUT]
-    return Counter(each.verdict.unscored_reason if each.unread else None for each in put)
+    return Counter({why: count for why, count in result.unread_reasons().items() if why not in NOT_PUT})
 
 
 def _next_step(reasons: Mapping[str | None, int]) -> str:

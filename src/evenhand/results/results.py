@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -152,8 +153,13 @@ class Results(PrintedTables, Generic[Entry]):
 
     def questions_unread(self) -> tuple[int, int]:
         """How many questions there are, and how many of them have no answer: no reply came, or none could be read."""
-        unread = [asked.unread for asked in self.asked()]
-        return len(unread), sum(unread)
+        reasons = self.unread_reasons()
+        asked = sum(reasons.values())
+        return asked, asked - reasons.get(None, 0)
+
+    def unread_reasons(self) -> Mapping[str | None, int]:
+        """Why a question has no answer -> how many; None for those that have one."""
+        return Counter(asked.verdict.unscored_reason if asked.unread else None for asked in self.asked())
 
     def findings(self) -> tuple[Finding, ...]:
         """Every number of the result under a name: what gates, summaries and pictures are made of.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
@@ -107,10 +108,13 @@ class JudgedColumns:
         """Shape (n, 2): that of the criterion for each."""
         return np.tile(np.array(self.criterion.score_range, dtype=float), (len(self), 1))
 
-    def unread(self) -> int:
-        """How many have no answer: no reply came, or none could be read."""
-        answered = (self.selected >= 0) | self.verdicts.na | np.isin(self.verdicts.reason, _ANSWERED)
-        return int((~answered & (self.verdicts.reason >= 0)).sum())
+    def unread_reasons(self) -> Counter[str | None]:
+        """Why one has no answer, as no reply came or none could be read -> how many; None for those that have one."""
+        codes = self.verdicts.reason
+        answered = (self.selected >= 0) | self.verdicts.na | np.isin(codes, _ANSWERED) | (codes < 0)
+        found, counts = np.unique(np.where(answered, -1, codes), return_counts=True)
+        names: list[str | None] = [*REASONS, None]  # the last is that of -1
+        return Counter({names[code]: count for code, count in zip(found.tolist(), counts.tolist(), strict=True)})
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -154,9 +155,9 @@ class JudgementTable(Results[Judgement]):
             found = columns_of_table(table, self.criteria, entries.parts.firsts[number], kept)
         return cast(Self, entries.part(number, texts=False)).columns if found is None else found
 
-    def questions_unread(self) -> tuple[int, int]:
+    def unread_reasons(self) -> Mapping[str | None, int]:
         """As of any result, from the columns."""
-        return sum(map(len, self.columns.values())), sum(each.unread() for each in self.columns.values())
+        return sum((each.unread_reasons() for each in self.columns.values()), Counter[str | None]())
 
     @cached_property
     def vote_columns(self) -> VoteColumns:
