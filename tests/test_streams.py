@@ -2,14 +2,18 @@
 
 import json
 import pickle
+import signal
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import evenhand
 from evenhand.cli import main
 from evenhand.data.fields import RepeatedColumnWarning
 from evenhand.data.identified import IdentifiedRow, as_rows
-from evenhand.errors import InvalidInputError, RejectedRequestError
+from evenhand.errors import InvalidInputError, RejectedRequestError, TooManyFailuresError
+from evenhand.judging.together import Judging
 from evenhand.results.resumed import held_alone
 from evenhand.streams import Job, StreamedRowsWarning
 from tests.support.judges import ScriptedJudge
@@ -326,6 +330,83 @@ def test_a_killed_run_goes_on_buys_nothing_twice_and_comes_to_the_same(tmp_path)
     assert {name: held for name, held in parts_of(folder).items() if name in left} == left
 
 
+def test_a_run_that_is_asked_to_end_says_how_to_go_on_and_buys_nothing_twice(tmp_path):
+    data, folder = tmp_path / "rows.jsonl", tmp_path / "to"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(60)))
+    with JudgeServer(labels=["Yes", "No"], latency=0.02) as server:
+        given = (STREAMED, data, folder, tmp_path / "journal.sqlite3", server.base_url)
+        run = Running(*given, output=tmp_path / "ended.txt")
+        run.wait_until(lambda: len(parts_of(folder)) >= 2)
+        run.send(signal.SIGTERM)
+        assert run.wait() == 128 + signal.SIGTERM
+        assert f"'{folder}' holds {len(parts_of(folder))} parts: the same run again goes on from there" in run.told
+        assert len(parts_of(folder)) < 6
+        assert Running(*given, output=tmp_path / "again.txt").wait() == 0
+        asked = [json.dumps(request.body, sort_keys=True) for request in server.requests]
+    assert len(evenhand.open(folder)) == 60
+    assert len(asked) == len(set(asked)) == 120  # each in two orders, and what was on its way was waited for
+
+
+def test_progress_knows_how_many_votes_are_to_come(tmp_path, monkeypatch):
+    """Of a list, and of Parquet, whose rows are counted without reading them; of an iterator nobody knows."""
+    told = []
+    monkeypatch.setattr(Judging, "expect", lambda judging, votes: told.append(votes))
+    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7}
+    evenhand.judge(rows(), CRITERION, crit_judge(), **how)
+    (tmp_path / "to" / "part-000002.parquet").unlink()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows()), tmp_path / "rows.parquet")
+    evenhand.judge(tmp_path / "rows.parquet", CRITERION, crit_judge(), **how)
+    evenhand.judge(iter(rows()), CRITERION, crit_judge(), **{**how, "stream_to": tmp_path / "other"})
+    assert told == [80, 0, 14, 0, 0, 0]
+
+
+def test_rows_that_fail_again_are_few_among_all_that_were_judged(tmp_path):
+    """How many votes may fail is a share of the whole run, and not of what is asked again."""
+    how = {**HOW, "journal": None, "stream_to": tmp_path / "to", "part_rows": 7, "max_failure_rate": 0.1}
+
+    def reply(request):
+        return RejectedRequestError("no") if request.question.draw_key == "r30" else '{"selected_option": "Yes"}'
+
+    for _ in range(2):
+        table = evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **how)
+        assert [row["id"] for row in table.records() if row["unscored_reason"]] == ["r30"]
+    with pytest.raises(TooManyFailuresError, match="2 of 80 votes failed"):
+        evenhand.judge(rows(), CRITERION, ScriptedJudge(reply), **{**how, "max_failure_rate": 0.02})
+
+
+def test_a_part_that_is_copied_counts_no_row_twice_and_one_that_is_cut_off_is_named(tmp_path):
+    folder = tmp_path / "to"
+    how = {**HOW, "stream_to": folder, "part_rows": 7}
+    evenhand.judge(rows(20), CRITERION, noisy(), **how)
+    whole = (folder / "part-000001.parquet").read_bytes()
+    (folder / "part-000001 (copy).parquet").write_bytes(whole)
+    with pytest.raises(
+        InvalidInputError, match=r"row 'r7' is in .*part-000001 \(copy\).* and in .*part-000001\.parquet"
+    ):
+        evenhand.open(folder)
+    (folder / "part-000001 (copy).parquet").unlink()
+    (folder / "part-000001.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InvalidInputError, match=r"000001\.parquet' is no part .* or not a whole one: move it"):
+        evenhand.judge(rows(20), CRITERION, noisy(), **how)
+    (folder / "part-000001.parquet").unlink()
+    assert len(evenhand.judge(rows(20), CRITERION, noisy(), **how)) == 20
+
+
+def test_a_result_stays_where_it_lies_when_the_process_goes_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = evenhand.judge(rows(9), CRITERION, noisy(), **HOW, stream_to="to", part_rows=4)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert [row["id"] for row in table.records()] == [f"r{n}" for n in range(9)]
+
+
+def test_columns_that_nobody_can_read_hinder_no_stream(tmp_path):
+    """A picture beside the answer is shown to no judge, streamed or not."""
+    pictured = [{**row, "picture": b"\xff\xfe", "of": {"bytes": b"\x89PNG\xff"}} for row in rows(9)]
+    streamed = evenhand.judge(pictured, CRITERION, noisy(), **HOW, stream_to=tmp_path / "to", part_rows=4)
+    assert told(streamed) == told(evenhand.judge(pictured, CRITERION, noisy(), **HOW))
+
+
 def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, capsys):
     (tmp_path / "shards").mkdir()
     for name, held in (("a.jsonl", rows()[:25]), ("b.jsonl", rows()[25:])):
@@ -343,5 +424,7 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     assert main(["run", str(folder / "run.yaml"), "--limit", "40", "--fail-if", "unread > 0"]) == 0
     assert [row["id"] for row in evenhand.open(folder).records()] == [f"r{n}" for n in range(40)]
     assert {name: held for name, held in parts_of(folder).items() if name in first} == first
+    assert main(["doctor", str(folder)]) == 0
+    assert "JudgementTable by" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
-from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches
+from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
 from evenhand.engines.base import JudgeEngine
 from evenhand.engines.unitxt import judges_of
-from evenhand.errors import EvenhandWarning, InvalidInputError
+from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
 from evenhand.judging.estimate import RunEstimate
+from evenhand.judging.progress import tell
 from evenhand.judging.together import shared_judging
 from evenhand.numbers import format_count
 from evenhand.results.results import Results
@@ -175,7 +176,8 @@ def streamed(function: Function) -> Function:
         elsewhere = _elsewhere.get()
         if elsewhere is not None:
             return elsewhere(job, data, how, split=split, dry_run=dry, record=record)
-        return judge_stream(job, row_batches(data, split), how, dry_run=dry, record=record)
+        batches = row_batches(data, split)
+        return judge_stream(job, batches, how, count=rows_known(data, split), dry_run=dry, record=record)
 
     return cast(Function, judged)
 
@@ -195,6 +197,7 @@ def judge_stream(
     batches: Iterable[RowBatch],
     how: StreamOptions,
     *,
+    count: int | None = None,
     limit: int | None = None,
     dry_run: bool = False,
     record: Mapping[str, Any] | None = None,
@@ -205,6 +208,7 @@ def judge_stream(
         job: Who judges, and how.
         batches: The rows, as :func:`~evenhand.data.rows.row_batches` reads them.
         how: Where to, and in which parts.
+        count: How many rows there are, where that is known.
         limit: Only so many rows.
         dry_run: Return what the run would take, without a call.
         record: The run, as results keep it.
@@ -216,23 +220,23 @@ def judge_stream(
     """
     job.check()
     folder = expanded(str(how.stream_to))
-    numbers = part_numbers(folder)
+    part_numbers(folder)
     rows = islice(RowStream(batches, job.id_field, together=job.is_long), limit)
     first = list(islice(rows, _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
-    if numbers:
-        check_same_run(header_of(part_path(folder, numbers[0])), job.unasked(shown), folder)
     votes = job.estimate(shown, journal=None).votes
     most = how.part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
-    known = KnownRows(rows_of_part(folder, number) for number in numbers)
-    todo = _blocks(blocks(chain(first, rows), most), known)
+    read = blocks(chain(first, rows), most)
     if dry_run:
+        todo = _blocks(read, _known_rows(job, folder, shown))
         return RunEstimate.total([job.estimate(as_rows(block.rows, job.id_field)) for block in todo])
     with held_alone(folder), _each_warning_once():
+        known = _known_rows(job, folder, shown)
         if record is not None:
             write_run(folder / RUN_FILE, record)
+        expected = _rows_left(first, known, count, limit) * votes // len(first)
         try:
-            _judge_all(partial(_judge_block, job, folder, record), todo)
+            _judge_all(partial(_judge_block, job, folder, record), _blocks(read, known), expected, known.votes)
         except InvalidInputError as error:
             if not part_numbers(folder):
                 raise
@@ -240,16 +244,44 @@ def judge_stream(
                 f"{str(error).rstrip('.')}. What was judged before is in {str(folder)!r}: mend the data and run the "
                 "same again, which goes on from there"
             ) from error
+        except (KeyboardInterrupt, Terminated):
+            done = format_count(len(part_numbers(folder)), "part")
+            tell(f"{str(folder)!r} holds {done}: the same run again goes on from there")
+            raise
     if known.met < len(known):
+        lacking = "the data do not have" if limit is None else f"are not among the first {format_count(limit)}"
         warnings.warn(
-            f"{str(folder)!r} holds {format_count(len(known) - known.met, 'row')} that the data do not have, judged by "
-            "an earlier run: the result is of all that it holds",
+            f"{str(folder)!r} holds {format_count(len(known) - known.met, 'row')} that {lacking}, judged by an earlier "
+            "run: the result is of all that it holds",
             StreamedRowsWarning,
             stacklevel=3,
         )
     result = cast("Results[Any]", open_results(folder))
     object.__setattr__(result, "run_file", record)
     return result
+
+
+def _known_rows(job: Job, folder: Path, shown: IdentifiedRows) -> KnownRows:
+    """The rows that the parts of a folder hold, which were judged as these are."""
+    numbers = part_numbers(folder)
+    known = KnownRows(rows_of_part(folder, number) for number in numbers)
+    if numbers:
+        check_same_run(header_of(part_path(folder, numbers[0])), job.unasked(shown), folder)
+    return known
+
+
+def _rows_left(first: Sequence[IdentifiedRow], known: KnownRows, count: int | None, limit: int | None) -> int:
+    """About how many rows are to be judged; 0 where nobody knows.
+
+    Args:
+        first: The first rows, which may be several of the data each.
+        known: Those of the parts.
+        count: How many the data have.
+        limit: How many are judged at most.
+    """
+    there = [] if count is None else [count * len(first) // sum(len(each.rows) for each in first)]
+    at_most = min([*there, *([] if limit is None else [limit])], default=0)
+    return max(0, at_most - len(known) + sum(known.left.values()))
 
 
 def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[Block]:
@@ -272,9 +304,18 @@ def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[B
         yield Block(place, rows, again=True)
 
 
-def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block]) -> None:
-    """Judge blocks, some side by side: what one waits for, another uses."""
-    with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool, shared_judging():
+def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block], expected: int, before: int) -> None:
+    """Judge blocks, some side by side: what one waits for, another uses.
+
+    Args:
+        judge: Judges one, and writes it.
+        todo: The blocks.
+        expected: About how many votes they will come to; 0 where nobody knows.
+        before: How many votes are in the parts already, and hold.
+    """
+    with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool, shared_judging() as judging:
+        judging.expect(expected)
+        judging.count(before)
         begun: set[Future[None]] = set()
         try:
             for block in todo:
@@ -284,6 +325,7 @@ def _judge_all(judge: Callable[[Block], None], todo: Iterator[Block]) -> None:
         except InvalidInputError:  # what is under way is paid for, and written
             _awaited(begun, ALL_COMPLETED)
             raise
+        judging.expect(0)  # no more than what is begun
         _awaited(begun, ALL_COMPLETED)
 
 

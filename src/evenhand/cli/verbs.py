@@ -195,7 +195,7 @@ class Verb:
         if ending.options.ray is not None:
             return self._on_cluster(given, stream, how, ending)
         if first is not None:
-            return self._streamed(chain([first], batches), stream, how, ending)
+            return self._streamed(given, chain([first], batches), stream, how, ending)
         required = [name for name, info in Declared.of(self.function).own.items() if info.is_required()]
         places = [how.pop(name, None) for name in required if name != "dataset"]
         result = getattr(tables, self.function)(rows, *places, **how)
@@ -209,13 +209,28 @@ class Verb:
 
         return row_batches(self._rows(given, None) if _is_demo(given) else given["data"], given.get("split"))
 
-    def _streamed(self, batches: Iterable[RowBatch], stream: StreamOptions, how: dict[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
+    def _streamed(
+        self,
+        given: Mapping[str, Any],
+        batches: Iterable[RowBatch],
+        stream: StreamOptions,
+        how: dict[str, Any],
+        ending: Ending,
+    ) -> Any:  # noqa: ANN401 - of the function
         """The result in the folder to which it is written."""
+        from evenhand.data.rows import rows_known  # noqa: PLC0415 - as above
         from evenhand.streams import Job, judge_stream  # noqa: PLC0415 - as above
 
         dry_run = how.pop("dry_run", False)
-        limit, record = ending.options.limit, ending.record
-        return judge_stream(Job(self.function, how), batches, stream, limit=limit, dry_run=dry_run, record=record)
+        return judge_stream(
+            Job(self.function, how),
+            batches,
+            stream,
+            count=None if _is_demo(given) else rows_known(given["data"], given.get("split")),
+            limit=ending.options.limit,
+            dry_run=dry_run,
+            record=ending.record,
+        )
 
     def _on_cluster(self, given: Mapping[str, Any], stream: StreamOptions, how: dict[str, Any], ending: Ending) -> Any:  # noqa: ANN401 - of the function
         """The same, judged by workers, who read the rows, too."""

@@ -87,10 +87,7 @@ class RowStream:
             yield [IdentifiedRow(name, content, signs, tuple(each.rows[0] for each in rows), rows[0].name)]
 
     def _read(self, row: Row, place: int, batch: RowBatch) -> IdentifiedRow:
-        try:
-            text = text_of(dict(sorted(row.items(), key=lambda cell: str(cell[0]))))
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{batch.name(place)}: {error}") from error
+        text = _text_of(dict(sorted(row.items(), key=lambda cell: str(cell[0]))))
         content = _digits(text)
         name = content if self._id_field is None else self._named(row, place, batch)
         return IdentifiedRow(name, content[:DIGITS], len(text), (row,), batch.name(place))
@@ -111,6 +108,21 @@ class RowStream:
             )
         self._copies[row.id] += 1
         return row._replace(id=f"{row.id}-{1 + self._copies[row.id]}")
+
+
+def _text_of(row: Row) -> str:
+    """All that a row holds, as a text; what has none, as a picture, no judge reads."""
+    try:
+        return text_of(row)
+    except InvalidInputError:
+        return text_of({name: _text_if_any(value) for name, value in row.items()})
+
+
+def _text_if_any(value: object) -> str:
+    try:
+        return text_of(value)
+    except InvalidInputError:
+        return type(value).__name__
 
 
 def _digits(text: str) -> str:
@@ -168,18 +180,28 @@ class DigestSet:
 
 
 class KnownRows:
-    """Rows that parts hold: what each held when it was judged, and the part that has it with votes that are missing."""
+    """Rows that parts hold: what each held when it was judged, and the part that has it with votes that are missing.
 
-    def __init__(self, parts: Iterable[tuple[int, Sequence[str], Sequence[str], frozenset[str]]]) -> None:
+    Attributes:
+        numbers: Of the parts.
+        left: Number of a part -> how many of its rows are to be judged again.
+        votes: How many votes there are on the other rows.
+        met: How many of the rows were asked for.
+    """
+
+    def __init__(self, parts: Iterable[tuple[int, Sequence[str], Sequence[str], frozenset[str], int]]) -> None:
         """Know the rows of parts.
 
         Args:
-            parts: Of each its number, the ids and contents of its rows, and the ids of those not judged.
+            parts: Of each its number, the ids and contents of its rows, the ids of those not judged, and how many votes
+                there are on the others.
         """
         digests, contents, open_in = [as_digests(())], [np.zeros(0, "S16")], [np.zeros(0, np.int64)]
         self.numbers: list[int] = []
         self.left: dict[int, int] = {}
-        for number, ids, held, not_judged in parts:
+        self.votes = 0
+        for number, ids, held, not_judged, votes in parts:
+            self.votes += votes
             self.numbers.append(number)
             digests.append(as_digests(ids))
             contents.append(np.array([each.encode() for each in held], dtype="S16"))

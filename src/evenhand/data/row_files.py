@@ -109,6 +109,20 @@ def rows_of_file(path: Path, *, held: bool) -> Iterator[Row]:
         raise InvalidInputError(f"{str(path)!r} cannot be read ({error.strerror or error})") from error
 
 
+def rows_in_file(path: Path) -> int | None:
+    """How many rows a file says that it has, as Parquet does; None where it does not."""
+    if is_opened(path) or _reader_of(path) is not _parquet_rows:
+        return None
+    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
+
+    try:
+        with open_file(path) as opened:
+            rows: int = pyarrow.parquet.read_metadata(opened).num_rows
+    except (OSError, pyarrow.ArrowException):  # which is told when it is read
+        return None
+    return rows
+
+
 def _reader_of(path: Path) -> Callable[[Path, bool], Iterator[Row]] | None:
     """What reads a file of this name; None for no kind that is read."""
     suffix = _suffix(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
-from evenhand.data.row_files import SUFFIXES, check_columns, files_named, rows_of_file
+from evenhand.data.row_files import SUFFIXES, check_columns, files_named, rows_in_file, rows_of_file
 from evenhand.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -102,6 +102,26 @@ def row_batches(
         yield batch
     elif empty:
         raise InvalidInputError(f"{name} is empty; there is nothing to judge")
+
+
+def rows_known(dataset: Any, split: str | None = None) -> int | None:  # noqa: ANN401 - of any library
+    """How many rows a data set has, where that is known without reading them; else None.
+
+    Of files that is known of Parquet.
+
+    >>> rows_known([{"response": "a"}, {"response": "b"}]), rows_known(iter(()))
+    (2, None)
+    """
+    if isinstance(dataset, str | Path) or _are_paths(dataset):
+        paths = [dataset] if isinstance(dataset, str | Path) else dataset
+        counts = [rows_in_file(path) for given in paths for path in files_named(given)]
+        return None if None in counts else sum(filter(None, counts))
+    if isinstance(dataset, Mapping):  # splits
+        dataset = dataset.get(split) if split is not None or len(dataset) != 1 else next(iter(dataset.values()))
+    counted = getattr(dataset, "num_rows", None)
+    if isinstance(counted, int):
+        return counted
+    return len(dataset) if hasattr(dataset, "__len__") else None
 
 
 def _sources(dataset: object, split: str | None, *, held: bool) -> Iterator[tuple[str, Iterable[Any]]]:

@@ -157,10 +157,12 @@ class _Tally:
     """How many votes were cast in the runs that are done, and which of them failed, and why.
 
     Attributes:
+        held: Those of earlier runs, which hold.
         causes: Judge and kind of failure -> how many, and the first of them in words.
     """
 
     votes: int = 0
+    held: int = 0
     causes: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
 
     def add(self, votes: Iterable[Sequence[Vote]]) -> None:
@@ -185,12 +187,13 @@ class _Tally:
             TooManyFailuresError: If more did.
         """
         failed = sum(count for count, _ in self.causes.values())
-        if not failed or failed <= max_failure_rate * self.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
+        asked = self.votes + self.held
+        if not failed or failed <= max_failure_rate * asked + 1e-9:  # 0.29 · 100 is 28.999999999999996
             return
         ranked = sorted(self.causes.values(), key=lambda cause: -cause[0])
         spent = Spending.of(vote for row in votes for vote in row)
         raise TooManyFailuresError(
-            f"{failed} of {self.votes} votes failed, more than max_failure_rate={max_failure_rate!r} allows: "
+            f"{failed} of {asked} votes failed, more than max_failure_rate={max_failure_rate!r} allows: "
             + "; ".join(f"{count} × {first}" for count, first in ranked)
             + (
                 ". Every reply that came is in the journal: mend the cause and run the same again, and only the failed "
@@ -226,7 +229,8 @@ class Judging:
         self._runs: list[Run] = []  # that are not tallied
         self._numbers = count()
         self._tally = _Tally()
-        self._expected: int | None = None
+        self._votes = 0  # of the runs that are in the queues
+        self._expected = 0
         self._begun = False
         self._lent: tuple[Budget, Journal | None] | None = None
         self._interrupted = False
@@ -234,10 +238,18 @@ class Judging:
         self._serving = portal.start_task_soon(self._serve)
 
     def expect(self, votes: int) -> None:
-        """How many votes all runs will come to, as progress tells; by default those of the runs begun."""
+        """About how many votes all runs will come to, as progress tells; no fewer than those of the runs begun."""
         self._expected = votes
         if self._begun:
-            self.progress.total = votes
+            self.progress.total = self._total()
+
+    def _total(self) -> int:
+        return max(self._expected, self._votes)
+
+    def count(self, votes: int) -> None:
+        """So many votes were cast before and hold: they are among those of which some may fail."""
+        with self._lock:
+            self._tally.held += votes
 
     def lend(self, budget: Budget, journal: Journal | None) -> None:
         """Before the first run: a budget in place of the runs' limits, and a journal in place of theirs."""
@@ -304,7 +316,7 @@ class Judging:
         if not self._begun:
             own = self._lent or (Budget(max_calls=limits.max_calls, max_cost=limits.max_cost), None)
             self.budget = own[0]
-            self.progress = self._held.enter_context(progress_bar(self._expected or 0, shown=limits.progress))
+            self.progress = self._held.enter_context(progress_bar(self._total(), shown=limits.progress))
             self._begun = True
 
     def _lane(self, judge: JudgeEngine, limits: LimitOptions, journal: Journal | None) -> Lane:
@@ -319,8 +331,8 @@ class Judging:
 
     async def _enqueue(self, run: Run, lanes: Sequence[Lane], parts: Sequence[_Part]) -> None:
         """Put a run into the queues."""
-        if self._expected is None:
-            self.progress.total += run.total
+        self._votes += run.total
+        self.progress.total = self._total()
         if not run.total or self.budget.stopped or self._serving.done():
             run.end(self._serving.exception() if self._serving.done() else None)
             return
@@ -432,14 +444,15 @@ class Judging:
         """What interrupted runs came to, and how to go on."""
         open_votes = [vote for run in self._runs for row in run.votes for vote in row]
         cast = sum(vote is not None and vote.unscored_reason != "budget" for vote in open_votes) + self._tally.votes
-        total = len(open_votes) + self._tally.votes
+        total = max(len(open_votes) + self._tally.votes, self._expected)
         in_flight = self.budget.in_flight if self._begun else 0
         late = f" but the {in_flight} that were still on their way" if in_flight else ""
+        again = "again for those of what was under way" if self._shared else "for everything again"
         kept = (
             f"every reply that came{late} is in the journal {str(next(iter(self._turns)).path)!r}: run the same again, "
             "and only the rest is asked for"
             if self._turns
-            else "nothing keeps the replies (journal=None), and a second run asks for everything again"
+            else f"nothing keeps the replies (journal=None), and a second run asks {again}"
         )
         return f"{cast} of {total} votes were cast; {kept}"
 

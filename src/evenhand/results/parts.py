@@ -5,6 +5,7 @@ What the parts say of a run is joined here: how many rows there are, their ids a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -59,6 +60,16 @@ class JoinedColumn(Sequence[Any]):
 
     __hash__ = None  # type: ignore[assignment] # as a list
 
+    def twice(self) -> tuple[int, int] | None:
+        """The places of two equal values; None where there are none."""
+        import pyarrow.compute  # noqa: PLC0415 - as above
+
+        if pyarrow.compute.count_distinct(self._values).as_py() == len(self):
+            return None
+        known: dict[Any, int] = {}
+        pairs = ((known.setdefault(value, place), place) for place, value in enumerate(self))
+        return next((pair for pair in pairs if pair[0] != pair[1]), None)
+
 
 def listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters with lists in the place of joined columns, as files have them."""
@@ -81,7 +92,7 @@ class Parts(Sequence[Path]):
         Raises:
             InvalidInputError: If it holds none.
         """
-        self.folder = expanded(folder)
+        self.folder = expanded(folder).absolute()
         self._files = tuple(sorted(self.folder.glob(PART)))
         if not self._files:
             raise InvalidInputError(
@@ -159,6 +170,7 @@ class Parts(Sequence[Path]):
             cells.append(header["rows"])
             of_rows.append({name: each for name, each in header["parameters"].items() if name in OF_ROWS})
         parameters = {**joined(of_rows), **first["parameters"]}
+        self._check_ids(parameters.get("ids"), of_rows)
         whole = {**first, **lists, "rows": sum(cells), "parameters": parameters}
         return whole, [each["n"] for each in of_rows], cells
 
@@ -172,6 +184,18 @@ class Parts(Sequence[Path]):
                     f"{str(path)!r} is of another run than {str(self._files[0])!r}: they differ in {other!r}; a folder "
                     "holds the parts of one run"
                 )
+
+    def _check_ids(self, ids: JoinedColumn | None, of_rows: Sequence[Mapping[str, Any]]) -> None:
+        """Check that no row is counted twice, as where a part was copied."""
+        twice = None if ids is None else ids.twice()
+        if ids is None or twice is None:
+            return
+        ends = list(accumulate(each["n"] for each in of_rows))
+        one, other = (str(self._files[bisect_right(ends, place)]) for place in twice)
+        raise InvalidInputError(
+            f"the row {ids[twice[0]]!r} is in {one!r} and in {other!r}, and would count twice: move one of the two "
+            "elsewhere"
+        )
 
 
 def _united(known: list[Any], own: list[Any]) -> list[Any]:

@@ -39,12 +39,14 @@ class RowsOfPart(NamedTuple):
         ids: Of its rows, in their order.
         contents: Digits for what each row held when it was judged.
         not_judged: The ids of those of which a vote failed, or was not asked for.
+        votes: How many votes there are on the others.
     """
 
     number: int
     ids: Sequence[str]
     contents: Sequence[str]
     not_judged: frozenset[str]
+    votes: int
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -117,15 +119,23 @@ def rows_of_part(folder: Path, number: int) -> RowsOfPart:
     import pyarrow.parquet  # noqa: PLC0415
 
     path = part_path(folder, number)
-    said = header_of(path)["parameters"]
-    named = [] if "ids" in said else ["prompt_id"]
-    table = pyarrow.parquet.read_table(path, columns=["instance", "unscored_reason", *named])
+    try:
+        said = header_of(path)["parameters"]
+        named = [] if "ids" in said else ["prompt_id"]
+        table = pyarrow.parquet.read_table(path, columns=["instance", "unscored_reason", *named])
+        digits = str(said["fingerprint"]["contents"])
+    except (InvalidInputError, LookupError, OSError, pyarrow.ArrowException) as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is no part that a streamed run wrote, or not a whole one: move it elsewhere, and its rows "
+            "are judged again, with the replies that are in the journal"
+        ) from error
     failed = pyarrow.compute.is_in(table["unscored_reason"], pyarrow.array(NOT_JUDGED))
-    places = set(table.filter(failed)["instance"].to_pylist())
+    places = pyarrow.compute.unique(table.filter(failed)["instance"])
+    again = pyarrow.compute.sum(pyarrow.compute.is_in(table["instance"], places)).as_py() or 0
     ids = said.get("ids") or _in_order(table.column("instance").to_pylist(), table.column("prompt_id").to_pylist())
-    digits = str(said["fingerprint"]["contents"])
     contents = [digits[start : start + DIGITS] for start in range(0, len(digits), DIGITS)]
-    return RowsOfPart(number, ids, contents, frozenset(ids[place] for place in places))
+    not_judged = frozenset(ids[place] for place in places.to_pylist())
+    return RowsOfPart(number, ids, contents, not_judged, len(table) - again)
 
 
 def _in_order(rows: Sequence[int], names: Sequence[str]) -> list[str]:
