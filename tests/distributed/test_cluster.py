@@ -8,13 +8,20 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+import datasets
+import pyarrow.parquet
 import pytest
 
 import evenhand
 from evenhand import distributed
+from evenhand.data.rows import read_rows
+from evenhand.distributed.sources import first_rows, rows_of, source_of
 from evenhand.engines.artifacts import OpenAICompatibleEngine
+from evenhand.engines.journal import Journal
 from evenhand.errors import FatalEngineError, InvalidInputError, TooManyFailuresError
 from tests.support.server import JudgeServer
 
@@ -147,22 +154,40 @@ def alone_from(folder, server, given):
     return evenhand.judge(given, HOW["criteria"], engine(server), journal=folder / "journal.sqlite3", **how)
 
 
-def test_the_driver_is_killed_and_the_same_call_goes_on(server, tmp_path):
-    data = written(tmp_path, rows())
+@contextmanager
+def driven(server, data, folder, finished):
+    """A driver in a process of its own, when the server has given so many replies."""
     script = (
         "import sys; from pathlib import Path; from types import SimpleNamespace\n"
         "from tests.distributed.test_cluster import judged\n"
-        "judged(SimpleNamespace(base_url=sys.argv[1]), sys.argv[2], Path(sys.argv[3]), address='local')\n"
+        "judged(SimpleNamespace(base_url=sys.argv[1]), sys.argv[2], Path(sys.argv[3]), address=sys.argv[4])\n"
     )
-    command = [sys.executable, "-c", script, server.base_url, str(data), str(tmp_path)]
+    address = ray.get_runtime_context().gcs_address
+    command = [sys.executable, "-c", script, server.base_url, str(data), str(folder), address]
     root = Path(__file__).resolve().parents[2]
-    with (tmp_path / "said").open("wb") as said:
+    with (folder / "said").open("wb") as said:
         driver = subprocess.Popen(command, cwd=root, stdout=said, stderr=said)
-        until(lambda: server.finished >= 24 or driver.poll() is not None)
-        assert driver.poll() is None, (tmp_path / "said").read_text()
+        until(lambda: server.finished >= finished or driver.poll() is not None)
+        assert driver.poll() is None, (folder / "said").read_text()
+        yield driver
+        driver.wait(120)
+
+
+def test_control_c_loses_no_reply_and_a_driver_that_is_killed_those_in_flight(server, tmp_path):
+    data, journal = written(tmp_path, rows()), tmp_path / "journal.sqlite3"
+    with driven(server, data, tmp_path, 16) as driver:
+        driver.send_signal(signal.SIGINT)
+    said = (tmp_path / "said").read_text()
+    assert "interrupted: no new calls are made" in said
+    assert "KeyboardInterrupt" in said, "it ends as Python programs do"
+    assert len(server.requests) == server.finished < ROWS
+    with Journal(journal) as kept:
+        assert kept.count() == server.finished
+    interrupted = server.finished
+
+    with driven(server, data, tmp_path, interrupted + 16) as driver:
         workers = workers_of(tmp_path)
         driver.kill()
-        driver.wait(30)
     until(lambda: not any(map(is_there, workers)))  # which end with it, some seconds later
     ended = time.monotonic()
     table = judged(server, data, tmp_path)
@@ -171,22 +196,11 @@ def test_the_driver_is_killed_and_the_same_call_goes_on(server, tmp_path):
     assert verdicts(table) == verdicts(alone(server, rows(), tmp_path))
 
 
-def test_one_budget_over_both_workers_and_going_on_with_more(server, tmp_path):
-    data = written(tmp_path, rows(80))
-    table = judged(server, data, tmp_path, max_calls=30)
-    assert len(server.requests) == 30
-    reasons = [each["unscored_reason"] for each in verdicts(table).values()]
-    assert (reasons.count("budget"), len(reasons)) == (50, 80)
-    whole = judged(server, data, tmp_path)
-    assert len(server.requests) == 80
-    assert verdicts(whole) == verdicts(alone(server, rows(80), tmp_path))
-
-
 def test_what_one_worker_cannot_go_on_from_is_one_error_in_plain_words(server, tmp_path):
     data = written(tmp_path, rows(40))
     broken = OpenAICompatibleEngine(base_url="http://127.0.0.1:9/v1", model="judge", patience=0.0)
     with pytest.raises((TooManyFailuresError, FatalEngineError)) as caught:
-        judged(server, data, tmp_path, engine=broken)
+        judged(server, data, tmp_path, engine=broken, workers=1)
     said = str(caught.value)
     assert "127.0.0.1:9" in said
     assert "Traceback" not in said
@@ -196,5 +210,45 @@ def test_what_one_worker_cannot_go_on_from_is_one_error_in_plain_words(server, t
 def test_data_that_all_are_bad_are_an_error(server, tmp_path):
     data = written(tmp_path, [{"id": f"r{i}", "answer": "?"} for i in range(20)])
     with pytest.raises(InvalidInputError, match="response"):
-        judged(server, data, tmp_path)
+        judged(server, data, tmp_path, workers=1)
     assert server.requests == []
+
+
+def written_as_parquet(path, given):
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(given), path)
+    return str(path)
+
+
+SCORED = [
+    {"id": f"r{n}", "label": n % 2, "score": 0.1 * n, "at": datetime(2026, 1, 1 + n, tzinfo=UTC), "said": [{"b": n}]}
+    for n in range(9)
+]
+PLAIN = [{**row, "at": "007"} for row in SCORED]
+
+
+def hugging_face(given):
+    classes = datasets.ClassLabel(names=["bad", "good"])
+    return datasets.Dataset.from_list(given).cast_column("label", classes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda folder: written_as_parquet(folder / "a.parquet", SCORED),
+        lambda folder: [  # of which one has columns that the other has not
+            written_as_parquet(folder / "a.parquet", PLAIN[:3]),
+            written_as_parquet(folder / "b.parquet", [{"id": "r9", "score": 1}]),
+        ],
+        lambda folder: hugging_face(PLAIN).select(range(2, 7)),
+        lambda folder: hugging_face(PLAIN).to_iterable_dataset().filter(lambda row: row["score"] > 0.35),
+        lambda folder: PLAIN,
+    ],
+    ids=["parquet", "unlike files", "hugging face", "hugging face stream", "rows"],
+)
+def test_rows_are_those_of_one_process(given, tmp_path):
+    data = given(tmp_path)
+    blocks = source_of(data, None, 0.5).iter_batches(batch_size=None, batch_format="pyarrow")
+    found = [row for block in blocks for row in rows_of(block)]
+    assert sorted(found, key=str) == sorted(map(dict, read_rows(data)), key=str)
+    first = [row for batch in first_rows(data, None, 2) for row in batch]
+    assert all(row in found for row in first)

@@ -39,3 +39,17 @@ def test_the_shell_says_what_is_missing(said, what, tmp_path, capsys):
     command = ["judge", str(path), "--criteria", "Is it polite?", "--engine", ENGINE, "--response", "response"]
     assert main([*command, *said]) == 2
     assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "what"),
+    [
+        ("-", {}, "which only this process can read"),
+        ("/dev/fd/63", {}, "'/dev/fd/63', which only this process can read"),
+        ([{"response": "see https://example.org"}], {"batch": True}, "batch=True"),
+    ],
+)
+def test_what_other_processes_could_not_go_on_with_is_refused(data, given, what, tmp_path):
+    engine = "http://127.0.0.1:9/v1[model=m,batch=True]" if given else ENGINE
+    with pytest.raises(InvalidInputError, match=what):
+        distributed.judge(data, "Is it polite?", engine, stream_to=tmp_path / "out")

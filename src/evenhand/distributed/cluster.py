@@ -10,20 +10,22 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import evenhand.errors
 from evenhand.data.identified import KnownRows, RowStream, as_rows
-from evenhand.data.rows import row_batches
+from evenhand.data.rows import RowBatch, row_batches
 from evenhand.distributed.coordinator import Coordinator
 from evenhand.distributed.shards import Shards
-from evenhand.distributed.sources import RowSource, rows_of, source_of
+from evenhand.distributed.sources import first_rows, is_read_by_ray, paths_of, rows_of, source_of
 from evenhand.distributed.worker import Order, Worker
-from evenhand.engines.base import SharedRateEngine
+from evenhand.engines.base import BatchingEngine, SharedRateEngine
 from evenhand.engines.claims import this_process
 from evenhand.engines.journal import Journal, default_journal_path
 from evenhand.engines.prices import Prices
@@ -35,7 +37,7 @@ from evenhand.errors import (
     Terminated,
     TooManyFailuresError,
 )
-from evenhand.files import expanded
+from evenhand.files import expanded, is_opened
 from evenhand.judging.estimate import RunEstimate
 from evenhand.judging.interrupts import heeding_termination
 from evenhand.judging.progress import SECONDS_BETWEEN_LINES, tell
@@ -66,6 +68,7 @@ READ_CPUS: Final = 0.5
 BLOCKS_AT_ONCE: Final = 2
 """That a worker judges side by side, so that no barrier stands between them; one more waits."""
 
+_LOOK_SECONDS: Final = 1.0
 _FIRST_ROWS: Final = 8
 _BLOCK_BYTES: Final = 4 * 2**20
 
@@ -73,18 +76,17 @@ _BLOCK_BYTES: Final = 4 * 2**20
 class JudgeBlocks:
     """A worker as Ray Data runs it: an actor that is given blocks."""
 
-    def __init__(self, order: Order, classes: Mapping[str, Any], known: Any, coordinator: Any) -> None:  # noqa: ANN401 - Ray's handles
+    def __init__(self, order: Order, known: Any, coordinator: Any) -> None:  # noqa: ANN401 - Ray's handles
         """Begin work.
 
         Args:
             order: What is to be done.
-            classes: Of the source.
             known: The rows that parts hold already, in Ray's memory.
             coordinator: The actor.
         """
         import ray  # noqa: PLC0415 - the extra
 
-        self._classes, context = classes, ray.get_runtime_context()
+        context = ray.get_runtime_context()
         actor = str(context.get_actor_id())
 
         def ask(method: str, *given: object) -> Any:  # noqa: ANN401 - as the coordinator answers
@@ -96,7 +98,7 @@ class JudgeBlocks:
         """Judge a block; what comes back is how many rows it had."""
         import pyarrow  # noqa: PLC0415 - in an actor
 
-        told = self._worker.judge(rows_of(block, self._classes), str(self._context.get_task_id()))
+        told = self._worker.judge(rows_of(block), str(self._context.get_task_id()))
         return pyarrow.table({name: [value] for name, value in told.items()})
 
 
@@ -120,24 +122,33 @@ def judge_on_ray(
         DistributedRunError: The cluster failed; what was judged holds.
         TooManyFailuresError: More votes failed than ``max_failure_rate`` allows; what was judged is journaled.
     """
-    ray = _ray()
     _check(job, data, dry_run=dry_run, limit=limit, workers=workers)
+    ray = _ray()
+    shown = data
+    if isinstance(data, Iterator):  # it can be read once
+        one_by_one = (row for batch in row_batches(data, split) for row in batch)
+        shown = list(islice(one_by_one, _FIRST_ROWS))
+        data = chain(shown, one_by_one)
     folder = expanded(str(how.stream_to)).absolute()
     numbers, shards = part_numbers(folder), Shards(folder)
     with held_alone(folder), ExitStack() as stack:
         journal = _journal_of(job)
         shards.wait()
         shards.merge(journal)
-        shards.put_in_place(record)
+        shards.put_in_place()
         numbers = part_numbers(folder)
-        rows = _rows_of_a_part(job, data, split, part_rows=how.part_rows, folder=folder, numbers=numbers)
-        known = KnownRows(rows_of_part(folder, number) for number in numbers)
-        if record is not None:
-            write_run(folder / RUN_FILE, record)
         run = _Run(ray, job, folder, journal=journal, record=record)
         stack.callback(run.finish)
         stack.enter_context(heeding_termination())
-        stack.enter_context(_quiet(ray, address))
+        if is_read_by_ray(data):
+            stack.enter_context(_quiet(ray, address))
+        first = first_rows(shown, split, _FIRST_ROWS)
+        rows = _rows_of_a_part(job, first, part_rows=how.part_rows, folder=folder, numbers=numbers)
+        known = KnownRows(rows_of_part(folder, number) for number in numbers)
+        if record is not None:
+            write_run(folder / RUN_FILE, record)
+        if not is_read_by_ray(data):  # what can be refused at once needs no cluster
+            stack.enter_context(_quiet(ray, address))
         run.go(data, split, known, rows=rows, first_part=max(numbers, default=-1) + 1, workers=workers)
     run.check()
     result = cast("Results[Any]", open_results(folder))
@@ -147,6 +158,7 @@ def judge_on_ray(
 
 def _ray() -> Any:  # noqa: ANN401 - a module
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # or what reads would start a cluster when the run's is gone
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_enable_output_error_log_if_still_retry", "0")  # a dead worker is told of in one line
     try:
@@ -174,10 +186,26 @@ def _check(job: Job, data: object, *, dry_run: bool, limit: int | None, workers:
         )
     if workers is not None and (isinstance(workers, bool) or workers < 1):
         raise InvalidInputError(f"workers is {workers!r}; give a whole number of at least 1, or None for one a CPU")
+    _check_reach(job, data)
     if (most := job.given.get("max_cost")) is not None:
         for judge in job.judges:
             if judge.identity() is not None:
                 Prices(judge, most)
+
+
+def _check_reach(job: Job, data: object) -> None:
+    """Check that other processes can read the data, and go on with what one of them has sent."""
+    for judge in job.judges:
+        if isinstance(judge, BatchingEngine):
+            raise InvalidInputError(
+                f"{judge.judge_id!r} sends batches (batch=True), for which one process suffices and by whose journal "
+                "they are found again: leave out the cluster (address, in the shell --ray), or batch"
+            )
+    for path in paths_of(data):
+        if str(path) == "-" or is_opened(Path(path)):
+            raise InvalidInputError(
+                f"the data are {str(path)!r}, which only this process can read: write them to a file, and give its path"
+            )
 
 
 def _journal_of(job: Job) -> Path | None:
@@ -191,15 +219,9 @@ def _journal_of(job: Job) -> Path | None:
 
 
 def _rows_of_a_part(
-    job: Job, data: object, split: str | None, *, part_rows: int | None, folder: Path, numbers: list[int]
+    job: Job, batches: Iterable[RowBatch], *, part_rows: int | None, folder: Path, numbers: list[int]
 ) -> int:
     """How many rows are judged together; the first are looked at, and what cannot be judged is refused."""
-    if type(data).__module__.partition(".")[0] == "ray":
-        batches: Any = [data.take(_FIRST_ROWS)]  # type: ignore[attr-defined] # a data set of Ray
-    elif "://" in str(data):
-        return part_rows or FEWEST_ROWS
-    else:
-        batches = row_batches(data, split, rows=_FIRST_ROWS)
     first = list(islice(RowStream(batches, job.id_field), _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
     votes = job.estimate(shown, journal=None).votes
@@ -276,8 +298,9 @@ class _Run:
         self._shown = bool(job.given.get("progress", True))
         self._coordinator: Any = None
         self._state: dict[str, Any] = {"tally": {}, "errors": [], "busy": 0, "died": 0}
-        self._bad: list[tuple[str, str]] = []
+        self._bad: list[tuple[str, str]] | None = None  # known at the end
         self._died = 0
+        self._ended = False
         self._said = time.monotonic()
 
     def go(
@@ -306,16 +329,16 @@ class _Run:
         quiet = {"progress": False, "max_failure_rate": 1.0, "max_calls": None, "max_cost": None}
         job = Job(self._job.function, {**self._job.given, **quiet})
         order = Order(job, self._folder, self._journal, this_process().host, record=self._record, **limits)
-        source: RowSource = source_of(data, split, READ_CPUS)
+        source = source_of(data, split, READ_CPUS)
         actors = ray.data.ActorPoolStrategy(
             size=workers,
             max_tasks_in_flight_per_actor=BLOCKS_AT_ONCE + 1,
             max_concurrent_calls_per_actor=BLOCKS_AT_ONCE,
             enable_true_multi_threading=True,
         )
-        blocks = source.data.repartition(target_num_rows_per_block=rows, strict=True).map_batches(
+        blocks = source.repartition(target_num_rows_per_block=rows, strict=True).map_batches(
             JudgeBlocks,
-            fn_constructor_args=(order, dict(source.classes), [ray.put(known)], self._coordinator),
+            fn_constructor_args=(order, [ray.put(known)], self._coordinator),
             batch_size=None,
             batch_format="pyarrow",
             compute=actors,
@@ -334,31 +357,52 @@ class _Run:
         return workers
 
     def _follow(self, blocks: Any) -> None:  # noqa: ANN401 - a data set of Ray
-        """Wait until all is judged, and tell how far it is."""
+        """Wait until all is judged, and tell how far it is.
+
+        A thread of its own takes what comes from Ray, which would end all workers at once if an interrupt met it.
+        """
         from ray.exceptions import RayError  # noqa: PLC0415 - the extra
 
-        reading = iter(blocks.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0))
+        done = Future[None]()
+        Thread(target=self._take, args=(blocks, done), daemon=True).start()
         try:
-            for _ in reading:
+            while not wait([done], _LOOK_SECONDS).done:
                 self._look()
-                if self._state["errors"]:
-                    break
+            done.result()
             self._look(at_end=True)
         except (KeyboardInterrupt, Terminated) as interrupt:
             self._end_gently(interrupt)
             raise
         except RayError as error:
             raise self._failed(error) from None
+        except EvenhandError:
+            with suppress(RayError):
+                self._stop()
+            raise
         finally:
-            del reading
-        for kind, told in self._state["errors"]:
-            self._wait_for_workers()
-            raise self._told(kind, told)
+            self._ended = True
+            wait([done], _LOOK_SECONDS)
+
+    def _take(self, blocks: Any, done: Future[None]) -> None:  # noqa: ANN401 - a data set of Ray
+        try:
+            for _ in blocks.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+                if self._ended:
+                    break
+        except BaseException as error:  # noqa: BLE001 - of any kind: told in the thread of the caller
+            done.set_exception(error)
+        else:
+            done.set_result(None)
 
     def _ask(self, method: str) -> Any:  # noqa: ANN401 - as the coordinator answers
-        return self._ray.get(getattr(self._coordinator, method).remote(), timeout=60)
+        return self._ray.get(getattr(self._coordinator, method).remote())
 
     def _look(self, *, at_end: bool = False) -> None:
+        """See how far it is, and tell.
+
+        Raises:
+            EvenhandError: What a worker could not go on from.
+            TooManyFailuresError: More votes failed than ``max_failure_rate`` allows.
+        """
         self._state = self._ask("state")
         if self._state["died"] > self._died:
             self._died = self._state["died"]
@@ -368,6 +412,9 @@ class _Run:
         if self._shown and (at_end or time.monotonic() - self._said > SECONDS_BETWEEN_LINES):
             self._said = time.monotonic()
             tell(f"judging: {self._told_so_far()}")
+        for kind, told in self._state["errors"]:
+            raise self._told(kind, told)
+        self._check_failures()
 
     def _told_so_far(self) -> str:
         tally = self._state["tally"]
@@ -390,15 +437,15 @@ class _Run:
             "interrupt again not to wait"
         )
         with suppress(KeyboardInterrupt, Terminated, Exception):
-            self._ask("stop")
-            self._wait_for_workers()
+            self._stop()
         told = f"{self._told_so_far()}; run the same again, and only the rest is asked for"
         tell(f"{name}: {told}")
         interrupt.add_note(told)
 
-    def _wait_for_workers(self) -> None:
-        """Until no worker has anything under way."""
+    def _stop(self) -> None:
+        """Have no new calls made, and wait until no worker has any under way."""
         begun = time.monotonic()
+        self._ask("stop")
         time.sleep(0.5)  # in which every worker hears of it
         while time.monotonic() - begun < GRACE_SECONDS:
             self._state = self._ask("state")
@@ -428,14 +475,14 @@ class _Run:
     def finish(self) -> None:
         """When no worker is left: what is scattered comes to its place."""
         self._shards.wait()
-        self._shards.put_in_place(self._record)
+        self._shards.put_in_place()
         self._shards.merge(self._journal)
         path = self._folder / BAD_ROWS
         if self._bad:
             with written_whole(path) as written:
                 lines = (json.dumps({"id": name, "why": why}, ensure_ascii=False) + "\n" for name, why in self._bad)
                 written.write_text("".join(lines), encoding="utf-8")
-        else:
+        elif self._bad is not None:
             path.unlink(missing_ok=True)
 
     def check(self) -> None:
@@ -443,7 +490,6 @@ class _Run:
 
         Raises:
             InvalidInputError: None can be.
-            TooManyFailuresError: More votes failed than ``max_failure_rate`` allows.
         """
         tally = self._state["tally"]
         if self._bad:
@@ -455,6 +501,9 @@ class _Run:
             if not tally.get("judged") and not tally.get("met"):
                 raise InvalidInputError(told)
             tell(told)
+
+    def _check_failures(self) -> None:
+        tally = self._state["tally"]
         failed, votes = tally.get("failed", 0), tally.get("votes", 0)
         rate = self._job.given.get("max_failure_rate", 0.2)
         if failed > rate * votes + 1e-9:

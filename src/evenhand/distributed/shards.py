@@ -13,11 +13,11 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from evenhand.distributed.coordinator import Amount
 from evenhand.distributed.lease import Ledger
@@ -104,12 +104,12 @@ class Shards:
         """Where rows go that are judged again, which a part holds without all their votes."""
         return lambda number: self.folder / f"again-{part:06}-{number:06}.parquet"
 
-    def put_in_place(self, record: Mapping[str, Any] | None) -> None:
+    def put_in_place(self) -> None:
         """Put the rows that were judged again into the parts that hold them."""
         for path in sorted(self.folder.glob("again-*.parquet")):
             part = int(path.name.split("-")[1])
             old = open_results(part_path(self.folder.parent, part))
-            write_part(self.folder.parent, part, with_rows(old, open_results(path)), record)
+            write_part(self.folder.parent, part, with_rows(old, open_results(path)), old.run_file)
             path.unlink()
 
     def spent(self, worker: str) -> Amount | None:

@@ -1,20 +1,20 @@
 """What Ray Data reads: rows of files and data sets as blocks of Arrow tables, and such a block as rows again.
 
-Parquet files and Hugging Face data sets are read by Ray Data. JSON lines, JSON and CSV are read by the reader of one
-process, in tasks of Ray, so that a cell is what it is there: Ray's readers make numbers of "007" and dates of texts.
+Parquet files are read by Ray Data. All else is read by the reader of one process, files in tasks of Ray, so that a cell
+is what it is there: Ray's readers make numbers of "007", dates of texts, and of a stream of Hugging Face's that was
+filtered the whole data set that their hub has.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evenhand.data.row_files import files_named, is_saved_set, rows_of_file, rows_of_lines
-from evenhand.data.rows import Row, row_batches, split_of
+from evenhand.data.rows import Row, RowBatch, row_batches
 from evenhand.distributed.worker import UnreadRow
 from evenhand.errors import InvalidInputError
 
@@ -27,20 +27,21 @@ _ROW, _WHY = "evenhand: row", "evenhand: why not"
 """Columns of a block that holds rows as JSON: the row, or where it stands and why it is none."""
 
 
-@dataclass(frozen=True)
-class RowSource:
-    """Where rows come from.
-
-    Attributes:
-        data: What Ray Data reads.
-        classes: Of a Hugging Face data set, the names of the classes that a column counts.
-    """
-
-    data: ray.data.Dataset
-    classes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+def is_read_by_ray(dataset: object) -> bool:
+    """Whether only Ray can read it: a data set of Ray, or the addresses of Parquet files."""
+    paths = paths_of(dataset)
+    if paths:
+        return all("://" in str(path) for path in paths)
+    return type(dataset).__module__.partition(".")[0] == "ray"
 
 
-def source_of(dataset: object, split: str | None, read_cpus: float) -> RowSource:
+def paths_of(dataset: object) -> list[str | Path]:
+    """The paths that a data set is given by; none where it is something else."""
+    given: Sequence[Any] = dataset if isinstance(dataset, list | tuple) else [dataset]
+    return list(given) if all(isinstance(each, str | Path) for each in given) else []
+
+
+def source_of(dataset: Any, split: str | None, read_cpus: float) -> ray.data.Dataset:  # noqa: ANN401 - of any library
     """What Ray Data reads of a data set, a file, several, a folder or a pattern.
 
     Raises:
@@ -48,33 +49,28 @@ def source_of(dataset: object, split: str | None, read_cpus: float) -> RowSource
     """
     import ray.data  # noqa: PLC0415 - the extra, and seconds of import
 
-    if isinstance(dataset, ray.data.Dataset):
-        return RowSource(dataset)
-    named = [dataset] if isinstance(dataset, str | Path) else dataset
-    if isinstance(named, list | tuple) and named and all(isinstance(each, str | Path) for each in named):
-        if all("://" in str(each) for each in named):
-            return RowSource(ray.data.read_parquet(list(map(str, named)), num_cpus=read_cpus))
-        files = [path.resolve() for each in named for path in files_named(each)]
-        if len(files) == 1 and is_saved_set(files[0]):
-            dataset = files[0]
-        elif all(path.suffix.lower() == ".parquet" for path in files):
-            paths = list(map(str, files))
-            return RowSource(ray.data.read_parquet(paths, num_cpus=read_cpus, partitioning=None, file_extensions=None))
-        else:
-            names = ray.data.from_items([{"path": str(path)} for path in files], override_num_blocks=len(files))
-            return RowSource(names.map_batches(_read, batch_size=1, batch_format="pyarrow", num_cpus=read_cpus))
-    import datasets  # noqa: PLC0415 - a second of import
+    paths = paths_of(dataset)
+    if is_read_by_ray(dataset):
+        return ray.data.read_parquet(list(map(str, paths)), num_cpus=read_cpus) if paths else dataset
+    files = [path.resolve() for each in paths for path in files_named(each)]
+    if files and _are_parquet_alike(files):
+        paths = list(map(str, files))
+        return ray.data.read_parquet(paths, num_cpus=read_cpus, partitioning=None, file_extensions=None)
+    if files and not any(map(is_saved_set, files)):
+        names = ray.data.from_items([{"path": str(path)} for path in files], override_num_blocks=len(files))
+        return names.map_batches(_read, batch_size=1, batch_format="pyarrow", num_cpus=read_cpus)
+    batches = row_batches(dataset, split, rows=ROWS_A_BLOCK)
+    return ray.data.from_arrow_refs([ray.put(_block(map(_as_json, each))) for each in batches])  # one is held here
 
-    if isinstance(dataset, Path):
-        dataset = datasets.load_from_disk(str(dataset))
-    if isinstance(dataset, (datasets.DatasetDict, datasets.IterableDatasetDict)):
-        dataset = split_of(dataset, split)
-    if isinstance(dataset, (datasets.Dataset, datasets.IterableDataset)):
-        features = dataset.features or {}
-        counted = {name: kind.names for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
-        return RowSource(ray.data.from_huggingface(dataset), counted)
-    blocks = [_table([_as_json(row) for row in batch]) for batch in row_batches(dataset, split, rows=ROWS_A_BLOCK)]
-    return RowSource(ray.data.from_arrow(blocks))
+
+def _are_parquet_alike(files: Sequence[Path]) -> bool:
+    """Whether they have the same columns: rows of others are read by Ray with all columns of all files."""
+    import pyarrow.parquet  # noqa: PLC0415 - half a second of import that only this needs
+
+    if not all(path.suffix.lower() == ".parquet" for path in files):
+        return False
+    first, *others = (pyarrow.parquet.read_schema(path) for path in files)
+    return all(first.equals(other) for other in others)
 
 
 def _read(paths: pyarrow.Table) -> Iterator[pyarrow.Table]:
@@ -84,7 +80,7 @@ def _read(paths: pyarrow.Table) -> Iterator[pyarrow.Table]:
         by_line = path.name.lower().endswith((".jsonl", ".jsonl.gz"))
         rows = map(_as_json, rows_of_lines(path) if by_line else rows_of_file(path, held=False))
         while block := list(islice(rows, ROWS_A_BLOCK)):
-            yield _table(block)
+            yield _block(block)
 
 
 def _as_json(row: Row | tuple[str, InvalidInputError]) -> tuple[str, str | None]:
@@ -99,21 +95,23 @@ def _as_json(row: Row | tuple[str, InvalidInputError]) -> tuple[str, str | None]
         ) from error
 
 
-def _table(rows: Sequence[tuple[str, str | None]]) -> pyarrow.Table:
-    import pyarrow  # noqa: PLC0415 - half a second of import that only this needs
+def _block(rows: Iterable[tuple[str, str | None]]) -> pyarrow.Table:
+    import pyarrow  # noqa: PLC0415 - as above
 
     texts, whys = zip(*rows, strict=True)
     return pyarrow.table({_ROW: pyarrow.array(texts, pyarrow.string()), _WHY: pyarrow.array(whys, pyarrow.string())})
 
 
-def rows_of(block: pyarrow.Table, classes: Mapping[str, Sequence[str]]) -> list[Row | UnreadRow]:
+def rows_of(block: pyarrow.Table) -> list[Row | UnreadRow]:
     """The rows of a block."""
     if block.column_names == [_ROW, _WHY]:
         pairs: Iterable[Any] = zip(block[_ROW].to_pylist(), block[_WHY].to_pylist(), strict=True)
         return [json.loads(text) if why is None else UnreadRow(text, why) for text, why in pairs]
-    rows: list[Any] = block.to_pylist()
-    for name, names in classes.items():
-        for row in rows:
-            number = row[name]
-            row[name] = None if number is None or number < 0 else names[number]
-    return rows
+    return list(block.to_pylist())
+
+
+def first_rows(dataset: Any, split: str | None, number: int) -> Iterator[RowBatch]:  # noqa: ANN401 - of any library
+    """So many rows of a data set, or more, from its beginning; what only Ray can read needs a cluster."""
+    if not is_read_by_ray(dataset):
+        return row_batches(dataset, split, rows=number)
+    return iter([RowBatch(source_of(dataset, split, 1.0).take(number), [(0, "the data set", 0)])])

@@ -108,13 +108,15 @@ class Worker:
         Returns:
             What the driver is told.
         """
+        if self._stopped:
+            return {"rows": 0, "told": STOPPED}
         with self._lock:
             self._busy += 1
         self._wake.set()
         try:
             return {"rows": len(rows), "told": self._judged(rows, key)}
         except Exception as error:  # noqa: BLE001 - of any kind: the driver is told
-            if self._stopped:
+            if self._is_stopped():
                 return {"rows": 0, "told": STOPPED}
             self._ask("fail", *_told(error))
             return {"rows": 0, "told": type(error).__name__}
@@ -187,10 +189,10 @@ class Worker:
         for piece, (own, result) in enumerate(self._results(rows, bad)):
             number = self._ask("part_of", f"{key}/{piece}")
             path = place(number)
+            if self._stopped:
+                return
+            counts.update(_counted(result))
             if not path.exists():  # else the worker that died had written it
-                if self._stopped:
-                    return
-                counts.update(_counted(result))
                 write_result(path, result, self._order.record)
             counts["judged"] += len(own)
 
