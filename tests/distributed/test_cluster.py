@@ -65,7 +65,7 @@ def written(folder, lines):
 
 def judged(server, data, folder, **how):
     how = {**HOW, "engine": engine(server), "journal": folder / "journal.sqlite3", "workers": 2, **how}
-    return distributed.judge(str(data), how.pop("criteria"), how.pop("engine"), stream_to=folder / "out", **how)
+    return distributed.judge(data, how.pop("criteria"), how.pop("engine"), stream_to=folder / "out", **how)
 
 
 def alone(server, given, folder):
@@ -190,10 +190,12 @@ def test_control_c_loses_no_reply_and_a_driver_that_is_killed_those_in_flight(se
         driver.kill()
     until(lambda: not any(map(is_there, workers)))  # which end with it, some seconds later
     ended = time.monotonic()
-    table = judged(server, data, tmp_path)
+    table = judged(server, iter(rows()), tmp_path)  # the same, however they are given
     assert asked_again(server, ended - 10 * READ) == []
     assert len(server.requests) <= ROWS + 8
     assert verdicts(table) == verdicts(alone(server, rows(), tmp_path))
+    with pytest.raises(InvalidInputError, match="the parts of another run"):
+        judged(server, [{"id": "new", "question": "?", "response": "https://"}], tmp_path, criteria="Is it short?")
 
 
 def test_what_one_worker_cannot_go_on_from_is_one_error_in_plain_words(server, tmp_path):
