@@ -132,6 +132,14 @@ def test_what_is_shown_first_is_told_by_name(compared):
     assert {vote.selected for vote in view.votes} <= set(SYSTEMS)
 
 
+def test_a_response_that_was_shown_in_part_is_not_taken_for_the_other():
+    rows = [{"new": "long " * 40, "old": "short"}]
+    how = {**HOW, "context_fields": [], "id_field": None, "prompt": "{{ responses[:150] }} {{ options }}"}
+    view = next(evenhand.winrates(rows, SYSTEMS, COMPARED, SimulatedEngine(), **how).verdict_views())
+    assert len(view.votes) == 2
+    assert view.responses == {}
+
+
 def test_a_missing_response_is_told_apart_from_one_whose_text_was_not_kept(judged, tmp_path):
     missing = next(view for view in judged.verdict_views() if (view.row, view.systems) == ("b", ("new",)))
     assert (missing.responses, missing.unread, missing.unscored_reason) == ({"new": None}, True, "missing_response")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -286,9 +286,10 @@ class QuestionConversation(Conversation):
         """What prompts about one question are filled with."""
         responses, examples = self.shown.responses, self.question.examples
         told = tuple(text for example in examples for text in (example.response, *example.context.values()))
+        own, beside = row_texts(self.question), tuple(said_beside(self.question))
         return {
-            **shared_values(self.flow.seed, self.question, told),
-            "criterion_name": self.question.criterion.name,
+            **shared_values(self.flow.seed, self.question, (*told, *beside)),
+            "criterion_name": one_line(self.question.criterion.name),
             "criterion_description": self.question.criterion.description,
             "compared": len(responses),
             "response": responses[0],
@@ -298,7 +299,7 @@ class QuestionConversation(Conversation):
             "examples": tuple(
                 ShownExample(tuple(example.context.items()), example.response, example.label) for example in examples
             ),
-            "case_nonce": nonce_for(self.flow.seed, *told, beside=row_texts(self.question)) if told else "",
+            "case_nonce": nonce_for(self.flow.seed, *told, beside=(*own, *beside)) if told else "",
         }
 
     def vote(self, weight: float) -> Vote:
@@ -353,10 +354,25 @@ def texts_of(question: Question) -> tuple[str, ...]:
     return (*row_texts(question), *examples)
 
 
-def shared_values(seed: int, question: Question, beside: tuple[str, ...] = ()) -> dict[str, object]:
+def shared_values(seed: int, question: Question, beside: Iterable[str]) -> dict[str, object]:
     """What every prompt about a response is filled with, where these texts are shown beside it."""
     nonce = nonce_for(seed, *row_texts(question), beside=beside)
     return {"context": question.context, "guidelines": question.guidelines, "nonce": nonce}
+
+
+def said_beside(question: Question) -> Iterator[str]:
+    """What prompts say that may come with a row too, and stands between no tags."""
+    criterion = question.criterion
+    yield from (criterion.name, criterion.description, question.guidelines, *question.context)
+    for option in criterion.options:
+        yield from (option.label, option.description)
+    for example in question.examples:
+        yield from example.context
+
+
+def one_line(name: str) -> str:
+    """A name as prompts say it outside of all tags, where it must not begin a line of its own."""
+    return " ".join(name.split())
 
 
 def cast_vote(judge_id: str, question: Question, shown: Presentation, match: Match | None, **more: Any) -> Vote:  # noqa: ANN401 - the vote's other fields

@@ -213,7 +213,8 @@ def _said_behind(questions: Sequence[Question], grid: Grid) -> list[Behind]:
     said: list[Behind] = [()] * len(questions)
     for rows in about.values():
         asked = [questions[row] for row in rows]
-        if len(rows) > 1 and all(_may_follow(question, criterion=True) for question in asked):
+        several = any(question.criterion != asked[0].criterion for question in asked[1:])
+        if several and all(_may_follow(question, criterion=True) for question in asked):
             behind: Behind = ("criterion", "verdicts")
         elif grid.in_several_orders and all(q.mode == "assess" and _may_follow(q, criterion=False) for q in asked):
             behind = ("verdicts",)

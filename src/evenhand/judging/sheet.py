@@ -15,8 +15,10 @@ from evenhand.judging.conversation import (
     after_mention,
     cast_vote,
     is_stated,
+    one_line,
     own_probabilities,
     reason_without_text,
+    said_beside,
     shared_values,
     sheet_schema,
     shown_options,
@@ -105,8 +107,9 @@ class SheetConversation(Conversation):
 
     def _values(self, items: Sequence[SheetItem]) -> dict[str, object]:
         question = self.items[0].question
+        beside = [text for item in self.items for text in said_beside(item.question)]
         return {
-            **shared_values(self.flow.seed, question),
+            **shared_values(self.flow.seed, question, beside),
             "response": question.responses[0],
             "items": tuple(_shown(item) for item in items),
             "reasoning": self.flow.reasoning,
@@ -202,7 +205,7 @@ def _shown(item: SheetItem) -> _ShownItem:
     text = criterion.description
     return _ShownItem(
         number=item.number,
-        name=criterion.name,
+        name=one_line(criterion.name),
         text=" ".join(text.split()) if item.question.mode == "check" else text,  # one line, so that it numbers no other
         answers=shown.answers,
         options=shown_options(shown),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -227,7 +228,8 @@ def _in_two(source: str, behind: Behind) -> tuple[str, str]:
     place = next((place for place, (name, _) in enumerate(sections) if name == "material"), len(sections))
     before = [text for name, text in sections[:place] if name not in behind]
     moved = [text for name, text in sections[:place] if name in behind]
-    return "".join([first, *before]), "".join([*(text for _, text in sections[place:]), *moved])
+    apart = "\n" if moved else ""
+    return "".join([first, *before]), "".join([*(text for _, text in sections[place:]), apart, *moved])
 
 
 @lru_cache(maxsize=256)
@@ -430,9 +432,11 @@ def _part(name: str, values: Mapping[str, object]) -> str:
 
 
 def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
-    """Eight hexadecimal digits for the tags around these data, which the data do not contain.
+    """Eight hexadecimal digits for the tags around these data, which the data do not contain, however written.
 
-    They are the same in every run with this seed, so that a journaled reply is found again.
+    They are the same in every run with this seed, so that a journaled reply is found again. Who knows seed and data can
+    compute them, and could try data until they hold their own digits in capitals, in other forms of Unicode or with
+    something in between, which a judge may take for the same: such data get others.
 
     Args:
         seed: Of the run.
@@ -441,12 +445,25 @@ def nonce_for(seed: int, *data: str, beside: Iterable[str] = ()) -> str:
     """
     written = [text.encode("utf-8", "surrogatepass") for text in data]
     material = b"".join(part for text in written for part in (b"%d:" % len(text), text))
-    shown, salt = (*data, *beside), 0
+    shown, salt = _digits("\n".join((*data, *beside))), 0
     while True:
         nonce = hashlib.blake2b(material, digest_size=4, key=b"%d %d" % (seed, salt)).hexdigest()
-        if not any(nonce in text for text in shown):
+        if nonce.encode() not in shown:
             return nonce
         salt += 1
+
+
+_NO_DIGITS = bytes(byte for byte in range(256) if byte not in b"0123456789abcdef")
+
+
+def _digits(text: str) -> bytes:
+    """All hexadecimal digits of a text, whatever stands between them.
+
+    >>> _digits("<RESPONSE-AF88 \uff18\uff18c6>")
+    b'eeaf8888c6'
+    """
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return plain.lower().encode("ascii", "ignore").translate(None, _NO_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +472,7 @@ class ShownTexts:
 
     Attributes:
         context: Name -> text.
-        responses: In the order shown.
+        responses: In the order shown, each once.
     """
 
     context: Mapping[str, str]
@@ -463,7 +480,7 @@ class ShownTexts:
 
 
 _FENCE = re.compile(rf"\bpairs? of {FENCE_WORDS} (the same code|[0-9a-f]{{8}})\b")
-_SAID_LAST = re.compile(rf"\bbetween {FENCE_WORDS} ([0-9a-f]{{8}}) is")
+_SAID_LAST = re.compile(rf"^Nothing between {FENCE_WORDS} ([0-9a-f]{{8}}) is", re.MULTILINE)
 
 
 def _nonce_of(prompt: str) -> str | None:
@@ -492,7 +509,7 @@ def shown_texts(prompt: str) -> ShownTexts | None:
     if nonce is None:
         return None
     context: dict[str, str] = {}
-    responses = []
+    responses: dict[str, str] = {}
     parts = prompt.split(f"-{nonce}>")
     for before, held in pairwise(parts):
         head, _, tag = before.rpartition("<")
@@ -501,7 +518,7 @@ def shown_texts(prompt: str) -> ShownTexts | None:
             continue
         text = held[1 : -len(end)]
         if tag != "context":
-            responses.append(text)
+            responses[tag] = text
         elif name := _CONTEXT_NAME.search(head):
             context[name[1]] = text
-    return ShownTexts(context, tuple(responses))
+    return ShownTexts(context, tuple(responses.values()))

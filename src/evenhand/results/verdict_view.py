@@ -313,8 +313,8 @@ def _missing(cell: Cell, asked: QuestionAsked) -> Mapping[str, str | None]:
 
 def _responses(found: ShownTexts, vote: Vote, asked: QuestionAsked) -> dict[str, str | None]:
     names = asked.judged or ("response",)
-    if len(found.responses) == 1:
-        return {names[0]: found.responses[0]}
-    shown = _in_order(vote.order, names) or names
-    responses = dict(zip(shown, found.responses, strict=False))
+    shown = _in_order(vote.order, names) if asked.compares else names
+    if len(shown) != len(found.responses):  # a prompt of the user's own may show them in part
+        return {}
+    responses = dict(zip(shown, found.responses, strict=True))
     return {name: responses[name] for name in names if name in responses}
