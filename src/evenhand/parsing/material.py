@@ -54,7 +54,7 @@ def hide_material(reply: str, material: Sequence[str], labels: Sequence[str] = (
     if is_json(reply):
         return reply
     known = "\x00".join(text for text in material if len(text) >= _PROBE)
-    search = _Search(reply, known, frozenset(label.strip().casefold() for label in labels))
+    search = _Search(reply, reply, known, frozenset(label.strip().casefold() for label in labels))
     for find in (_tagged, _lines, _fenced, _between_marks):
         search.hide(find(search))
     return search.text
@@ -65,12 +65,14 @@ class _Search:
     """A reply in which quotations are looked for.
 
     Attributes:
+        reply: As it is; what is hidden of a quotation already makes it no other.
         text: What is left of it.
         known: The material.
         labels: What alone is no quotation.
         left: So many characters may still be looked through.
     """
 
+    reply: str
     text: str
     known: str
     labels: frozenset[str]
@@ -93,7 +95,7 @@ class _Search:
         """How many characters from a place on stand in the material, one after the other."""
         longest, place, places = 0, -1, 0
         while places < _MOST_PLACES and self.may_look(len(self.known)):
-            place = self.known.find(self.text[start : start + _PROBE], place + 1)
+            place = self.known.find(self.reply[start : start + _PROBE], place + 1)
             if place < 0 or start + _PROBE > len(self.text):
                 break
             longest, places = max(longest, self._alike(start, place)), places + 1
@@ -103,7 +105,7 @@ class _Search:
         least, most = _PROBE, min(len(self.text) - start, len(self.known) - place)
         while least < most:
             middle = (least + most + 1) // 2
-            if self.text[start : start + middle] == self.known[place : place + middle]:
+            if self.reply[start : start + middle] == self.known[place : place + middle]:
                 least = middle
             else:
                 most = middle - 1
@@ -133,7 +135,7 @@ def _lines(search: _Search) -> Iterator[Span]:
         last = sign.end() + len(search.text[sign.end() : end].rstrip())
         if last - sign.end() < _PROBE or search.is_label(sign.end(), last):
             continue
-        if search.may_look(len(search.known)) and search.text[sign.end() : last] in search.known:
+        if search.may_look(len(search.known)) and search.reply[sign.end() : last] in search.known:
             yield sign.end(), last
 
 
