@@ -6,6 +6,7 @@ import evenhand
 from evenhand.criteria import yes_no_criterion
 from evenhand.engines.artifacts import OpenAICompatibleEngine
 from evenhand.engines.remote import RemoteSettings
+from evenhand.engines.replies import MOST_TOKENS
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import TooManyFailuresError
 from evenhand.judging.estimate import estimate_run
@@ -13,6 +14,8 @@ from evenhand.judging.flow import Flow
 from evenhand.judging.run import Limits, run_votes
 from evenhand.metrics.direct import DirectJudge
 from evenhand.results.spending import Spending
+from evenhand.results.verdict_columns import VoteColumns
+from evenhand.votes import Usage, Vote
 from tests.judging.test_run import ONCE, questions
 from tests.support.judges import ScriptedJudge, chooses, http_judge, litellm_judge
 from tests.support.recipes import evaluated
@@ -145,3 +148,9 @@ def test_a_report_on_judges_says_what_all_its_runs_bought_and_keeps_to_one_budge
     assert str(report.spending) in str(report)
     report.save(tmp_path / "report.json")
     assert evenhand.ReliabilityReport.load(tmp_path / "report.json").spending == report.spending
+
+
+def test_counts_of_tokens_as_large_as_are_believed_are_added_up():
+    used = Usage(calls=1, requests=1, prompt_tokens=MOST_TOKENS, completion_tokens=MOST_TOKENS)
+    votes = [Vote(judge_id="judge", order=(0, 1), selected_index=0, usage=used)] * 3
+    assert VoteColumns.of([votes]).used().prompt_tokens == 3 * 10**12

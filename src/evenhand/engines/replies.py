@@ -85,7 +85,8 @@ def decode_reply(body: bytes, *, any_name: bool = False) -> object:
     if body.count(b",") + body.count(b"[") + body.count(b"{") > max(MANY_VALUES, len(body) // BYTES_PER_VALUE):
         raise ReplyTooLongError("the server's reply is JSON of more values than are read")
     try:
-        reply: object = json.loads(body, object_pairs_hook=_any_object if any_name else _object)
+        text = body.decode(json.detect_encoding(body), "surrogatepass")
+        reply: object = (_OF_ANY_NAMES if any_name else _OF_NAMES).decode(text)
     except RecursionError:
         raise ReplyTooLongError("the server's reply is JSON that is nested deeper than is read") from None
     except ValueError:
@@ -132,6 +133,10 @@ def _any_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = Counter(name for name, _ in pairs)
         raise _has_twice(names.most_common(1)[0][0])
     return found
+
+
+_OF_NAMES: Final = json.JSONDecoder(object_pairs_hook=_object)
+_OF_ANY_NAMES: Final = json.JSONDecoder(object_pairs_hook=_any_object)
 
 
 def _has_twice(name: str) -> TransientEngineError:
