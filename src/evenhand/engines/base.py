@@ -49,7 +49,7 @@ class Meter(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """One call to a judge.
 
@@ -68,7 +68,7 @@ class Request:
         items: The questions of a sheet that the reply must answer, in the order shown.
         reasoning: Whether the reply should give its reasons, where the stage leaves that open.
         shared: So many characters at the beginning of the first message are shared with requests about other rows.
-        meter: What an engine that sends a request again asks before.
+        meter: What an engine that sends a request again asks before; set when it is sent.
     """
 
     messages: tuple[Message, ...]

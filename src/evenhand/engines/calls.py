@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
 from evenhand.engines.budget import Budget, Hold, Share
@@ -209,7 +209,8 @@ class Calls:
         share.launch()
         self.launched += 1
         try:
-            completion = await self.engine.complete(replace(request, meter=hold))
+            request.meter = hold
+            completion = await self.engine.complete(request)
         except EngineError as error:
             if isinstance(error, FatalEngineError):
                 self._fatal = self._fatal or error

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -57,14 +58,7 @@ class Grid(GridOptions):
         return drawn if drawn or block else {min(lots, key=lots.__getitem__)}
 
     def _permutations_of(self, question: Question, rechecked: set[int]) -> tuple[Permutation, ...]:
-        given = tuple(range(question.places))
-        orders: dict[Orders, tuple[Permutation, ...]] = {
-            "given": (given,),
-            "reversed": (given[::-1],),
-            "both": (given, given[::-1]),
-            "cyclic": tuple(given[start:] + given[:start] for start in given),
-        }
-        shown = self._shuffles(question) if self.orders == "shuffled" else orders[self.orders]
+        shown = self._shuffles(question) if self.orders == "shuffled" else _orders(self.orders, question.places)
         if question.instance not in rechecked:
             return shown
         return tuple(dict.fromkeys([*shown, *(order[::-1] for order in shown)]))
@@ -83,6 +77,19 @@ class Grid(GridOptions):
         """A number in [0, 1) that the seed and the labels determine."""
         material = json.dumps([self.seed, *labels]).encode()
         return int.from_bytes(hashlib.sha256(material).digest()[:8], "big") / 2**64
+
+
+@cache
+def _orders(orders: Orders, places: int) -> tuple[Permutation, ...]:
+    """The orders that do not depend on the question."""
+    given = tuple(range(places))
+    found: dict[Orders, tuple[Permutation, ...]] = {
+        "given": (given,),
+        "reversed": (given[::-1],),
+        "both": (given, given[::-1]),
+        "cyclic": tuple(given[start:] + given[:start] for start in given),
+    }
+    return found[orders]
 
 
 def _draw_key(question: Question) -> str:

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from evenhand.numbers import format_cost, format_count, format_duration, format_number, format_percent
 from evenhand.visible import visible
-from evenhand.votes import NOTHING_USED, Usage, Vote
+from evenhand.votes import Vote
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 _REDRAWN: Final = 4  # times a second
@@ -80,7 +80,9 @@ class Progress:
         total: Votes to be cast.
         clock: Seconds, of which only differences count.
         line: What takes a line every ten seconds; None where a bar is drawn, or nothing.
-        usage: What was consumed.
+        calls: Calls that were answered.
+        tokens: Of prompts and replies.
+        cost: US dollars; None where no price is known.
         unscored: Votes that select nothing.
         done: Votes cast, and draws that were not needed.
     """
@@ -88,7 +90,9 @@ class Progress:
     total: int
     clock: Clock
     line: Callable[[str], None] | None = None
-    usage: Usage = NOTHING_USED
+    calls: int = 0
+    tokens: int = 0
+    cost: float | None = None
     unscored: int = 0
     done: int = 0
     _marks: deque[tuple[float, int]] = field(default_factory=deque)
@@ -102,7 +106,10 @@ class Progress:
     def add(self, votes: Sequence[Vote]) -> None:
         """Count votes as cast."""
         for vote in votes:
-            self.usage += vote.usage
+            used = vote.usage
+            self.calls += used.calls
+            self.tokens += used.prompt_tokens + used.completion_tokens
+            self.cost = self.cost if used.cost is None else used.cost + (self.cost or 0.0)
             self.unscored += vote.unscored_reason is not None
         self.skip(len(votes))
 
@@ -130,15 +137,14 @@ class Progress:
         rate = self._rate()
         silent = self.clock() - self._moved
         stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
-        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
         parts = [
             f"{format_count(self.done)}/{format_count(self.total)} votes"
             + (f" ({format_percent(self.done / self.total)})" if self.total else ""),
             f"{format_number(rate, digits=1)} a second" if rate else "",
             f"{format_count(self.unscored)} unscored",
-            format_count(self.usage.calls, "call"),
-            format_count(tokens, "token"),
-            "" if self.usage.cost is None else format_cost(self.usage.cost),
+            format_count(self.calls, "call"),
+            format_count(self.tokens, "token"),
+            "" if self.cost is None else format_cost(self.cost),
             f"{format_duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else "",
             f"nothing has come for {format_duration(silent)}" if stalled else "",
         ]

@@ -29,7 +29,7 @@ _CONTAINER = re.compile(r"[{\[]")
 _BREAKS_OFF = re.compile(r"\s*(?:[\"'].*)?\Z", re.DOTALL)
 
 _FORGIVING_TOKEN = re.compile(
-    r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|(?<![\w\])}])'(?P<single>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
+    r"\"(?P<double>[^\"\\]*(?:\\.[^\"\\]*)*)\"|(?<![\w\])}])'(?P<single>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
     r"(?P<bare>-?\d+(?:[.,]\d+)?(?:/\d+)?|[A-Za-z_][\w-]*)|(?P<mark>[{}\[\]:,])",
     re.DOTALL,
 )

@@ -56,13 +56,16 @@ class ConfoundedComparisonWarning(EvenhandWarning):
     """Two results are compared that differ both in what was judged and in how, so that neither explains the other."""
 
 
+_PLAIN: Final = json.JSONEncoder(sort_keys=True, default=str)
+
+
 def digest(*parts: object, digits: int = 12) -> str:
     """Hexadecimal digits that stand for these plain values.
 
     >>> digest("a", {"b": 1}) == digest("a", {"b": 1}), digest("a") == digest("b")
     (True, False)
     """
-    text = json.dumps(parts, sort_keys=True, default=str)
+    text = _PLAIN.encode(parts)
     return blake2s(text.encode("utf-8", "surrogatepass"), digest_size=digits // 2).hexdigest()
 
 
