@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from evenhand.data.identified import IdentifiedRow, KnownRows, RowStream, as_rows, blocks
 from evenhand.data.rows import IdentifiedRows, RowBatch, row_batches, rows_known
-from evenhand.engines.base import JudgeEngine
+from evenhand.engines.base import BatchingEngine, JudgeEngine
 from evenhand.engines.unitxt import judges_of
 from evenhand.errors import EvenhandWarning, InvalidInputError, Terminated
 from evenhand.files import expanded
@@ -90,7 +90,7 @@ class Job:
     @cached_property
     def judges(self) -> tuple[JudgeEngine, ...]:
         """Who judges: the same engines, with their connections, for all blocks."""
-        return judges_of(self.given.get("engine"), self.given.get("model"))
+        return judges_of(self.given.get("engine"), self.given.get("model"), batch=self.given.get("batch"))
 
     @property
     def id_field(self) -> str | None:
@@ -225,7 +225,7 @@ def judge_stream(
     first = list(islice(rows, _FIRST_ROWS))
     shown = as_rows(first, job.id_field)
     votes = job.estimate(shown, journal=None).votes
-    most = how.part_rows or max(FEWEST_ROWS, VOTES_OF_A_PART * len(first) // max(votes, len(first)))
+    most = how.part_rows or max(FEWEST_ROWS, _votes_of_a_part(job) * len(first) // max(votes, len(first)))
     read = blocks(chain(first, rows), most)
     if dry_run:
         todo = _blocks(read, _known_rows(job, folder, shown))
@@ -282,6 +282,12 @@ def _rows_left(first: Sequence[IdentifiedRow], known: KnownRows, count: int | No
     there = [] if count is None else [count * len(first) // sum(len(each.rows) for each in first)]
     at_most = min([*there, *([] if limit is None else [limit])], default=0)
     return max(0, at_most - len(known) + sum(known.left.values()))
+
+
+def _votes_of_a_part(job: Job) -> int:
+    """With batches, so many that the blocks judged at once are a whole wave, which may take a day."""
+    waves = [judge.concurrency // BLOCKS_AT_ONCE for judge in job.judges if isinstance(judge, BatchingEngine)]
+    return max([VOTES_OF_A_PART, *waves])
 
 
 def _blocks(read: Iterable[list[IdentifiedRow]], known: KnownRows) -> Iterator[Block]:

@@ -8,18 +8,28 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 import evenhand
 from evenhand.cli import main
+from evenhand.distributed.cluster import judge_on_ray
 from evenhand.engines import batch_run
 from evenhand.engines.base import Request
+from evenhand.engines.batch_services import BatchHttp
+from evenhand.engines.batches_anthropic import _AnthropicConnection, anthropic_completion
 from evenhand.engines.batches_litellm import LiteLLMBatches
 from evenhand.engines.budget import Budget
 from evenhand.engines.calls import Calls
-from evenhand.engines.journal import Journal
+from evenhand.engines.journal import Journal, canonical_json
 from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.litellm import LiteLLMTransport
+from evenhand.engines.remote import RemoteJudge, RemoteSettings
+from evenhand.engines.unitxt import judges_of, one_step_in_batches
 from evenhand.errors import EngineError, InvalidInputError
+from evenhand.run_options import StreamOptions
+from evenhand.streams import BLOCKS_AT_ONCE, VOTES_OF_A_PART, Job, _votes_of_a_part
+from evenhand.votes import Completion
 from tests.support.batch_server import BatchServer, Plan
 from tests.support.processes import Running
 
@@ -499,3 +509,156 @@ def test_metrics_are_asked_in_one_step_in_batches_where_a_flow_is_theirs_to_choo
     [judge] = checklist.panel()
     assert judge.identity() == fields["inference_engine"].to_judge().identity()
     assert judge.concurrency > 1000
+
+
+def test_rows_that_are_streamed_are_asked_in_batches_too(server, tmp_path):
+    rows = [{"id": f"row {number}", "response": f"answer {number}"} for number in range(20)]
+    how = {"journal": tmp_path / "journal.sqlite3", "id_field": "id"}
+    for options in ({"batch": True}, {"batch": None}):  # the option, or the engine itself
+        judge = engine(server, batch=options["batch"] is None, temperature=0.25 if options["batch"] else 0.5)
+        told = {**how, **options}
+        streamed = evenhand.judge(rows, "Is it good?", judge, stream_to=tmp_path / f"{options['batch']}", **told)
+        assert streamed.parameters["flow"]["flow"] == "one_step"
+        at_once = evenhand.judge(rows, "Is it good?", judge, **told)  # from the journal
+        assert [each.verdict.aggregated_value for each in streamed] == [
+            each.verdict.aggregated_value for each in at_once
+        ]
+        assert len(at_once) == 20
+    assert [len(batch.lines) for batch in server.batches] == [40, 40]  # both orders of the options
+
+
+def test_blocks_of_a_stream_are_as_large_as_waves(server):
+    direct, waves = (Job("judge", {"engine": engine(server, batch=batch)}) for batch in (False, True))
+    assert _votes_of_a_part(direct) == VOTES_OF_A_PART
+    assert 49_990 <= BLOCKS_AT_ONCE * _votes_of_a_part(waves) <= 50_000
+
+
+def test_a_judge_of_batches_is_asked_directly_where_a_run_says_so(server):
+    judge = engine(server).to_judge()
+    assert judges_of(judge, None, batch=False) == (judge.judge,)
+    assert isinstance(judge.judge, RemoteJudge)
+    assert one_step_in_batches({}, judge)["flow"] == "one_step"
+
+
+def test_batches_are_not_for_a_cluster(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.distributed.cluster._ray", lambda: None)
+    with pytest.raises(InvalidInputError, match="sends batches"):
+        judge_on_ray(
+            Job("judge", {"engine": engine(server, batch=False), "batch": True}),
+            [{"response": "x"}],
+            StreamOptions(stream_to=str(tmp_path / "verdicts")),
+        )
+
+
+def test_what_the_cache_held_is_cheaper_in_batches_too(server):
+    judge = engine(server, prompt_price=2.0, completion_price=10.0, cached_price=0.2).to_judge()
+    usage = {"input_tokens": 200, "cache_read_input_tokens": 800, "output_tokens": 100}
+    reply = anthropic_completion({"content": [{"type": "text", "text": "Good"}], "usage": usage}, ())
+    assert (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens) == (1000, 800, 100)
+    assert judge.priced(reply).cost == pytest.approx((200 * 2.0 + 800 * 0.2 + 100 * 10.0) / 1e6 / 2)
+    assert judge.priced(reply.model_copy(update={"cost": 0.5})).cost == 0.5  # as the server says
+    assert judge.priced(Completion(text="Good")).cost is None
+
+
+def test_what_is_about_to_be_made_survives_a_power_failure(server, journal, monkeypatch):
+    synced = []
+    monkeypatch.setattr(Journal, "sync", lambda self: synced.append([each.state for each in BatchRecords(self).all()]))
+    ask(engine(server), journal)
+    assert synced[:3] == [["intended"], ["sending"], ["submitted"]]
+
+
+def test_a_batch_for_which_it_is_too_early_was_not_made_and_is_not_looked_for(server, journal):
+    server.plan = Plan(create_fault=(429, "slow down"))
+    assert "slow down" in str(ask(engine(server, max_retries=1), journal)[0])
+    assert server.events["POST batches"] == 2
+    assert server.events["GET batches"] == 0
+
+
+def _waiting_for(journal, judge, *names, state="submitted", keys=("k",)):
+    """Batches in the journal as a run has left them: of one request each, or the last of them all keys."""
+    records = BatchRecords(journal)
+    for place, name in enumerate(names, start=1):
+        own = keys if place == len(names) else [f"other {place}"]
+        identity = canonical_json(dict(judge.identity()))
+        made = records.intend(f"evenhand-{place}", identity, judge.described, [(key, "{}") for key in own])
+        sending = records.advance(made, "sending")
+        if state == "submitted":
+            records.advance(sending, "submitted", name=name)
+
+
+def test_resume_leaves_a_batch_that_another_process_is_making(server, journal, capsys):
+    _waiting_for(journal, engine(server).to_judge(), "batch_1", state="sending")
+    journal.claim(["k"])
+    assert main(["resume", str(journal.path)]) == 0
+    assert "evenhand-1 of 1 request is being made" in capsys.readouterr().out
+    assert [each.state for each in BatchRecords(journal).all()] == ["sending"]
+    journal.release(["k"])
+    assert main(["resume", str(journal.path)]) == 0
+    assert BatchRecords(journal).all() == []
+
+
+def test_resume_reads_the_other_batches_where_one_cannot_be_seen(server, journal, tmp_path, capsys):
+    ask(engine(server), journal)
+    keys = [line["custom_id"] for line in server.batches[0].lines]
+    with Journal(tmp_path / "another.sqlite3") as another:
+        _waiting_for(another, engine(server).to_judge(), "batch_404", "batch_1", keys=keys)
+        assert main(["resume", str(another.path)]) == 1
+        told = capsys.readouterr()
+        assert "8 new replies of 2 batches" in told.out
+        assert "'batch_404' of 1 request cannot be seen" in told.err
+        assert [each.name for each in BatchRecords(another).all()] == ["batch_404"]
+
+
+def test_resume_does_not_look_elsewhere_than_where_a_batch_was_sent(journal, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_BASE", "http://localhost:1/v1")
+    _waiting_for(journal, evenhand.LiteLLMEngine(model="openai/judge", batch=True).to_judge(), "batch_1")
+    monkeypatch.delenv("OPENAI_API_BASE")
+    assert main(["resume", str(journal.path)]) == 1
+    assert "with endpoint 'http://localhost:1/v1', which is None here" in capsys.readouterr().err
+    assert len(BatchRecords(journal).all()) == 1
+
+
+def test_a_run_without_batches_says_what_waits_in_them(server, journal, caplog):
+    _waiting_for(journal, engine(server).to_judge(), "batch_1")
+    ask(engine(server, batch=False), journal, texts=TEXTS[:1])
+    assert "1 request in batches that were not collected yet" in caplog.text
+
+
+def test_packed_answers_are_read_once(server):
+    async def run():
+        async def handle(_):
+            reply = web.json_response({"id": "batch_1"})
+            reply.enable_compression(web.ContentCoding.gzip)
+            return reply
+
+        application = web.Application()
+        application.router.add_get("/batches", handle)
+        async with TestServer(application) as packed:
+            settings = RemoteSettings(model="judge")
+            async with BatchHttp.opened(str(packed.make_url("")).rstrip("/"), {}, (), settings) as http:
+                return await http.ask("GET", "batches"), [line async for line in http.lines("batches")]
+
+    assert asyncio.run(run()) == ({"id": "batch_1"}, [(b'{"id": "batch_1"}', True)])
+
+
+def test_a_batch_without_a_label_is_known_by_a_sound_line_and_is_none_that_is_known(journal, server):
+    """Anthropic's carry none."""
+    counts = {"request_counts": {"succeeded": 1}, "processing_status": "ended", "created_at": "2999-01-01T00:00:00Z"}
+    asked = []
+
+    class Http:
+        secrets = ()
+
+        async def ask(self, *_, **__):
+            return {"data": [{"id": "msgbatch_known", **counts}, {"id": "msgbatch_own", **counts}]}
+
+        async def lines(self, path):
+            asked.append(path)
+            yield b"{damaged", True
+            yield b'{"custom_id": "k", "result": {"type": "expired"}}', True
+
+    _waiting_for(journal, engine(server).to_judge(), "msgbatch_1", state="sending")
+    [record] = BatchRecords(journal).all()
+    found = _AnthropicConnection(Http(), None).find(record, frozenset({"k"}), frozenset({"msgbatch_known"}))
+    assert asyncio.run(found) == "msgbatch_own"
+    assert asked == ["messages/batches/msgbatch_own/results"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,8 @@ from evenhand.files import expanded
 from evenhand.numbers import format_count
 
 if TYPE_CHECKING:
+    from evenhand.engines.base import JudgeEngine
+    from evenhand.engines.batch_run import Collected
     from evenhand.engines.batches import BatchJudge
     from evenhand.engines.journal import Journal
     from evenhand.engines.journal_batches import BatchRecord
@@ -74,7 +77,8 @@ def _forget(journal: Journal, named: str) -> int:
         there = ", ".join(each.label for each in batches) or "none"
         raise InvalidInputError(f"the journal {str(journal.path)!r} has no batch {named!r}; it has {there}")
     for each in found:
-        records.close(each)
+        if not records.close(each):
+            raise InvalidInputError(f"the batch {named!r} has got further meanwhile, and is not given up: look again")
         say(f"{each.label} is given up; its {format_count(each.requests, 'request')} may be asked for again")
     return 0
 
@@ -93,20 +97,46 @@ def _collect(journal: Journal, *, wait: bool) -> int:
         described = own[-1].service
         try:
             engine = kinds[described["engine"]](**described["fields"])
-            left += _collected(engine.changed(batch=True).to_judge(), journal, wait=wait)  # type: ignore[arg-type] # batch=True
+            judge = engine.changed(batch=True).to_judge()
+            _check_same(judge, identity)
+            collected = _collected(judge, journal, wait=wait)  # type: ignore[arg-type] # batch=True
         except EvenhandError as error:
             complain(f"{format_count(len(own), 'batch')}: {error}")
             failed += len(own)
+            continue
+        left += collected.left
+        failed += len(collected.failed)
+        for _, why in collected.failed:
+            complain(why)
     new = journal.count() - before
     say(f"{format_count(new, 'new reply')} of {format_count(len(sent), 'batch')} in {journal.path}")
     _tell_left(left)
     return EXIT_UNREAD if failed else 0
 
 
-def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> list[BatchRecord]:
+def _check_same(judge: JudgeEngine, identity: str) -> None:
+    """Refuse to look for batches elsewhere: an address may stand in the environment, which is another one here.
+
+    Raises:
+        InvalidInputError: If this is not the engine that sent them.
+    """
+    from evenhand.engines.journal_lines import canonical_json  # noqa: PLC0415 - as above
+
+    here = dict(judge.identity() or {})
+    if canonical_json(here) != identity:
+        sent = json.loads(identity)
+        differ = [name for name in sent if sent[name] != here.get(name)] or sorted(here.keys() - sent.keys())
+        name = differ[0]
+        raise InvalidInputError(
+            f"they were sent by {judge.judge_id!r} with {name} {sent.get(name)!r}, which is {here.get(name)!r} here: "
+            "set the environment as it was there (such as OPENAI_API_BASE), and run this again"
+        )
+
+
+def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> Collected:
     import asyncio  # noqa: PLC0415 - as above
 
-    async def collect() -> list[BatchRecord]:
+    async def collect() -> Collected:
         async with judge.running():
             judge.keep_in(journal)
             return await judge.collect(wait=wait)
@@ -116,6 +146,7 @@ def _collected(judge: BatchJudge, journal: Journal, *, wait: bool) -> list[Batch
 
 def _tell_left(left: Sequence[BatchRecord]) -> None:
     for each in left:
-        say(f"  {each.name} of {format_count(each.requests, 'request')} has not ended")
+        how = "has not ended" if each.name else "is being made, or its process ended elsewhere: --wait tells"
+        say(f"  {each.name or each.label} of {format_count(each.requests, 'request')} {how}")
     if left:
         say("Run the same again later, or wait with --wait.")

@@ -90,7 +90,7 @@ class Reader:
         self,
         records: BatchRecords,
         identity: str,
-        cost: Callable[[int, int], float | None],
+        priced: Callable[[Completion], Completion],
         keys: Iterable[str],
         waiting: Mapping[str, Waiting],
     ) -> None:
@@ -101,7 +101,7 @@ class Reader:
         self._keys = frozenset(self.left)
         self._records = records
         self._identity = identity
-        self._cost = cost
+        self._priced = priced
         self._waiting = waiting
         self._held: list[tuple[str, Completion]] = []
 
@@ -112,8 +112,10 @@ class Reader:
         try:
             async with aclosing(results) as outcomes:
                 async for key, outcome in outcomes:
+                    if key not in self._keys:  # there may be more of them than anybody can hold
+                        self.strange += 1
+                        continue
                     self.twice += key in seen
-                    self.strange += key not in self._keys
                     seen.add(key)
                     if key in self.left:
                         self._take(key, outcome)
@@ -130,14 +132,6 @@ class Reader:
         else:
             self.replies += 1
             self._held.append((key, self._priced(short_enough(outcome))))
-
-    def _priced(self, completion: Completion) -> Completion:
-        """With what it cost, at the price of batches."""
-        prompt, reply = completion.prompt_tokens, completion.completion_tokens
-        if completion.cost is not None or prompt is None or reply is None:
-            return completion
-        cost = self._cost(prompt, reply)
-        return completion if cost is None else completion.model_copy(update={"cost": cost})
 
     def _hand_over(self) -> None:
         """Record what is held, then answer those who wait for it."""

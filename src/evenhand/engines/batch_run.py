@@ -75,7 +75,7 @@ class PaidInBatches:
         judge: Words the requests.
         identity: Its identity, as canonical JSON.
         described: How to make it again.
-        cost: US dollars for tokens of prompts and replies.
+        priced: A reply with what it cost in a batch.
         interval: Seconds after which a batch is first asked about.
         most_requests: Of one batch.
         most_bytes: Of one batch.
@@ -85,11 +85,24 @@ class PaidInBatches:
     judge: RemoteJudge
     identity: str
     described: Mapping[str, Any]
-    cost: Callable[[int, int], float | None]
+    priced: Callable[[Completion], Completion]
     interval: float
     most_requests: int
     most_bytes: int
     supports_schema: bool
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What :meth:`BatchRun.collect` left.
+
+    Attributes:
+        left: Batches that have not ended, or that another process may be making.
+        failed: Those that cannot be read, or brought nothing, and why.
+    """
+
+    left: list[BatchRecord]
+    failed: list[tuple[BatchRecord, EvenhandError]]
 
 
 class BatchRun:
@@ -146,21 +159,38 @@ class BatchRun:
             if waiting.reply.done():
                 self._waiting.pop(key, None)
 
-    async def collect(self, *, wait: bool) -> list[BatchRecord]:
-        """Record the replies of every batch that has ended, or of every one; those that are left."""
-        left = []
+    async def collect(self, *, wait: bool) -> Collected:
+        """Record the replies of every batch that has ended, or of every one."""
+        collected = Collected([], [])
         for record in self._held.all():
             if record.identity != self._way.identity or record.state == "intended":
                 continue
-            found = await self._found(record)
-            if found is None:
-                continue
-            standing = await self._end_of(found) if wait else await self._patiently(self._look_at(found))
-            if standing.ended:
-                await self._collect(found, standing)
-            else:
-                left.append(found)
-        return left
+            try:
+                await self._collect_one(record, collected, wait=wait)
+            except EvenhandError as error:  # the others can be read all the same
+                collected.failed.append((record, error))
+        return collected
+
+    async def _collect_one(self, record: BatchRecord, collected: Collected, *, wait: bool) -> None:
+        while record.state == "sending" and self._is_being_made(record):
+            if not wait:
+                collected.left.append(record)
+                return
+            await asyncio.sleep(self._way.interval)
+        found = await self._found(record)
+        if found is None:
+            return
+        standing = await self._end_of(found) if wait else await self._patiently(self._look_at(found))
+        if not standing.ended:
+            collected.left.append(found)
+        elif (nothing := await self._collect(found, standing)) is not None:
+            collected.failed.append((found, nothing))
+
+    def _is_being_made(self, record: BatchRecord) -> bool:
+        """Whether a process that may be alive is making a batch: it claimed the requests, and we claim none."""
+        current = self._held.of_number(record.number)
+        claimed = self._held.journal.claimed
+        return current == record and any(claimed(key) for key in self._held.keys(record.number))
 
     def stop(self) -> None:
         """Send nothing more, and wait for no batch."""
@@ -302,6 +332,7 @@ class BatchRun:
         sending = records.advance(record, "sending", file=file)
         sent = None
         if sending is not None:
+            await asyncio.to_thread(records.journal.sync)  # or whoever finds it after a power failure sends it anew
             sent = records.advance(sending, "submitted", name=await self._created(records, sending, path))
             await asyncio.to_thread(records.journal.sync)
         if sent is None:
@@ -317,9 +348,10 @@ class BatchRun:
                 return await self._connection.create(record, path)
             except TransientEngineError as error:
                 await asyncio.sleep(self._pause(error, attempts))
-                found = await self._patiently(lambda: self._connection.find(record, keys))
-                if found is not None:
-                    return found
+                if _may_be_made(error):
+                    found = await self._patiently(lambda: self._connection.find(record, keys, records.names()))
+                    if found is not None:
+                        return found
                 attempts += 1
                 if attempts > self._way.judge.settings.max_retries:
                     raise
@@ -355,7 +387,9 @@ class BatchRun:
                 self._under_way[record.number] = found
                 standing = await self._end_of(found)
                 async with self._not_broken_off():
-                    await self._collect(found, standing)
+                    lost = await self._collect(found, standing)
+                if lost is not None and standing.refused is None:
+                    tell(f"{self._name}: {lost}")
         except Exception as error:
             for waiting in self._waiting_for(record):
                 waiting.fail(error)
@@ -376,12 +410,12 @@ class BatchRun:
         records = self._held
         if record.state == "intended" and records.close(record):  # whoever makes it would hold the claims
             return None
-        current = next((each for each in records.all() if each.number == record.number), None)
+        current = records.of_number(record.number)
         if current is None or current.state == "submitted":
             return current
         keys = frozenset(records.keys(current.number))
         while True:
-            name = await self._patiently(lambda: self._connection.find(current, keys))
+            name = await self._patiently(lambda: self._connection.find(current, keys, records.names()))
             if name is not None:
                 return records.advance(current, "submitted", name=name)
             left = current.sent_at + SETTLE_SECONDS - time.time()
@@ -420,15 +454,34 @@ class BatchRun:
             await asyncio.sleep(interval)
             interval = min(LONGEST_INTERVAL * self._way.interval, SLOWER * interval)
 
-    async def _collect(self, record: BatchRecord, standing: Standing) -> None:
-        """Record the replies of a batch that has ended, answer those who wait, and send again what may yet pass."""
+    async def _collect(self, record: BatchRecord, standing: Standing) -> EngineError | None:
+        """Record the replies of a batch that has ended, answer those who wait, and send again what may yet pass.
+
+        Returns:
+            Why it has no replies, or not all that there were; None where it has.
+        """
         records = self._held
         keys = records.keys(record.number)
+        if not keys:  # another process has read it meanwhile
+            return None
         if standing.refused is not None:
             records.close(record)
-            self._refuse(record, keys, standing)
-            return
-        reader = Reader(records, self._way.identity, self._way.cost, keys, self._waiting)
+            return self._refuse(record, keys, standing)
+        reader, lost = await self._read(record, standing, keys)
+        failed, gone = list(reader.failed.items()), None
+        if lost:  # paid for, perhaps: they are not bought again unasked
+            gone = lost_results(record, len(reader.left), lost)
+            failed += [(key, gone) for key in reader.left]
+        else:
+            failed += [(key, unfinished(standing.unfinished)) for key in reader.left]
+            if not reader.unrecorded:
+                records.close(record)
+        self._pass_on(record, failed, gone)
+        return gone
+
+    async def _read(self, record: BatchRecord, standing: Standing, keys: Sequence[str]) -> tuple[Reader, str]:
+        """What came of a batch, and why replies of it are lost, where some are."""
+        reader = Reader(self._held, self._way.identity, self._way.priced, keys, self._waiting)
         lost = ""
         try:
             await self._patiently(lambda: reader.read(self._connection.results(standing)))
@@ -443,15 +496,18 @@ class BatchRun:
             )
         if not lost and reader.left and reader.replies < standing.done:
             lost = f"the provider counts {standing.done} replies and gives {reader.replies}"
-        failed = list(reader.failed.items())
-        if lost:  # paid for, perhaps: they are not bought again unasked
-            gone = lost_results(record, len(reader.left), lost)
-            tell(f"{self._name}: {gone}")
-            failed += [(key, gone) for key in reader.left]
-        else:
-            failed += [(key, unfinished(standing.unfinished)) for key in reader.left]
-            if not reader.unrecorded:
-                records.close(record)
+        return reader, lost
+
+    def _pass_on(
+        self, record: BatchRecord, failed: Sequence[tuple[str, EngineError]], gone: EngineError | None
+    ) -> None:
+        """Send again what may yet pass, tell those who wait of what may not, and say so where nobody waits."""
+        unasked = [failure for key, failure in failed if key not in self._waiting and failure is not gone]
+        if unasked:
+            tell(
+                f"{self._name}: of the batch {record.name!r} {format_count(len(unasked), 'request')} for which nobody "
+                f"waits brought no reply, and will be sent again when a run asks for them; the first: {unasked[0]}"
+            )
         for key, failure in failed:
             if key in self._waiting:
                 self._once_more(self._waiting[key], failure)
@@ -475,7 +531,7 @@ class BatchRun:
             waiting.submissions -= less
             self._enqueue(waiting)
 
-    def _refuse(self, record: BatchRecord, keys: Sequence[str], standing: Standing) -> None:
+    def _refuse(self, record: BatchRecord, keys: Sequence[str], standing: Standing) -> EngineError:
         """Of a batch that was refused as a whole, nothing was answered or has to be paid for."""
         refused = [(place, self._waiting[key]) for place, key in enumerate(keys, start=1) if key in self._waiting]
         size = format_count(len(keys), "request")
@@ -485,7 +541,7 @@ class BatchRun:
             for _, waiting in refused:
                 waiting.batch = None
             self._start(self._later([waiting for _, waiting in refused], self._under_way.keys() - {record.number}))
-            return
+            return RateLimitedError(told, cause="batch_refused")
         for place, waiting in refused:
             line = standing.refused_lines.get(place)
             error: EngineError = RejectedRequestError(told, cause="batch_refused")
@@ -494,6 +550,7 @@ class BatchRun:
             elif standing.refused_lines:
                 error = TransientEngineError(told, cause="batch_refused")
             self._once_more(waiting, error)
+        return RejectedRequestError(told, cause="batch_refused")
 
     async def _later(self, refused: Sequence[Waiting], before: AbstractSet[int]) -> None:
         """Send requests again for which the provider had no room, when one of the batches before has ended."""
@@ -504,6 +561,11 @@ class BatchRun:
             if not waiting.reply.done():
                 waiting.submissions -= 1
                 self._enqueue(waiting)
+
+
+def _may_be_made(error: TransientEngineError) -> bool:
+    """Whether there may be a batch after such a failure: not where the server was not reached, or said 'later'."""
+    return error.cause != "http_429" and getattr(error, "reached", True) is True
 
 
 def _stopped() -> BudgetExhaustedError:

@@ -24,7 +24,15 @@ from evenhand.engines.bodies import CONNECT_SECONDS, MOST_BYTES, MOST_ERROR_BYTE
 from evenhand.engines.journal_batches import BatchRecord
 from evenhand.engines.openai_compatible import OpenAICompatibleTransport, lost_connection, proxy_of
 from evenhand.engines.remote import RemoteSettings
-from evenhand.engines.replies import decode_reply, filtered_completion, read_completion, read_error, redact
+from evenhand.engines.replies import (
+    MOST_ERROR_CHARACTERS,
+    SHOWN_CHARACTERS,
+    decode_reply,
+    filtered_completion,
+    read_completion,
+    read_error,
+    redact,
+)
 from evenhand.errors import EngineError, FatalEngineError, RejectedRequestError, TransientEngineError
 from evenhand.votes import Completion
 
@@ -80,8 +88,8 @@ class BatchConnection(Protocol):
     async def create(self, record: BatchRecord, path: Path) -> str:
         """Make the batch; its name."""
 
-    async def find(self, record: BatchRecord, keys: frozenset[str]) -> str | None:
-        """The name of a batch that was perhaps made; None where it was not."""
+    async def find(self, record: BatchRecord, keys: frozenset[str], others: frozenset[str]) -> str | None:
+        """The name of a batch that was perhaps made, and is none of these others; None where it was not."""
 
     async def look(self, name: str) -> Standing:
         """How a batch stands."""
@@ -147,7 +155,7 @@ class BatchHttp:
         async with self._sent(method, path, params=params, json=body, data=data) as response:
             async for piece in response.content.iter_any():
                 reading.takes(piece)
-            content = reading.unpacked(response.headers.get("Content-Encoding", ""))
+            content = reading.unpacked("")  # aiohttp has, piece by piece, though nothing packed was asked for
         found = decode_reply(content)
         if not isinstance(found, Mapping):
             raise TransientEngineError("the server's reply is JSON but not an object", cause="garbage")
@@ -238,11 +246,11 @@ def count(counts: object, *names: str) -> int:
 
 def openai_standing(batch: Mapping[str, Any], secrets: Iterable[str]) -> Standing:
     """How a batch of OpenAI's shape stands."""
-    status = str(batch.get("status")).casefold()
+    status = str(batch.get("status"))[:SHOWN_CHARACTERS].casefold()
     errors = batch.get("errors")
     listed = errors.get("data") if isinstance(errors, Mapping) else None
     told = [each for each in listed or () if isinstance(each, Mapping)]
-    words = [redact(f"{each.get('code')}: {each.get('message')}", secrets) for each in told]
+    words = [_briefly(f"{each.get('code')}: {each.get('message')}", secrets) for each in told]
     lines = {each["line"]: said for each, said in zip(told, words, strict=True) if isinstance(each.get("line"), int)}
     files = (batch.get("output_file_id"), batch.get("error_file_id"))
     counts = batch.get("request_counts")
@@ -267,8 +275,13 @@ def openai_outcome(entry: Mapping[str, Any], secrets: Iterable[str]) -> Completi
         text = json.dumps(response.get("body"), ensure_ascii=False)
         return filtered_completion(status, text) or one_request(read_error(status, text, None, secrets))
     code = str(error.get("code") if isinstance(error, Mapping) else None).removeprefix("batch_")
-    told = redact(str(error.get("message") if isinstance(error, Mapping) else error), secrets)
-    return unfinished(code, told)
+    told = _briefly(str(error.get("message") if isinstance(error, Mapping) else error), secrets)
+    return unfinished(_briefly(code, secrets), told)
+
+
+def _briefly(told: str, secrets: Iterable[str]) -> str:
+    """What a provider says of a batch or a request, as every vote repeats it."""
+    return " ".join(redact(told[:MOST_ERROR_CHARACTERS], secrets).split())[:SHOWN_CHARACTERS]
 
 
 def unfinished(why: str, told: str = "") -> EngineError:
@@ -350,7 +363,7 @@ class _OpenAIConnection(JsonLines):
         }
         return named(await self._http.ask("POST", "batches", body=body))
 
-    async def find(self, record: BatchRecord, keys: frozenset[str]) -> str | None:  # noqa: ARG002 - its label tells
+    async def find(self, record: BatchRecord, *_: frozenset[str]) -> str | None:
         after: str | None = None
         while True:
             page = {"limit": str(PAGE)} | ({} if after is None else {"after": after})

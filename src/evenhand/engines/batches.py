@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from evenhand.engines.base import Request
-from evenhand.engines.batch_run import SUBMISSIONS, BatchRun, PaidInBatches
+from evenhand.engines.batch_run import SUBMISSIONS, BatchRun, Collected, PaidInBatches
 from evenhand.engines.batch_services import BatchService
 from evenhand.engines.journal import Journal, canonical_json, describe_request, request_key
-from evenhand.engines.journal_batches import BatchRecord, BatchRecords
+from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.remote import REFUSABLE, RemoteJudge
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.votes import Completion
@@ -136,6 +136,17 @@ class BatchJudge:
         cost = self.judge.estimated_cost(prompt_tokens, completion_tokens)
         return None if cost is None else cost * self.batches.batch_price
 
+    def priced(self, completion: Completion) -> Completion:
+        """With what it cost in a batch; what the server's cache held is cheaper there too."""
+        if completion.cost is not None:
+            return completion
+        prompt, reply, cost = completion.prompt_tokens, completion.completion_tokens, self.judge.priced(completion).cost
+        if cost is not None:
+            cost *= self.batches.batch_price
+        elif prompt is not None and reply is not None:
+            cost = self.estimated_cost(prompt, reply)
+        return completion if cost is None else completion.model_copy(update={"cost": cost})
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """A connection for the event loop that runs now, shared by all who enter meanwhile."""
@@ -170,17 +181,11 @@ class BatchJudge:
         """
         return await self._run().reply(request_key(self._identity, describe_request(request)), request)
 
-    async def collect(self, *, wait: bool) -> list[BatchRecord]:
+    async def collect(self, *, wait: bool) -> Collected:
         """Record the replies of every batch of this judge that has ended.
 
         Args:
             wait: Wait for the others, too.
-
-        Returns:
-            The batches that have not ended.
-
-        Raises:
-            EngineError: If a batch cannot be read.
         """
         return await self._run().collect(wait=wait)
 
@@ -196,7 +201,7 @@ class BatchJudge:
             judge=self.judge,
             identity=self._identity,
             described=self.described,
-            cost=self.estimated_cost,
+            priced=self.priced,
             interval=batches.batch_interval,
             most_requests=min(batches.batch_requests or service.most_requests, service.most_requests),
             most_bytes=min(batches.batch_bytes or service.most_bytes, service.most_bytes),

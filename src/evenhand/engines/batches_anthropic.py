@@ -120,10 +120,10 @@ class _AnthropicConnection:
         with path.open("rb") as file:
             return named(await self._http.ask("POST", "messages/batches", data=file))
 
-    async def find(self, record: BatchRecord, keys: frozenset[str]) -> str | None:
+    async def find(self, record: BatchRecord, keys: frozenset[str], others: frozenset[str]) -> str | None:
         """The batch whose requests these are, among those that may be it; it is waited for until they have ended."""
         pause = FIRST_LOOK_SECONDS
-        tried = set[str]()
+        tried = set(others)
         while True:
             waiting = False
             for batch in [each async for each in self._listed(record)]:
@@ -139,7 +139,8 @@ class _AnthropicConnection:
                     async for key, _ in results:
                         if key in keys:
                             return name
-                        break
+                        if key:  # else the line is damaged, and the next one tells
+                            break
             if not waiting:
                 return None
             await asyncio.sleep(pause)
@@ -255,7 +256,11 @@ def anthropic_completion(message: object, secrets: Iterable[str]) -> Completion:
         "finish_reason": FINISHES.get(str(stop), stop),
     }
     read = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    tokens = {"prompt_tokens": count(usage, *read), "completion_tokens": count(usage, "output_tokens")}
+    tokens = {
+        "prompt_tokens": count(usage, *read),
+        "completion_tokens": count(usage, "output_tokens"),
+        "cache_read_input_tokens": count(usage, "cache_read_input_tokens"),
+    }
     return read_completion(
         {"choices": [choice], "model": message.get("model"), "usage": tokens if isinstance(usage, Mapping) else {}},
         secrets,

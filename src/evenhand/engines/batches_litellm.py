@@ -91,7 +91,7 @@ class _LiteLLMConnection(JsonLines):
         )
         return str(made["id"])
 
-    async def find(self, record: BatchRecord, keys: frozenset[str]) -> str | None:  # noqa: ARG002 - its label tells
+    async def find(self, record: BatchRecord, *_: frozenset[str]) -> str | None:
         if self._provider not in LISTED:
             raise RejectedRequestError(
                 f"whether the batch {record.label!r} was made cannot be told, because litellm lists no batches of "

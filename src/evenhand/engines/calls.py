@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass
 
 from evenhand.engines.base import BatchingEngine, InterruptibleEngine, JudgeEngine, Request
+from evenhand.engines.breaker import tell
 from evenhand.engines.budget import Budget, Hold, Share
 from evenhand.engines.door import check_may_see, classifications_of, why_withheld
 from evenhand.engines.journal import Journal, JournalEntry, canonical_json, describe_request, request_key
+from evenhand.engines.journal_batches import BatchRecords
 from evenhand.engines.prices import REASKS, Prices
 from evenhand.engines.turns import Turns
 from evenhand.errors import (
@@ -19,10 +21,12 @@ from evenhand.errors import (
     EngineError,
     FatalEngineError,
     InvalidInputError,
+    JournalError,
     MockModeError,
     UnreachableError,
     WithheldError,
 )
+from evenhand.numbers import format_count
 from evenhand.votes import Completion
 
 
@@ -61,7 +65,7 @@ class Calls:
         self._budget = budget if budget is not None else Budget()
         limited = self._budget.max_cost is not None and identity is not None
         self._prices = Prices(engine, self._budget.max_cost or 0.0) if limited else None
-        if isinstance(engine, BatchingEngine):
+        if isinstance(engine, BatchingEngine) and not offline and self._budget.max_calls != 0:  # else nothing is sent
             _check_batches(engine, journaled=journal is not None, limited=limited)
         self._pending: dict[str, asyncio.Task[Completion]] = {}
         self._replies: dict[str, Completion] = {}  # of this run, where no journal keeps them
@@ -85,8 +89,11 @@ class Calls:
         turns = nullcontext() if self._turns is None or self._identity is None else self._turns.running()
         opened = self.engine.running() if self._withheld is None else nullcontext()
         async with opened, turns:
-            if isinstance(self.engine, BatchingEngine) and self._withheld is None and self._turns is not None:
-                self.engine.keep_in(self._turns.journal)
+            if self._withheld is None and self._turns is not None:
+                if isinstance(self.engine, BatchingEngine):
+                    self.engine.keep_in(self._turns.journal)
+                else:
+                    self._tell_of_batches(self._turns.journal)
             try:
                 yield
             except asyncio.CancelledError:
@@ -235,6 +242,17 @@ class Calls:
     def _learn(self, request: Request, completion: Completion) -> None:
         if self._prices is not None:
             self._prices.learn(request, completion)
+
+    def _tell_of_batches(self, journal: Journal) -> None:
+        """Say where an earlier run left batches of this engine, whose requests are bought again one at a time."""
+        with suppress(JournalError):  # which ends the run when a reply is looked for
+            sent = [record for record in BatchRecords(journal).all() if record.identity == self._identity]
+            requests = sum(record.requests for record in sent if record.state != "intended")
+            if requests:
+                tell(
+                    f"{self.judge_id!r}: {format_count(requests, 'request')} in batches that were not collected yet: "
+                    f"those that this run needs are bought again, unless 'evenhand resume {journal.path}' goes first"
+                )
 
     def _check_budget(self) -> None:
         """Whoever waits for another process's reply stops waiting when the run is stopped."""

@@ -83,6 +83,14 @@ class BatchRecords:
         with self.journal.reading() as connection:
             return [BatchRecord.read(row) for row in connection.execute(f"{_SELECT} ORDER BY batch.id")]
 
+    def names(self) -> frozenset[str]:
+        """What the providers call those that are known to be there."""
+        return frozenset(record.name for record in self.all() if record.name is not None)
+
+    def of_number(self, number: int) -> BatchRecord | None:
+        """The batch with this number, unless its replies are all recorded."""
+        return next((record for record in self.all() if record.number == number), None)
+
     def of_key(self, key: str) -> BatchRecord | None:
         """The batch that holds the request of a key, if one does."""
         with self.journal.reading() as connection:

@@ -464,7 +464,7 @@ class RemoteJudge:
         session.told_to_wait = 0
         session.gate.breaker.answered()
         session.gate.succeeded()
-        return self._priced(completion)
+        return self.priced(completion)
 
     def _after_failure(self, error: EngineError, session: _Session, trial: _Trial, entered_at: float) -> float:
         """Seconds that the request waits by itself before it queues again.
@@ -618,7 +618,8 @@ class RemoteJudge:
             return expected
         return float(completion.prompt_tokens + (completion.completion_tokens or 0))
 
-    def _priced(self, completion: Completion) -> Completion:
+    def priced(self, completion: Completion) -> Completion:
+        """With what it cost at the prices of the settings, where the server does not say it."""
         if completion.cost is not None:
             return completion
         counted = completion.prompt_tokens is not None and completion.completion_tokens is not None

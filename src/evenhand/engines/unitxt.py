@@ -610,7 +610,9 @@ def _with_batch(engine: object, batch: bool) -> object:
     found = (engine_named(engine) or _fetch_engine(engine)) if isinstance(engine, str) else engine
     if isinstance(found, RemoteJudgeArtifact):
         return found.changed(batch=batch)
-    if batch and not isinstance(found, BatchJudge):
+    if isinstance(found, BatchJudge):
+        return found if batch else found.judge
+    if batch:
         shown = redact(engine) if isinstance(engine, str) else _name(engine)
         raise InvalidInputError(
             f"batch=True, and the engine {shown!r} has no batches: take engines.evenhand.openai_compatible or "
@@ -630,7 +632,7 @@ def one_step_in_batches(options: Mapping[str, Any], engine: object) -> dict[str,
 def _says_batch(engine: object) -> bool:
     if isinstance(engine, str):
         return _BATCH.search(engine) is not None
-    return isinstance(engine, RemoteJudgeArtifact) and engine.batch is True
+    return isinstance(engine, BatchJudge) or (isinstance(engine, RemoteJudgeArtifact) and engine.batch is True)
 
 
 def with_model(engines: Sequence[object], model: str) -> list[object]:
