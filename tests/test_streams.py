@@ -53,8 +53,7 @@ def told(result):
     return json.dumps(records, default=str), str(result)
 
 
-@pytest.mark.parametrize("orders", ["given", "shuffled"])
-@pytest.mark.parametrize("share", [True, 0.3])
+@pytest.mark.parametrize(("orders", "share"), [("given", True), ("shuffled", 0.3)])
 def test_a_stream_is_judged_as_its_rows_at_once(tmp_path, orders, share):
     """Draws of the judge, shuffles and the sample that is shown twice are those of the ids, and not of places."""
     how = {**HOW, "orders": orders, "check_positional_bias": share}

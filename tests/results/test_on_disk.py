@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evenhand
+from evenhand.criteria import Rubric, yes_no_criterion
 from evenhand.engines.simulated import SimulatedJudge
 from evenhand.errors import InvalidInputError
 from evenhand.modes.best_of import BestOfMode
@@ -24,8 +25,11 @@ JUDGE = SimulatedJudge(refusal_rate=0.2, noise=0.3)
 PANEL = [SimulatedJudge(name="one", noise=0.3), SimulatedJudge(name="two", noise=0.3, seed=5, refusal_rate=0.2)]
 HOW = {"id_field": "id", "group_fields": "lang", "cluster_field": "doc", "journal": None, "progress": False}
 HOW |= {"max_failure_rate": 1.0}
+RUBRIC = Rubric(
+    name="answer",
+    criteria=(yes_no_criterion("clear", "Is it clear?", weight=2), yes_no_criterion("cites", "Does it cite?", na=True)),
+)
 BOTH = {"response_field": ["response", "other"], **HOW}
-SHOWN = {"context_fields": {"document": "question"}, **BOTH}
 
 
 def rows(count):
@@ -58,11 +62,9 @@ def compared(data):
 KINDS = {
     "judgements": lambda data: evenhand.judge(data, RELEVANCE, JUDGE, gold_fields={"relevance": "gold"}, **HOW),
     "systems": lambda data: evenhand.judge(data, RELEVANCE, JUDGE, **BOTH),
-    "panel": lambda data: evenhand.judge(data, RELEVANCE, PANEL, samples=2, **BOTH),
+    "panel": lambda data: evenhand.judge(data, RELEVANCE, PANEL, samples=2, **HOW),
     "expected": lambda data: evenhand.judge(data, RELEVANCE, JUDGE, scoring="expected", **BOTH),
-    "rubric": lambda data: evenhand.judge(
-        data, "rubrics.evenhand.summarization", JUDGE, samples=2, context_fields={"document": "question"}, **BOTH
-    ),
+    "rubric": lambda data: evenhand.judge(data, RUBRIC, JUDGE, **BOTH),
     "checklist": lambda data: evenhand.checklist(data, ["Is it clear?", "Is it short?"], JUDGE, **BOTH),
     "winrates": compared,
     "mode": lambda data: evenhand.run_mode(data, BestOfMode, JUDGE, **BOTH),
@@ -107,8 +109,10 @@ def in_order(found):
     return sorted(json.dumps(each, sort_keys=True, default=str) for each in found)
 
 
-@pytest.mark.parametrize("sizes", [(4, 1, 7), (12,)], ids=str)
-@pytest.mark.parametrize("kind", KINDS)
+WHERE_CUT = [*((kind, (4, 1, 7)) for kind in KINDS), ("judgements", (12,))]
+
+
+@pytest.mark.parametrize(("kind", "sizes"), WHERE_CUT, ids=str)
 def test_parts_come_to_what_all_rows_come_to_at_once(kind, sizes, tmp_path):
     whole = whole_of(kind)
     parts = in_parts(whole, sizes, tmp_path)
@@ -200,7 +204,7 @@ def test_a_file_from_before_there_were_columns_for_measures_is_read_by_its_votes
     assert evenhand.open(tmp_path).findings() == whole_of("systems").findings()
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(["systems", "panel", "expected"]), st.lists(st.integers(1, 5), min_size=1, max_size=5))
 def test_where_parts_end_changes_nothing(tmp_path_factory, kind, sizes):
     ends = [min(end, 12) for end in accumulate(sizes)]
