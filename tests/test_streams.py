@@ -427,3 +427,14 @@ def test_the_shell_streams_and_goes_on_by_the_run_file_in_the_folder(tmp_path, c
     assert "JudgementTable by" in capsys.readouterr().out
     assert main([*asked, "--seed", "4"]) != 0
     assert "holds the parts of another run: seed is 0 there and 4 here" in capsys.readouterr().err
+
+
+def test_rows_with_rubrics_of_their_own_stream_in_the_shell(tmp_path):
+    """The shell names no criteria then, and the function takes them in their place."""
+    own = [{**row, "rubric": [{"name": f"c{n % 3}", "description": f"Is {n} named?"}]} for n, row in enumerate(rows(9))]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+    asked = ["judge", str(tmp_path / "rows.jsonl"), "--rubric-field", "rubric", "--response", "response", "--quiet"]
+    asked += ["--engine", "engines.evenhand.baseline", "--context", "question", "--id-field", "id"]
+    assert main([*asked, "--stream-to", str(tmp_path / "to"), "--part-rows", "4"]) == 0
+    assert main([*asked, "--out", str(tmp_path / "at-once.parquet")]) == 0
+    assert told(evenhand.open(tmp_path / "to")) == told(evenhand.open(tmp_path / "at-once.parquet"))

@@ -78,7 +78,7 @@ class EntriesOnDisk(Sequence[Entry], Generic[Entry]):
     def _placed(self, number: int, header: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
         """What a cell is about, with the numbers that its row and what it was judged by have in the whole."""
         found = {**about, "instance": about["instance"] + self.parts.firsts[number]}
-        for name, column in OWN_LISTS.items():
+        for name, column in OWN_LISTS.get(self.held_as.kind, {}).items():
             if column in about and header.get(name) != self.header.get(name):
                 found[column] = self.header[name].index(header[name][about[column]])
         return found

@@ -28,8 +28,11 @@ OF_ROWS: Final = frozenset({"n", "ids", "groups", "fingerprint", "evenhand_versi
 _OF_RUN: Final = ("evenhand", "layout", "about", "systems", "criteria", "criterion", "rubric")
 """What headers say of the run beside its parameters; the rest is what a part came to."""
 
-OWN_LISTS: Final = {"checklists": "checklist"}
-"""Lists of headers that may differ from part to part, and the columns that count their entries."""
+OWN_LISTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "checklist": {"checklists": "checklist"},
+    "mode_results": {"criteria": "criterion"},
+}
+"""Kind of result -> lists of headers that may differ from part to part, and the columns that count their entries."""
 
 
 class JoinedColumn(Sequence[Any]):
@@ -160,12 +163,13 @@ class Parts(Sequence[Path]):
         lists: dict[str, list[Any]] = {}
         cells = []
         for path, header in zip(self._files, self.headers(), strict=True):
-            said: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header}
+            own = OWN_LISTS.get(header["evenhand"], {}).keys() & header.keys()
+            said: dict[str, Any] = {name: header[name] for name in _OF_RUN if name in header and name not in own}
             said["parameters"] = {name: each for name, each in header["parameters"].items() if name not in OF_ROWS}
             if not first:
                 first = {**said, "run": header.get("run")}
             self._check_same(first, said, path)
-            for name in OWN_LISTS.keys() & header.keys():
+            for name in own:
                 lists[name] = _united(lists.get(name, []), header[name])
             cells.append(header["rows"])
             of_rows.append({name: each for name, each in header["parameters"].items() if name in OF_ROWS})
