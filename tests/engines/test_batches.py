@@ -40,7 +40,7 @@ SHAPES = pytest.mark.parametrize("shape", ["openai", "anthropic"])
 
 @pytest.fixture(autouse=True)
 def _swift(monkeypatch):
-    monkeypatch.setattr(batch_run, "QUIET_SECONDS", 0.02)
+    monkeypatch.setattr(batch_run, "QUIET_SECONDS", 0.2)
     monkeypatch.setattr(batch_run, "SETTLE_SECONDS", 0.2)
 
 
@@ -365,7 +365,7 @@ from evenhand.engines import batch_run
 from evenhand.engines.journal import Journal
 from tests.engines.test_batches import ask, engine, TEXTS
 class Server: base_url = sys.argv[1]
-batch_run.QUIET_SECONDS = 0.02
+batch_run.QUIET_SECONDS = 0.2
 with Journal(sys.argv[3]) as journal:
     ask(engine(Server, sys.argv[2]), journal)
 print("DONE")
