@@ -15,7 +15,9 @@ import numpy as np
 
 from evenhand.aggregation import aggregate
 from evenhand.criteria import Criterion
-from evenhand.metrics.direct import DirectAssessment, DirectJudge
+from evenhand.metrics.direct import DirectJudge
+from evenhand.metrics.judge_metric import JudgedInstance
+from evenhand.modes.mode import Subject
 from evenhand.unitxt.bases import MapReduceMetric
 from evenhand.unitxt.loading import load_criterion
 from evenhand.votes import Vote
@@ -34,7 +36,7 @@ class UnitxtMean(MapReduceMetric):
         return {"mean": float(np.mean(intermediates))}
 
 
-def assessments(count: int, criterion: Criterion) -> list[DirectAssessment]:
+def assessments(count: int, criterion: Criterion, judge: DirectJudge) -> list[JudgedInstance]:
     """Instances with two votes each."""
     draws = np.random.default_rng(0).integers(0, len(criterion.options), size=(count, 2))
 
@@ -45,15 +47,17 @@ def assessments(count: int, criterion: Criterion) -> list[DirectAssessment]:
         )
 
     given = tuple(range(len(criterion.options)))
+    subjects = [Subject(row, {"response": "text"}, judged=criterion) for row in range(count)]
+    mode = judge.mode_of(subjects)
     return [
-        DirectAssessment(
+        JudgedInstance(
             score_name=criterion.name,
             evaluator="judge",
-            criterion=criterion,
-            criteria_json="{}",
-            verdict=aggregate([vote(given, int(first)), vote(given[::-1], int(second))], criterion),
+            mode=mode,
+            about=subject,
+            result=aggregate([vote(given, int(first)), vote(given[::-1], int(second))], criterion),
         )
-        for first, second in draws
+        for subject, (first, second) in zip(subjects, draws, strict=True)
     ]
 
 
@@ -67,14 +71,14 @@ def seconds(action: Callable[[], object]) -> float:
 def main() -> None:
     """Print the table."""
     criterion = load_criterion("criteria.evenhand.direct.relevance")
-    ours, theirs = DirectJudge(progress=False), UnitxtMean()
+    ours, theirs = DirectJudge(inference_engine="engines.evenhand.baseline", progress=False), UnitxtMean()
     print("| instances | evenhand, 5 scores with intervals, s | unitxt, 1 score, s | ratio |")
     print("|---|---|---|---|")
     for size in SIZES:
-        intermediates = assessments(size, criterion)
+        intermediates = assessments(size, criterion, ours)
         own = seconds(lambda given=intermediates: ours.reduce(given))
         if size in UNITXT_SIZES:
-            numbers = [float(item.verdict.aggregated_value or 0.0) for item in intermediates]
+            numbers = [float(item.result.aggregated_value or 0.0) for item in intermediates]
             other = seconds(lambda given=numbers: theirs.reduce_and_bootstrap(given))
             print(f"| {size:,} | {own:.2f} | {other:.2f} | {other / own:.1f} |")
         else:
