@@ -231,3 +231,10 @@ def test_the_shell_says_the_same(capsys: Any, tmp_path: Any, pilot: Any) -> None
     assert main(["plan", str(tmp_path / "pilot.jsonl"), "--rows", "100"]) == 0
     assert "From a pilot of 40 rows and 2 systems: good" in capsys.readouterr().out
     assert main(["plan"]) == 2
+
+
+def test_a_pilot_without_spread_is_refused_where_rows_belong_together_too() -> None:
+    rows = [{"response": "the same", "doc": str(row // 3)} for row in range(12)]
+    pilot = evenhand.judge(rows, "Is it fine?", SimulatedJudge(), cluster_field="doc", journal=None, progress=False)
+    with pytest.raises(InvalidInputError, match="every score of the pilot is the same"):
+        evenhand.plan(pilot, half_width=0.05)

@@ -196,7 +196,8 @@ class _Spread:
             return Clusters()
         squares = float((self.apart**2).sum())
         products = float((cluster_sums(self.apart, self.labels) ** 2).sum()) - squares
-        icc = min(_MOST_ICC, max(0.0, products / twos / (squares / len(self.apart))))
+        alike = products / twos / (squares / len(self.apart)) if squares else 1.0  # equal scores do not tell
+        icc = min(_MOST_ICC, max(0.0, alike))
         return Clusters(len(self.apart) / len(sizes), icc, float((sizes**2).sum() / sizes.sum()))
 
     def population(self) -> Population:
