@@ -44,7 +44,7 @@ def executed(notebooks, folder):
             os.environ.pop(name) if value is None else os.environ.update({name: value})
     for cell in cells:
         if cell.cell_type == "code":
-            cell.outputs = [_seen(each) for each in cell.outputs if each.get("name") != "stderr"]
+            cell.outputs = _in_one([_seen(each) for each in cell.outputs if each.get("name") != "stderr"])
             cell.execution_count = None
             cell.metadata = {}
     return done
@@ -55,6 +55,17 @@ def _seen(output):
     if output.output_type == "execute_result":
         output.execution_count = None
     return output
+
+
+def _in_one(outputs):
+    """What is printed without anything between as one text: a kernel sends it in as many pieces as it pleases."""
+    found = []
+    for each in outputs:
+        if found and each.output_type == found[-1].output_type == "stream":
+            found[-1].text += each.text
+        else:
+            found.append(each)
+    return found
 
 
 def shown(notebook):
