@@ -70,11 +70,13 @@ def main() -> None:
         )
         used = time.process_time() - begun
         size = sum(path.stat().st_size for path in folder.iterdir())
-        print(f"{given.rows:>9,} judged: {_peak():.0f} MiB at most, {1000 * used / given.rows:.3f} ms of CPU each")
+        print(
+            f"```text\n{given.rows:,} judged: {_peak():.0f} MiB at most, {1000 * used / given.rows:.3f} ms of CPU each"
+        )
         print(f"on disk: {size / given.rows:,.0f} bytes each, {len(list(folder.glob('part-*')))} parts")
         begun = time.process_time()
         print(evenhand.open(folder))
-        print(f"read again and told: {time.process_time() - begun:.2f} s of CPU, {_peak():.0f} MiB at most")
+        print(f"read again and told: {time.process_time() - begun:.2f} s of CPU, {_peak():.0f} MiB at most\n```")
 
 
 if __name__ == "__main__":
