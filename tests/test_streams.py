@@ -307,18 +307,28 @@ evenhand.judge(
 """
 
 
-def test_a_killed_run_goes_on_buys_nothing_twice_and_comes_to_the_same(tmp_path):
+def streaming(tmp_path, server, count):
+    """What starts a streamed run of so many rows, and its folder."""
     data, folder = tmp_path / "rows.jsonl", tmp_path / "to"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows(80)))
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(count)))
+    given = (STREAMED, data, folder, tmp_path / "journal.sqlite3", server.base_url)
+    return lambda told: Running(*given, output=tmp_path / told), folder
+
+
+def asked_of(server):
+    return [json.dumps(request.body, sort_keys=True) for request in server.requests]
+
+
+def test_a_killed_run_goes_on_buys_nothing_twice_and_comes_to_the_same(tmp_path):
     with JudgeServer(labels=["Yes", "No"], latency=0.02) as server:
-        given = (STREAMED, data, folder, tmp_path / "journal.sqlite3", server.base_url)
-        run = Running(*given, output=tmp_path / "killed.txt")
+        start, folder = streaming(tmp_path, server, 80)
+        run = start("killed.txt")
         run.kill_when(lambda: len(parts_of(folder)) >= 2)
         left = parts_of(folder)
         assert all(len(evenhand.open(folder / name)) == 10 for name in left)  # what is there is whole
         assert len(left) < 8
-        assert Running(*given, output=tmp_path / "again.txt").wait() == 0
-        asked = [json.dumps(request.body, sort_keys=True) for request in server.requests]
+        assert start("again.txt").wait() == 0
+        asked = asked_of(server)
         assert len(set(asked)) == 160  # each in two orders
         assert len(asked) - 160 <= 8  # what was on its way when it was killed
         engine = evenhand.OpenAICompatibleEngine(base_url=server.base_url, model="m")
@@ -330,18 +340,16 @@ def test_a_killed_run_goes_on_buys_nothing_twice_and_comes_to_the_same(tmp_path)
 
 
 def test_a_run_that_is_asked_to_end_says_how_to_go_on_and_buys_nothing_twice(tmp_path):
-    data, folder = tmp_path / "rows.jsonl", tmp_path / "to"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows(60)))
     with JudgeServer(labels=["Yes", "No"], latency=0.02) as server:
-        given = (STREAMED, data, folder, tmp_path / "journal.sqlite3", server.base_url)
-        run = Running(*given, output=tmp_path / "ended.txt")
+        start, folder = streaming(tmp_path, server, 60)
+        run = start("ended.txt")
         run.wait_until(lambda: len(parts_of(folder)) >= 2)
         run.send(signal.SIGTERM)
         assert run.wait() == 128 + signal.SIGTERM
         assert f"'{folder}' holds {len(parts_of(folder))} parts: the same run again goes on from there" in run.told
         assert len(parts_of(folder)) < 6
-        assert Running(*given, output=tmp_path / "again.txt").wait() == 0
-        asked = [json.dumps(request.body, sort_keys=True) for request in server.requests]
+        assert start("again.txt").wait() == 0
+        asked = asked_of(server)
     assert len(evenhand.open(folder)) == 60
     assert len(asked) == len(set(asked)) == 120  # each in two orders, and what was on its way was waited for
 

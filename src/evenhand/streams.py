@@ -359,7 +359,7 @@ def _judge_block(job: Job, folder: Path, record: Mapping[str, Any] | None, block
         raise _with_place(error, block.rows) from error
     if block.again:
         result = with_rows(open_results(part_path(folder, block.number)), result)
-    write_part(folder, block.number, result, record)
+    write_part(part_path(folder, block.number), result, record)
 
 
 def _with_place(error: InvalidInputError, rows: Sequence[IdentifiedRow]) -> InvalidInputError:

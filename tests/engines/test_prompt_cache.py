@@ -1,7 +1,6 @@
 """What providers are told of the beginnings that prompts share, and what they say of what their caches held."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -15,6 +14,7 @@ from evenhand.engines.remote import RemoteJudge, RemoteSettings
 from evenhand.engines.replies import read_completion
 from evenhand.errors import RejectedRequestError
 from evenhand.votes import Completion
+from tests.engines.test_remote import ScriptedTransport
 from tests.support.prefix_cache import PrefixCache, rendered, text_of
 from tests.support.server import JudgeServer
 
@@ -88,20 +88,12 @@ def answered(judge, asked):
     return asyncio.run(run())
 
 
-class Replying:
+class Replying(ScriptedTransport):
     """A transport whose server replies as a function of the payload says."""
 
     def __init__(self, reply):
+        super().__init__()
         self.reply = reply
-        self.payloads = []
-        self.endpoint = {"endpoint": "script"}
-
-    @asynccontextmanager
-    async def opened(self, settings):
-        yield self
-
-    def supports_schema(self):
-        return False
 
     async def send(self, payload):
         self.payloads.append(payload)

@@ -107,9 +107,9 @@ class Shards:
     def put_in_place(self) -> None:
         """Put the rows that were judged again into the parts that hold them."""
         for path in sorted(self.folder.glob("again-*.parquet")):
-            part = int(path.name.split("-")[1])
-            old = open_results(part_path(self.folder.parent, part))
-            write_part(self.folder.parent, part, with_rows(old, open_results(path)), old.run_file)
+            place = part_path(self.folder.parent, int(path.name.split("-")[1]))
+            old = open_results(place)
+            write_part(place, with_rows(old, open_results(path)), old.run_file)
             path.unlink()
 
     def spent(self, worker: str) -> Amount | None:

@@ -23,7 +23,7 @@ from evenhand.engines.claims import this_process
 from evenhand.errors import EvenhandError, InvalidInputError
 from evenhand.judging.together import shared_judging
 from evenhand.results.results import Results
-from evenhand.results.resumed import part_path
+from evenhand.results.resumed import part_path, write_part
 from evenhand.streams import Job
 
 SYNC_SECONDS: Final = 0.25
@@ -193,7 +193,7 @@ class Worker:
                 return
             counts.update(_counted(result))
             if not path.exists():  # else the worker that died had written it
-                write_result(path, result, self._order.record)
+                write_part(path, result, self._order.record)
             counts["judged"] += len(own)
 
     def _results(
@@ -256,12 +256,6 @@ class Worker:
             if isinstance(judge, SharedRateEngine):
                 judge.take_share(terms.share)
         self._budget.apply(terms)
-
-
-def write_result(path: Path, result: Results[Any], record: Mapping[str, Any] | None) -> None:
-    """Write a result to a file of its own, wholly or not at all."""
-    object.__setattr__(result, "run_file", record)
-    result.save(path)
 
 
 def _counted(result: Results[Any]) -> Counter[str]:

@@ -104,17 +104,8 @@ def estimate_run(
 
     with start_blocking_portal() as portal:
         portal.call(count)
-    costs = [counter.cost for counter in counters if counter.cost is not None]
-    requests = [counter.requests for counter in counters if counter.requests is not None]
-    return RunEstimate(
-        votes=sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples * len(judges),
-        calls=sum(counter.calls for counter in counters),
-        cached=sum(counter.cached for counter in counters),
-        prompt_tokens=sum(counter.prompt_tokens for counter in counters),
-        completion_tokens=sum(counter.completion_tokens for counter in counters),
-        cost=sum(costs) if costs else None,
-        requests=sum(requests) if len(requests) == len(counters) else None,
-    )
+    votes = sum(len(sheet.orders) * len(sheet.rows) for sheet in sheets) * grid.samples
+    return RunEstimate.total([counter.estimate(votes) for counter in counters])
 
 
 class _DryCalls:
@@ -143,6 +134,18 @@ class _DryCalls:
         """At most; None where the engine does not say how often it tries."""
         attempts: int | None = getattr(self._judge, "most_attempts", None) if self._once else 0
         return None if attempts is None else attempts * (self.calls + self.reasks)
+
+    def estimate(self, votes: int) -> RunEstimate:
+        """What this judge would do for so many votes."""
+        return RunEstimate(
+            votes=votes,
+            calls=self.calls,
+            cached=self.cached,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cost=self.cost,
+            requests=self.requests,
+        )
 
     async def complete(self, request: Request) -> Completion:
         known = self._calls.journaled(request)

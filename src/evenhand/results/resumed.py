@@ -93,12 +93,11 @@ def held_alone(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def write_part(folder: Path, number: int, result: Results[Any], run: Mapping[str, Any] | None = None) -> None:
+def write_part(path: Path, result: Results[Any], run: Mapping[str, Any] | None = None) -> None:
     """Write a part: wholly, or not at all.
 
     Args:
-        folder: In which it lies.
-        number: Its number: a part that has it already is replaced.
+        path: As :func:`part_path` says, or beside the parts; what is there is replaced.
         result: What some rows came to.
         run: The run that made it, as results keep it.
 
@@ -106,7 +105,7 @@ def write_part(folder: Path, number: int, result: Results[Any], run: Mapping[str
         UnwritableFileError: If it cannot be written.
     """
     object.__setattr__(result, "run_file", run)
-    result.save(part_path(folder, number))
+    result.save(path)
 
 
 def rows_of_part(folder: Path, number: int) -> RowsOfPart:
