@@ -108,8 +108,7 @@ class FlowOptions(Seeded):
     )
     max_reasks: int = option(
         1,
-        "How often a judge whose reply states no option, or merely mentions one, is asked again. A mention counts "
-        "where it is named again or nothing else is said, and where 0 re-asks are allowed.",
+        "How often a judge is asked again whose reply is in none of the forms of a verdict.",
         ge=0,
     )
     generate_summaries: bool = option(False, "Ask for a summary of each assessment (one more call per vote).")

@@ -28,6 +28,7 @@ UnscoredReason = Literal[
     "content_filter",
     "too_long",
     "ambiguous",
+    "quoted",
     "no_match",
     "engine_error",
     "budget",
@@ -61,7 +62,7 @@ REASON_BY_FINISH: Mapping[str | None, UnscoredReason] = {
 FINAL_FINISHES: frozenset[UnscoredReason] = frozenset({"content_filter", "too_long"})
 """After these, asking again in the same conversation brings the same."""
 
-MatchKind = Literal["exact", "normalized", "verdict", "mention", "near", "none"]
+MatchKind = Literal["exact", "normalized", "near", "json", "tag", "line", "none"]
 
 Message = dict[str, str]
 """One chat message: ``{"role": …, "content": …}``."""
