@@ -32,7 +32,7 @@ _MARKUP = re.compile(
 _LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit|mathit)\s*\{([^{}\n]{0,200})\}")
 _SPACES = re.compile(r"[^\S\n]+")
 _WORD = re.compile(r"\w+")
-_FENCED = re.compile(r"\s*(?P<fence>```+|~~~+)[ \t]*[\w+-]*[ \t]*\n?(?P<body>.*?)\n?[ \t]*(?P=fence)\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*")
 _QUOTED_AT_MOST = 60
 """Characters behind a marker by which it is found in what the judge was shown."""
 
@@ -66,10 +66,12 @@ def spoken_words(text: str) -> str:
 
 def unfenced(text: str) -> tuple[int, int]:
     """Return where the content of a reply stands that is one code fence; of any other reply, all of it."""
-    fenced = _FENCED.match(text) if text.lstrip()[:3] in {"```", "~~~"} else None
-    if fenced is None or fenced["fence"] in fenced["body"]:
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    fence = _FENCE.match(text, start, end)
+    if fence is None or end - len(fence[1]) < fence.end() or not text.endswith(fence[1], fence.end(), end):
         return 0, len(text)
-    return fenced.span("body")
+    end -= len(fence[1])
+    return (0, len(text)) if fence[1] in text[fence.end() : end] else (fence.end(), end)
 
 
 def without_thinking(text: str, shown: Sequence[str] = ()) -> str | None:

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from evenhand.errors import InvalidInputError
-from evenhand.parsing.cleaning import spoken_words, unfenced, without_markup, without_thinking
-from evenhand.parsing.labels import Labels, comparison_key, compile_labels
+from evenhand.parsing.cleaning import plain_characters, spoken_words, unfenced, without_markup, without_thinking
+from evenhand.parsing.labels import Labels, comparison_key, compile_labels, strip_edges
 from evenhand.votes import REASON_BY_FINISH, Match, MatchKind, UnscoredReason
 
 Span = tuple[int, int]
@@ -186,7 +186,7 @@ def _read(
     text = without_thinking(reply, shown)
     if text is None:
         return unscored("truncated" if cut_off else "no_match")
-    if not text.strip():
+    if not plain_characters(text).strip():
         return unscored("empty")
     if nonce and (tags := [each for each in _NONCE_TAG.finditer(text) if each["nonce"].lower() == nonce]):
         return _agreed("tag", [_content(labels, each, "content") for each in tags])
@@ -212,7 +212,9 @@ def _whole(text: str, span: Span, labels: Labels, reply: str, *, cut_off: bool) 
         return None
     if cut_off and labels.begins_another(index):
         return unscored("truncated")
-    return Reading(Match(index=index, kind=kind), _stripped(text, *span))
+    core = strip_edges(said)
+    start = span[0] + said.index(core)
+    return Reading(Match(index=index, kind=kind), (start, start + len(core)) if core else _stripped(text, *span))
 
 
 def _of_json(text: str, span: Span, labels: Labels, *, cut_off: bool) -> Reading | None:
@@ -303,8 +305,11 @@ def _of_forms(text: str, labels: Labels, shown: Sequence[str], *, cut_off: bool)
     last = lines[-1] if lines and lines[-1].counts and not tags else None
     if last is not None and cut_off and not last.led:
         last = None
+    bare = last is not None and not last.led  # else a label alone may be a heading
     stated = [*tags, *_fields(text, labels)]
-    stated += [each if each is last else replace(each, counts=False) for each in lines if _bears(each, last)]
+    stated += [
+        each if each is last else replace(each, counts=False) for each in lines if each.led or bare or each.first
+    ]
     own = [each for each in stated if not (shown and _is_shown(each, shown))]
     verdicts = [each for each in own if each.counts]
     if verdicts:
@@ -329,6 +334,7 @@ class _Statement:
         core: The words by which the same statement is found in what was judged.
         counts: It is a verdict by itself. What is not may still contradict one.
         led: A line with a lead-in.
+        first: The first line.
         tag: The key of a tag's content; empty for the others.
     """
 
@@ -337,12 +343,8 @@ class _Statement:
     core: str
     counts: bool
     led: bool = False
+    first: bool = False
     tag: str = ""
-
-
-def _bears(line: _Statement, last: _Statement | None) -> bool:
-    """Return whether a line may contradict the last one: a label alone, such as a heading, only where that is alone."""
-    return line.led or (last is not None and not last.led)
 
 
 def _of_tag(text: str, tag: re.Match[str], labels: Labels) -> _Statement:
@@ -404,7 +406,14 @@ def _verdict_lines(text: str, labels: Labels) -> Iterator[_Statement]:
             start = line.start() + max(0, line.group().rfind(named.strip()))
             span = _stripped(text, start, min(line.end(), start + len(named.strip())))
             core = lead["core"] if lead else f"{heading} {named}"
-            yield _Statement(found[0], span, core, counts=line is lines[-1], led=lead is not None or bool(heading))
+            yield _Statement(
+                found[0],
+                span,
+                core,
+                counts=line is lines[-1],
+                led=lead is not None or bool(heading),
+                first=line is lines[0],
+            )
         heading, announced = "", plain.endswith((":", "："))
 
 

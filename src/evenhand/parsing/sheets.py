@@ -27,13 +27,13 @@ from evenhand.parsing.reading import (
 from evenhand.votes import FINAL_FINISHES, REASON_BY_FINISH, Match, UnscoredReason, without_lone_surrogates
 
 _INDEX = r"(?:q|question|item|criterion|check|no\.?|number)"
-_INDEX_FIELDS = frozenset({"index", "id", "item", "item_index", "item_number", "number", "no", "question"}) | {
+_INDEX_FIELDS = frozenset({"", "index", "id", "item", "item_index", "item_number", "number", "no", "question"}) | {
     "question_index",
     "question_number",
 }
 _SHEET_FIELDS = frozenset({"answers", "verdicts", "items", "results", "checklist"})
 _REASON_FIELDS = ("reasoning", "reason", "reasons", "rationale", "explanation", "justification", "assessment")
-_NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})\W*", re.IGNORECASE)
+_NUMBER = re.compile(rf"\W*(?:{_INDEX}\W*)?(\d{{1,6}})(?:\.0+)?\W*", re.IGNORECASE)
 _HEADING = re.compile(
     r"(?:(?:here are )?(?:(?:my|the|final|own)\s+)*(?:answers?|verdicts?|ratings?|checklist))\s*[:：]?|[`~]{3,}\w*",
     re.IGNORECASE,
@@ -75,6 +75,7 @@ class _Entry:
         reasoning: The reasons given with it.
         core: The words by which the same entry is found in what was judged.
         truth: The answer is a truth value of JSON.
+        span: Where the value of the answer stands, where that is known.
     """
 
     number: int
@@ -83,6 +84,7 @@ class _Entry:
     reasoning: str | None = None
     core: str = ""
     truth: bool = False
+    span: Span | None = None
 
 
 def read_sheet(
@@ -165,10 +167,12 @@ def _answer(entry: _Entry, offered: Sequence[str], finish_reason: str | None) ->
     text = entry.text
     if entry.truth and text is not None and not {"true", "false"} & {label.strip().casefold() for label in offered}:
         text = {"true": "yes", "false": "no"}[text]
-    read = unscored("no_match") if text is None else read_reply(text, offered, finish_reason=finish_reason)
-    span = read.span
-    if span is not None:
-        span = None if entry.start is None else (entry.start + span[0], entry.start + span[1])
+    if text is None:
+        return SheetAnswer(unscored("truncated" if finish_reason == "length" else "no_match").match, reasoning or None)
+    read = read_reply(text, offered, finish_reason=finish_reason)
+    span = entry.span
+    if span is None and read.span is not None and entry.start is not None:
+        span = entry.start + read.span[0], entry.start + read.span[1]
     return SheetAnswer(read.match, reasoning or None, span)
 
 
@@ -259,7 +263,7 @@ def _blocks(text: str) -> tuple[list[_Entry], list[str]]:
     for head, end in zip(heads, [*(after.start() for after in heads[1:]), len(text)], strict=False):
         block = text[head.end() : end]
         lines = [line for line in block.split("\n") if line.strip()]
-        core = f"{head['number']} {lines[-1] if lines else ''}"
+        core = f"{head['number']} {block}"
         entries.append(_Entry(int(head["number"]), block, head.end(), "\n".join(lines[:-1]), core))
     return entries, text[: heads[0].start() if heads else 0].split("\n")
 
@@ -280,9 +284,9 @@ def _of_json(value: list[Any], text: str, count: int) -> tuple[list[_Entry], Uns
             truth = isinstance(answer, bool)
             words = str(answer).lower() if truth else answer if isinstance(answer, str) else None
             entries.append(_Entry(numbers[0], words, reasoning=_reasons_in(fields), truth=truth))
-    places = [start for name, (start, _) in field_places(text) if is_verdict_field(name) or _number(name) is not None]
+    places = [span for name, span in field_places(text) if is_verdict_field(name) or _number(name) is not None]
     if len(places) == len(entries):
-        entries = [replace(entry, start=start) for entry, start in zip(entries, places, strict=True)]
+        entries = [replace(entry, span=span) for entry, span in zip(entries, places, strict=True)]
     return entries, None
 
 
@@ -327,7 +331,8 @@ def _reasoning_in(text: str) -> str | None:
     """Return the reasons of a reply about one item that is a JSON object."""
     start, end = unfenced(text)
     fields = json_value(text[start:end]) if text[start:end].lstrip().startswith("{") else None
-    return _reasons_in(fields) if isinstance(fields, list) else None
+    reasons = _reasons_in(fields) if isinstance(fields, list) else None
+    return reasons and without_lone_surrogates(reasons)
 
 
 def _number(written: str) -> int | None:
