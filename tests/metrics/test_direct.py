@@ -599,7 +599,7 @@ def test_the_whole_result_by_hand():
         "tone_reasks": 1,
         # every reply that was read is the option's label
         "tone_match_share_exact": 1.0,
-        **dict.fromkeys([f"tone_match_share_{kind}" for kind in ("normalized", "verdict", "mention", "near")], 0.0),
+        **dict.fromkeys([f"tone_match_share_{kind}" for kind in ("normalized", "near", "json", "tag", "line")], 0.0),
         # the 18 replies on "one" were in the journal and cost nothing
         "tone_calls": 19,
         "tone_cached_calls": 18,

@@ -48,6 +48,7 @@ REASONS_BY_SEVERITY: tuple[UnscoredReason, ...] = (
     "truncated",
     "empty",
     "abstained",
+    "quoted",
     "no_match",
     "ambiguous",
     "inconsistent",
