@@ -232,23 +232,33 @@ class Criterion(FrozenModel):
 
     @cached_property
     def score_range(self) -> tuple[float, float]:
-        """The least and the greatest score: [0, 1] where all values lie in it, else the least and greatest value.
+        """The least and the greatest score: those of the options that are not NA; [0, 1] where no two values differ.
+
+        >>> levels = tuple(Option(label=str(value), value=value) for value in (0.05, 0.25, 0.45))
+        >>> Criterion(name="clear", description="How clear is it?", options=levels).score_range
+        (0.05, 0.45)
+        """
+        values = [option.value for option in self.options if option.value is not None and not option.na]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        return (0.0, 1.0) if low == high and 0 <= low <= 1 else (low, high)
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """What is 0 and what is 1 in a rubric: 0 and 1 where all values lie between them, else the range of the score.
 
         >>> criterion = yes_no_criterion("cites", "Does the response cite a source?")
-        >>> criterion.score_range
+        >>> criterion.units
         (0.0, 1.0)
         >>> levels = tuple(Option(label=str(value), value=value) for value in (1, 2, 3, 4, 5))
-        >>> Criterion(name="clear", description="How clear is it?", options=levels).score_range
+        >>> Criterion(name="clear", description="How clear is it?", options=levels).units
         (1.0, 5.0)
         """
-        values = [option.value for option in self.options if option.value is not None]
-        if all(0 <= value <= 1 for value in values):
-            return (0.0, 1.0)
-        return (min(values), max(values))
+        low, high = self.score_range
+        return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
 
     def share_of_range(self, score: float) -> float:
-        """Where a score lies in the range: 0 at its lower end, 1 at its upper one. What rubrics count."""
-        low, high = self.score_range
+        """Where a score lies in its units: 0 at their lower end, 1 at their upper one. What rubrics count."""
+        low, high = self.units
         return (score - low) / (high - low)
 
     @property

@@ -248,7 +248,9 @@ def vote_measures(
     deviation = within_row_deviation(sums[:, -1], counts[:, -1], width=width, level=level)
     measures = {
         "positional_bias": known(positional_bias, "no instance was read in two orders"),
-        "agreement": known(agreement, "no instance has two votes"),
+        "agreement": known(
+            agreement, "no instance with two votes has a verdict" if several.any() else "no instance has two votes"
+        ),
         "spread": known(spread, NOT_REDRAWN),
         "draw_deviation": known(deviation, NOT_REDRAWN),
         **reply_measures(columns.votes, rows=rows, level=level),

@@ -189,7 +189,7 @@ class RubricRange:
 
 
 def rubric_range(rubric: Rubric) -> RubricRange:
-    """Between which numbers the scores of a rubric lie, if every criterion is counted.
+    """Between which numbers the scores of a rubric lie; of one clipped at the mean, if all criteria are counted.
 
     Example:
         >>> from evenhand.criteria import yes_no_criterion
@@ -197,10 +197,32 @@ def rubric_range(rubric: Rubric) -> RubricRange:
         >>> rubric_range(Rubric(name="answer", criteria=criteria, clip="mean"))
         RubricRange(score=(-0.5, 1.0), raw_score=(-5.0, 10.0))
     """
-    outermost = [section.weight for section in rubric.sections if not section.within]
-    weights = [each.weight for each in rubric.criteria if not (rubric.sections and each.section)] + outermost
-    low, high = (math.fsum(bound(weight, 0.0) for weight in weights) for bound in (min, max))
-    return RubricRange((low / high if rubric.clip == "mean" and high > 0 else 0.0, 1.0), (low, high))
+    held: defaultdict[str, list[_Ranged]] = defaultdict(list)
+    for criterion in rubric.criteria:
+        ends = [criterion.share_of_range(score) for score in criterion.score_range]
+        ends += [value for value in [_na_value(criterion, rubric)] if value is not None]
+        held[criterion.section if rubric.sections else ""].append((criterion.weight, (min(ends), max(ends))))
+    for section in reversed(rubric.sections):
+        held[section.within].append((section.weight, _range_of_score(held[section.name])))
+    sums = [[0.0, weight * low, weight * high] for weight, (low, high) in held[""]]
+    low, high = math.fsum(map(min, sums)), math.fsum(map(max, sums))
+    if rubric.clip == "mean":
+        divisor = math.fsum(max(weight, 0.0) for weight, _ in held[""])
+        return RubricRange((low / divisor, high / divisor) if divisor > 0 else (0.0, 1.0), (low, high))
+    return RubricRange(_range_of_score(held[""]), (low, high))
+
+
+_Ranged = tuple[float, tuple[float, float]]
+"""A weight, and between which numbers lies what it weighs."""
+
+
+def _range_of_score(parts: Sequence[_Ranged]) -> tuple[float, float]:
+    """Between which numbers in [0, 1] the score of the parts lies, whichever of them are counted."""
+    added = [ends for weight, ends in parts if weight > 0]
+    taken = [ends for weight, ends in parts if weight < 0]
+    ends = added or [(1 - high, 1 - low) for low, high in taken] or [(0.0, 1.0)]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return (0.0 if added and taken else low), high
 
 
 def _reason(score: float | None, *, counted: bool, reasons: Sequence[UnscoredReason]) -> UnscoredReason | None:

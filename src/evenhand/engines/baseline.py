@@ -164,7 +164,8 @@ def option_positions(criterion: Criterion) -> dict[int, float]:
     scored = [index for index, option in enumerate(criterion.options) if not option.na]
     values = [criterion.options[index].value for index in scored]
     spaced = [1 - place / (len(scored) - 1) for place in range(len(scored))]
-    given = [criterion.share_of_range(value) for value in values if value is not None]
+    low, high = criterion.score_range
+    given = [(value - low) / (high - low) for value in values if value is not None]
     return dict(zip(scored, given if len(given) == len(scored) else spaced, strict=True))
 
 

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Union, cast
 
 from evenhand.aggregation import RULES, check_rule, check_weights
 from evenhand.criteria import Criterion, Scale
-from evenhand.data.cells import is_written_nothing
+from evenhand.data.cells import is_written_nothing, set_aside
 from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRuleError, did_you_mean
 from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
 from evenhand.judge_reliability.raters import Comparison, summarize_votes
@@ -207,12 +207,13 @@ def _right(references: Sequence[Sequence[Any]], reader: VoteReader) -> List[Unio
         InvalidInputError: If references contradict each other, or one is no option.
     """
     held = [(row, reference) for row, given in enumerate(references) for reference in given]
-    read = reader.read(
+    read = reader.read_most(
         [reference for _, reference in held], lambda place: f"instance {held[place][0]}: the reference is"
     )
+    set_aside(read)
     found: List[set[int]] = [set() for _ in references]
     for (row, _), index in zip(held, read, strict=True):
-        found[row] |= set() if index is None else {index}
+        found[row] |= {index} if isinstance(index, int) else set()
     for row, places in enumerate(found):
         if len(places) > 1:
             raise InvalidInputError(

@@ -370,7 +370,8 @@ def summarize_rubric(
     lowest, highest = min(each.raw_score[0] for each in ranges), max(each.raw_score[1] for each in ranges)
     limits = [result.bounds for result in results if result.bounds is not None]
     scores = [result.score for result in results]
-    bounds = (0.0, 1.0) if clips == {"score"} else _range_of(ranges, scores, limits)
+    low, high = _range_of(ranges, scores, limits)
+    bounds = (max(low - greatest, 0.0) if clips == {"score"} else low, high)
     score = _mean(scores, level, bounds)
     raw_range = (lowest - greatest, highest)
     raw_score = _mean([result.raw_score for result in results], level, raw_range)
@@ -510,7 +511,7 @@ def _known(limit: float | None, otherwise: float) -> float:
 def _range_of(
     ranges: Sequence[RubricRange], scores: Sequence[float | None], limits: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
-    """Between which numbers scores lie that are clipped at the mean: one that leaves criteria out lies anywhere."""
+    """Between which numbers scores lie: one that is clipped at the mean lies anywhere where criteria are left out."""
     given = [score for score in scores if score is not None]
     numbers = [*chain(*limits), *chain(*(each.score for each in ranges)), *given]
     return min(numbers), max(numbers)

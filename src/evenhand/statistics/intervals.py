@@ -133,13 +133,13 @@ class IntervalLevel(float):
 
 
 def level_over(level: float, clusters: Sequence[Hashable]) -> IntervalLevel:
-    """The level of intervals over rows of these clusters; over the rows where each is of another one.
+    """The level and method of intervals over rows of these clusters; over the rows where each is of another one.
 
     >>> level_over(0.9, ["a", "b", "a"]).n_clusters, level_over(0.9, ["a", "b"]).n_clusters
     (2, None)
     """
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    return IntervalLevel(level).over([numbers[cluster] for cluster in clusters])
+    return IntervalLevel.of(level).over([numbers[cluster] for cluster in clusters])
 
 
 def size_of_unseen(labels: IntArray) -> float:

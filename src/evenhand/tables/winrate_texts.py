@@ -277,16 +277,9 @@ def _missing_notes(what: str, reasons: Mapping[str, str | None]) -> list[str]:
 def _position_note(position: Parameter) -> str:
     if position.interval is None:
         return f"Position advantage: no estimate, since {position.reason}."
-    share = format_share(position.interval)
-    if position.interval.low <= 0 and position.interval.high >= 1:
-        return (
-            f"Position advantage: the estimate is that between equals the response shown first wins "
-            f"{format_percent(position.interval.estimate)} of the decided contests, but the data are compatible with "
-            "any share."
-        )
     return (
-        f"Position advantage: between equals the response shown first wins {share} of the decided contests (Davidson "
-        "and Beaver's model)."
+        f"Position advantage: between equals the response shown first wins {format_share(position.interval)} of the "
+        "decided contests (Davidson and Beaver's model)."
     )
 
 

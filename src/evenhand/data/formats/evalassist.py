@@ -166,7 +166,7 @@ def _write(value: Value) -> Translated:
 def _is_normalized(rubric: Rubric) -> bool:
     ranges = [[option.value for option in each.options if option.value is not None] for each in rubric.criteria]
     found = zip(rubric.criteria, ranges, strict=True)
-    return all((min(values), max(values)) == criterion.score_range for criterion, values in found)
+    return all((min(values), max(values)) == criterion.units for criterion, values in found)
 
 
 def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def is_yes_no(criterion: Criterion) -> bool:
 
 def as_counted(criterion: Criterion, noted: Translated) -> Criterion:
     """The criterion with the values that count in a rubric, shares of their range; note it where they are others."""
-    if criterion.score_range == (0.0, 1.0):
+    if criterion.units == (0.0, 1.0):
         return criterion
     noted.without("the units of the options' values, which are shares of their range there")
     counted = [
