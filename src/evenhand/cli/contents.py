@@ -48,7 +48,8 @@ class FileContents(PrintedTables):
         """One row per column: how many cells are filled, and the first different values."""
         kind = "rows or labels" if self.holds_labels else "rows"
         title = f"{self.path}: {kind}, {format_count(len(self.rows), 'row')}"
-        return (TextTable(title, ("column", "filled", "first values"), tuple(map(self._column, self.columns))),)
+        rows = tuple(map(self._column, self.columns))
+        return (TextTable(title, ("column", "filled", "first values"), rows, kind="columns"),)
 
     def _column(self, name: str) -> tuple[str, ...]:
         filled = [row[name] for row in self.rows if not is_abstention(row.get(name))]
