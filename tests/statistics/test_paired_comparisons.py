@@ -218,7 +218,7 @@ def test_copies_within_a_prompt_bring_no_certainty():
     once = Contests.of("ab", first=[0] * 30, second=[1] * 30, score=generator.choice([0, 0.5, 1], 30))
     five = Contests(
         once.systems,
-        *(np.repeat(column, 5) for column in (once.first, once.second, once.score, once.cluster, once.prompt)),
+        *(np.repeat(getattr(once, name), 5) for name in ("first", "second", "score", "cluster", "prompt", "weight")),
     )
     one, many = (fit_davidson(contests).strengths[0].log_strength for contests in (once, five))
     assert (many.low, many.high) == (pytest.approx(one.low, abs=1e-6), pytest.approx(one.high, abs=1e-6))

@@ -103,6 +103,7 @@ class GroupedScores(PrintedTables):
         scores: (Group, system, score of) -> the score there; those of all rows stand under ``all rows``.
         differences: (Group, first, second, score of) -> how far the two systems differ there.
         reversals: What the whole hides, in sentences.
+        notes: How these scores differ from those of the printed tables, where they do.
         design: How labelled rows were chosen; None where scores are not corrected.
         level: Of the intervals.
     """
@@ -112,6 +113,7 @@ class GroupedScores(PrintedTables):
     scores: Mapping[ScoreName, GroupScore]
     differences: Mapping[ContrastName, GroupContrast]
     reversals: tuple[str, ...]
+    notes: tuple[str, ...]
     design: str | None
     level: float
 
@@ -149,7 +151,7 @@ class GroupedScores(PrintedTables):
 
     def closing_notes(self) -> tuple[str, ...]:
         """What the whole hides."""
-        return self.reversals
+        return *self.notes, *self.reversals
 
 
 def by_group(
@@ -188,6 +190,7 @@ def by_group(
         reversals=tuple(_reversals(differences, what, wanted, by_people=way is not None)),
         design=None if way is None else way.design,
         level=wanted,
+        notes=results.outcome_notes,
     )
 
 

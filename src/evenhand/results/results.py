@@ -326,6 +326,11 @@ class Results(PrintedTables, Generic[Entry]):
             return self.entries.vote_columns()
         return VoteColumns.of([cell.votes for cell in self.cells()])
 
+    @property
+    def outcome_notes(self) -> tuple[str, ...]:
+        """How the scores of single questions differ from those of the printed tables, where they do."""
+        return ()
+
     def closing_notes(self) -> tuple[str, ...]:
         """What it bought, and what was held back."""
         return spending_notes(self.spending, self.vote_columns.unscored())
@@ -657,7 +662,7 @@ class Results(PrintedTables, Generic[Entry]):
             warnings.warn(notes[-1], ConfoundedComparisonWarning, stacklevel=3)
         moved = sum(one != two for one, two, _ in shared.values())
         said = ("Rows are joined by their ids: they do not stand in the same places.",) if moved else ()
-        return (*said, *notes), changed
+        return (*said, *notes, *dict.fromkeys((*self.outcome_notes, *other.outcome_notes))), changed
 
     def to_label(self, n: int, **how: Any) -> Any:  # noqa: ANN401 - as evenhand.to_label has it
         """A blind sheet on which people label a sample of what was judged: see :func:`evenhand.to_label`.

@@ -597,10 +597,14 @@ def _cluster_bootstrap(numerator: FloatArray, denominator: FloatArray, level: fl
 
 
 def bets_on(numerator: FloatArray, denominator: FloatArray) -> ConfidenceSequence:
-    """The clusters of one column of ratios between 0 and 1, as what is bet on."""
+    """The clusters of one column of ratios between 0 and 1, as what is bet on.
+
+    The largest cluster takes a whole stake, and one whole contest does. A stake may not depend on results: where a
+    contest counts by its grade, so does the weight of a cluster.
+    """
     present = denominator > 0
     x, d = numerator[present], denominator[present]
-    return ConfidenceSequence.of(np.clip(x / d, 0.0, 1.0), d / d.max(initial=0.0))
+    return ConfidenceSequence.of(np.clip(x / d, 0.0, 1.0), d / d.max(initial=1.0))
 
 
 def _betting(numerator: FloatArray, denominator: FloatArray, level: float) -> tuple[FloatArray, ...]:

@@ -12,23 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.criteria import Criterion, Rubric
+from evenhand.criteria import Rubric
 from evenhand.data.documents import read_rubric, rubric_document
 from evenhand.data.formats.translation import (
     Format,
     Translated,
-    Value,
-    as_counted,
-    criteria_of,
-    has_labels,
-    is_yes_no,
     kept,
     mappings_with,
-    note_unsaid,
-    refuse_nested,
 )
 from evenhand.data.plain_data import briefly
-from evenhand.errors import ArtifactError, InvalidCriterionError, InvalidInputError
+from evenhand.errors import ArtifactError, InvalidCriterionError
 
 DEFAULT_WEIGHT = 10.0
 MET, UNMET, CANNOT_ASSESS = "MET", "UNMET", "CANNOT_ASSESS"
@@ -176,50 +169,9 @@ def _gold(item: Mapping[str, Any], rubric: Rubric, where: str) -> dict[str, str 
     }
 
 
-def _write(value: Value) -> Translated:
-    rubric = criteria_of(value, AUTORUBRIC.name)
-    refuse_nested(rubric, AUTORUBRIC.name)
-    if rubric.clip == "mean":
-        raise InvalidInputError(
-            f"the rubric {rubric.name!r} is clipped at the mean only, and autorubric clips the score of each response: "
-            "its scores would be others there; accepted for it: 'healthbench'"
-        )
-    written = Translated([])
-    if rubric.na_strategy != "skip":
-        written.without(f"na_strategy: {rubric.na_strategy} (a setting of autorubric's grader)")
-    plain = [criterion for criterion in rubric.criteria if not _is_own_binary(criterion)]
-    note_unsaid(plain, written, "section", "tags", "context_fields", "prediction_field")
-    written.data = [_written(criterion, written) for criterion in rubric.criteria]
-    return written
-
-
-def _is_own_binary(criterion: Criterion) -> bool:
-    return has_labels(criterion, [MET, UNMET, CANNOT_ASSESS])
-
-
-def _written(criterion: Criterion, written: Translated) -> dict[str, Any]:
-    if not criterion.has_values:
-        raise InvalidInputError(
-            f"the criterion {criterion.name!r} gives no value to an option, and autorubric needs one for each"
-        )
-    criterion = as_counted(criterion, written)
-    document = {"name": criterion.name, "weight": criterion.weight, "requirement": criterion.description}
-    if _is_own_binary(criterion):
-        return document
-    if has_labels(criterion, ["Yes", "No"]) or has_labels(criterion, ["Yes", "No", "N/A"]):
-        written.without("the labels Yes and No, which are MET and UNMET there")
-        return document
-    if criterion.scale == "binary" and is_yes_no(criterion):
-        written.without("the scale binary of criteria with options of their own, which is ordinal there")
-    options = [{"label": option.label, "value": option.value or 0.0, "na": option.na} for option in criterion.options]
-    scale = "nominal" if criterion.scale == "nominal" else "ordinal"
-    return {**document, "scale_type": scale, "options": options}
-
-
 AUTORUBRIC = Format(
     "autorubric",
     "a rubric of autorubric",
     lambda data: _is_rubric(data) or is_data_set(data) or _is_dumped(data),
     _read,
-    _write,
 )
