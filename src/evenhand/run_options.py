@@ -152,7 +152,10 @@ class LimitOptions(Options):
     """
 
     max_calls: int | None = option(
-        None, "Calls to launch at most.", ge=0, accepted="a whole number, or None for no limit"
+        None,
+        "Replies to ask for at most; a request that is sent again for the same reply counts once.",
+        ge=0,
+        accepted="a whole number, or None for no limit",
     )
     max_cost: float | None = option(
         None,

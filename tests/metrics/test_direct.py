@@ -608,6 +608,7 @@ def test_the_whole_result_by_hand():
         "tone_cost": 0.19,
         "tone_requests": 19,
         "tone_lost_requests": 0,
+        "tone_unreported_replies": 0,
         # of the draw that was lost: assessment, selection, re-ask, and the summary
         "tone_wasted_replies": 4,
         "tone_wasted_cost": 0.04,

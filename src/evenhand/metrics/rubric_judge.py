@@ -279,8 +279,10 @@ OF_RUBRIC = (
     "wasted_replies",
     "wasted_cost",
     "lost_requests",
+    "unreported_replies",
     "calls_left",
     "cost_left",
+    "cost_reserved",
 )
 """What follows the rubric's name in the name of a score of its own."""
 
