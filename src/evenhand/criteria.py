@@ -340,8 +340,8 @@ class Rubric(FrozenModel):
 
     Attributes:
         name: Names the score.
-        criteria: With different names; their weights say what each counts. What nothing counts in can be scored (0,
-            or no score), but no judge is asked by it: see :meth:`check_counts`.
+        criteria: With different names; their weights say what each counts. All weights may be 0, which leaves the
+            score undefined.
         sections: Of a nested rubric, in which a section counts what its own weight says: each after the one that holds
             it. Without them all criteria count side by side, whatever section they belong to.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
@@ -398,16 +398,14 @@ class Rubric(FrozenModel):
                 "it out"
             )
 
-    def check_counts(self) -> None:
-        """Check that a judge can be asked by it: some criterion must count.
+    def check_not_empty(self) -> None:
+        """Check that a judge can be asked by it.
 
         Raises:
-            InvalidCriterionError: If there is no criterion, or none has a weight other than 0.
+            InvalidCriterionError: If there is no criterion.
         """
         if not self.criteria:
             raise InvalidCriterionError(f"the rubric {self.name!r} is empty; give it at least one criterion")
-        if all(criterion.weight == 0 for criterion in self.criteria):
-            raise InvalidCriterionError(f"every criterion of the rubric {self.name!r} has the weight 0; one must count")
 
 
 class ChecklistItem(FrozenModel):

@@ -186,7 +186,7 @@ class DocumentKind(Generic[Value, Document]):
 
 
 RUBRIC = DocumentKind(
-    "rubric", Rubric, EvenhandRubric, RUBRIC_FIELDS, read_rubric, rubric_document, Rubric.check_counts
+    "rubric", Rubric, EvenhandRubric, RUBRIC_FIELDS, read_rubric, rubric_document, Rubric.check_not_empty
 )
 CHECKLIST = DocumentKind(
     "checklist", Checklist, EvenhandChecklist, CHECKLIST_FIELDS, read_checklist, checklist_document
