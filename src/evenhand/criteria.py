@@ -121,7 +121,7 @@ class Option(FrozenModel):
     Attributes:
         label: The text that the judge is shown and names.
         value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
-            when no value was given, or for an NA option.
+            when no value was given. That of an NA option is ignored: it is None, whatever is given.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
@@ -135,10 +135,8 @@ class Option(FrozenModel):
     def _check(self) -> Self:
         if not self.label.strip():
             raise InvalidCriterionError(f"an option's label is {self.label!r}; give it a text that a judge can name")
-        if self.na and self.value is not None:
-            raise InvalidCriterionError(
-                f"the NA option {self.label!r} has the value {self.value!r}; an NA option has none"
-            )
+        if self.na:
+            object.__setattr__(self, "value", None)
         if self.value is not None and not math.isfinite(self.value):
             raise InvalidCriterionError(
                 f"the option {self.label!r} has the value {self.value!r}; a value is a finite number, such as 0.5 or 4"

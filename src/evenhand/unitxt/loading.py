@@ -52,7 +52,7 @@ class EvenhandCriterion(CriteriaWithOptions):
     Attributes:
         scale: ``binary``, ``ordinal`` or ``nominal``.
         weight: What it counts in a rubric; negative for a fault.
-        na_options: Names of the options that say that the criterion does not apply; they have no value.
+        na_options: Names of the options that say that the criterion does not apply; their values are ignored.
         section: The part of a rubric that it belongs to; empty for none.
         tags: What it is about.
     """
@@ -472,7 +472,7 @@ def _frozen_criterion(artifact: CriteriaWithOptions) -> Criterion:
         options = tuple(
             Option(
                 label=option.name,
-                value=None if name in na_options else values.get(name),
+                value=values.get(name),
                 description=option.description or "",
                 na=name in na_options,
             )
