@@ -1,6 +1,7 @@
 """What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
 
 import json
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,8 +24,15 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge, engine_named, one_step_in_batches, with_batch, with_model
-from evenhand.errors import InvalidInputError
+from evenhand.engines.unitxt import (
+    UnitxtBridge,
+    as_judge,
+    engine_named,
+    one_step_in_batches,
+    with_batch,
+    with_model,
+)
+from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
     ExamplePool,
@@ -67,6 +75,10 @@ NO_ENGINE = (
     "as in DirectJudge(inference_engine=OpenAICompatibleEngine(base_url='http://localhost:8000/v1', model='…')); or, "
     "offline and without a model, engines.evenhand.baseline"
 )
+
+
+class MarkedDataWarning(EvenhandWarning):
+    """An engine of unitxt's is shown data of a class that it does not declare, as unitxt's judges show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +160,8 @@ class JudgeMetric(RunFields):
         evaluator_name: Names the judge in the score ``using_<evaluator>``; by default the engine does.
         format: Of unitxt's judges: ``formats.chat_api``, the only one that they take too.
     """
+
+    _marks_told = False
 
     main_score: str = "llm_as_judge"
     format: str = "formats.chat_api"
@@ -237,8 +251,27 @@ class JudgeMetric(RunFields):
         return "+".join(dict.fromkeys(names))
 
     def panel(self) -> list[JudgeEngine]:
-        """The judges."""
-        return [as_judge(engine) for engine in self.engines()]
+        """The judges. The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are.
+
+        Where the metric names the class of the data itself, they are marked so.
+        """
+        named: Union[str, Sequence[str], None] = self.data_classification
+        marked = (named,) if isinstance(named, str) else tuple(named or ("public",))
+        return [as_judge(engine, marked=marked) for engine in self.engines()]
+
+    def check_marks(self, panel: Sequence[JudgeEngine], subjects: Sequence[Subject]) -> None:
+        """Check that the engines may see prompts so marked; warn once of data that they are shown because of it.
+
+        Raises:
+            DataClassificationError: If one may not.
+        """
+        for judge in panel:
+            if not isinstance(judge, UnitxtBridge):
+                continue
+            caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
+            if caution is not None and not self._marks_told:
+                self._marks_told = True
+                warnings.warn(caution, MarkedDataWarning, stacklevel=2)
 
     def classifications_of(self, given: EvaluationInput, row: int) -> Classifications:
         """How an instance is classified: by its recipe, or by its task data."""
@@ -433,6 +466,7 @@ class JudgeMetric(RunFields):
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
         name, evaluator = self.score_name(subjects), self.evaluator()
         panel, mode = self.panel(), self.mode_of(subjects)
+        self.check_marks(panel, subjects)
         places = {id(each): place for place, each in enumerate(distinct(about.judged for about in subjects))}
         groups = [{column: names[row] for column, names in columns.items()} for row in range(len(subjects))]
         correcting = self.correcting()

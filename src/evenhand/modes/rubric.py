@@ -58,7 +58,7 @@ class RubricResult:
             mean, it may lie below 0 and above 1.
         raw_score: The weighted sum, less the penalty; None when nothing is counted.
         bounds: The score if every unscored vote had selected the worst, and the best, option of its criterion; a
-            criterion whose options have no values plays no part. None where the rubric does not apply, or has no weight.
+            criterion whose options have no values plays no part. None where no reading of them would give a score.
         raw_bounds: The same of ``raw_score``.
         spread: The population standard deviation of the scores that single draws come to; see :func:`with_spread`.
         draw_variance: The sample variance of the same.
