@@ -374,8 +374,8 @@ class UnitxtBridge:
             return None
         return (
             f"the engine {self._judge_id!r} declares that it may be shown data of {list(allowed)!r}, and it is shown "
-            f"data of {list(hidden[0])!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is marked "
-            f"{list(self.marked)!r}. Name the class of the data to the metric, as data_classification="
+            f"data of {list(hidden[0])!r}: as with unitxt's LLMJudgeDirect and LLMJudgePairwise, every prompt is "
+            f"marked {list(self.marked)!r}. Name the class of the data to the metric, as data_classification="
             f"{hidden[0][0]!r}, to have such an engine refused"
         )
 

@@ -161,8 +161,6 @@ class JudgeMetric(RunFields):
         format: Of unitxt's judges: ``formats.chat_api``, the only one that they take too.
     """
 
-    _marks_told = False
-
     main_score: str = "llm_as_judge"
     format: str = "formats.chat_api"
 
@@ -260,7 +258,9 @@ class JudgeMetric(RunFields):
         return [as_judge(engine, marked=marked) for engine in self.engines()]
 
     def check_marks(self, panel: Sequence[JudgeEngine], subjects: Sequence[Subject]) -> None:
-        """Check that the engines may see prompts so marked; warn once of data that they are shown because of it.
+        """Check that the engines may see prompts so marked; warn of data that they are shown because of it.
+
+        A recipe with groups copies its metrics: that the warning is shown once is due to Python's filter of warnings.
 
         Raises:
             DataClassificationError: If one may not.
@@ -269,8 +269,7 @@ class JudgeMetric(RunFields):
             if not isinstance(judge, UnitxtBridge):
                 continue
             caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
-            if caution is not None and not self._marks_told:
-                self._marks_told = True
+            if caution is not None:
                 warnings.warn(caution, MarkedDataWarning, stacklevel=2)
 
     def classifications_of(self, given: EvaluationInput, row: int) -> Classifications:
