@@ -119,7 +119,8 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
             counted.append(criterion.name)
         held[criterion.section if rubric.sections else ""].append((criterion.weight, value))
     sections: dict[str, float | None] = {}
-    nested = bool(rubric.sections) and any(part.weight for part in (*rubric.criteria, *rubric.sections))
+    weights = [*(part.weight for part in rubric.criteria), *(part.weight for part in rubric.sections)]
+    nested = bool(rubric.sections) and any(weights)
     for section in reversed(rubric.sections):  # each stands after the one that holds it
         sections[section.name] = _scored(held[section.name], "score", nested=nested)[1]
         held[section.within].append((section.weight, sections[section.name]))

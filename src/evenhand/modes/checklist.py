@@ -123,7 +123,9 @@ class ChecklistResult:
         if self.score.primary_score is not None or self.na:
             return None
         reasons = [result.reason for result in self.items if result.answer is None and result.reason is not None]
-        return max(reasons, key=reasons.count, default="no_value")
+        if not reasons:
+            return "no_value"
+        return max(reasons, key=reasons.count)
 
     @property
     def category_pass_rates(self) -> dict[str, float | None]:
