@@ -121,7 +121,7 @@ class Option(FrozenModel):
     Attributes:
         label: The text that the judge is shown and names.
         value: What choosing it is worth, a finite number in the criterion's own units, such as 0 to 1 or 1 to 5; None
-            when no value was given, or for an NA option.
+            when no value was given. That of an NA option is ignored: it is None, whatever is given.
         description: When the option applies, in words that a person could act on.
         na: The option says that the criterion does not apply; it is set aside when votes are collapsed.
     """
@@ -135,10 +135,8 @@ class Option(FrozenModel):
     def _check(self) -> Self:
         if not self.label.strip():
             raise InvalidCriterionError(f"an option's label is {self.label!r}; give it a text that a judge can name")
-        if self.na and self.value is not None:
-            raise InvalidCriterionError(
-                f"the NA option {self.label!r} has the value {self.value!r}; an NA option has none"
-            )
+        if self.na:
+            object.__setattr__(self, "value", None)
         if self.value is not None and not math.isfinite(self.value):
             raise InvalidCriterionError(
                 f"the option {self.label!r} has the value {self.value!r}; a value is a finite number, such as 0.5 or 4"
@@ -350,8 +348,8 @@ class Rubric(FrozenModel):
 
     Attributes:
         name: Names the score.
-        criteria: With different names; their weights say what each counts. What nothing counts in can be scored (0,
-            or no score), but no judge is asked by it: see :meth:`check_counts`.
+        criteria: With different names; their weights say what each counts. All weights may be 0, which leaves the
+            score undefined.
         sections: Of a nested rubric, in which a section counts what its own weight says: each after the one that holds
             it. Without them all criteria count side by side, whatever section they belong to.
         na_strategy: What a criterion without an applicable answer does: ``skip`` it, count it ``zero``, count
@@ -408,16 +406,14 @@ class Rubric(FrozenModel):
                 "it out"
             )
 
-    def check_counts(self) -> None:
-        """Check that a judge can be asked by it: some criterion must count.
+    def check_not_empty(self) -> None:
+        """Check that a judge can be asked by it.
 
         Raises:
-            InvalidCriterionError: If there is no criterion, or none has a weight other than 0.
+            InvalidCriterionError: If there is no criterion.
         """
         if not self.criteria:
             raise InvalidCriterionError(f"the rubric {self.name!r} is empty; give it at least one criterion")
-        if all(criterion.weight == 0 for criterion in self.criteria):
-            raise InvalidCriterionError(f"every criterion of the rubric {self.name!r} has the weight 0; one must count")
 
 
 class ChecklistItem(FrozenModel):

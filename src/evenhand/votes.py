@@ -45,10 +45,11 @@ UnscoredReason = Literal[
 a text that was judged, ``no_match`` where it is in none of the forms of a verdict, ``too_long`` where it is longer
 than what is read, and paid for all the same; ``engine_error`` means that there was no reply; ``budget``,
 ``mock_mode`` (unitxt's) and ``offline`` that nobody was asked; ``inconsistent`` is a verdict whose orders disagree
-under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, so that no score is
-defined; ``missing_response`` is a contest that was not judged, because a system gave no response; ``stopped_early``
-is a reading of draws that ended before they settle it. Of votes that were recorded elsewhere, ``abstained`` is one
-that somebody who was asked did not give, and ``not_asked`` a question on which nothing was recorded at all."""
+under ``on_position_bias="abstain"``; ``no_value`` is a selection whose option has no value, or a rubric or checklist
+whose weights are 0, so that no score is defined; ``missing_response`` is a contest that was not judged, because a
+system gave no response; ``stopped_early`` is a reading of draws that ended before they settle it. Of votes that were
+recorded elsewhere, ``abstained`` is one that somebody who was asked did not give, and ``not_asked`` a question on
+which nothing was recorded at all."""
 
 WITHHELD: frozenset[UnscoredReason | None] = frozenset({"budget", "mock_mode", "offline"})
 """The reasons of votes that were held back on purpose: nobody was asked, and they say nothing about a judge."""

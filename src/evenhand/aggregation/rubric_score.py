@@ -77,9 +77,9 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
     option: the lowest value for a positive weight, the highest for a negative one (``fail``). An unscored verdict is
     always left out, and named; so is a section in which nothing is counted.
 
-    Degenerate cases: nothing counted, or a divisor of 0 (every positive criterion left out), gives no score. A rubric
-    or a section as written without any weight scores 0 as soon as a criterion is counted; loading such a rubric to
-    judge by is refused.
+    Degenerate cases: nothing counted, or a divisor of 0 (every weight is 0, or every positive criterion left out),
+    gives no score. In a nested rubric that has a weight somewhere, parts that all weigh 0 score 0 together, as in
+    PaperBench.
 
     Args:
         verdicts: One per criterion.
@@ -119,10 +119,12 @@ def rubric_score(verdicts: Sequence[Verdict], rubric: Rubric) -> RubricScore:
             counted.append(criterion.name)
         held[criterion.section if rubric.sections else ""].append((criterion.weight, value))
     sections: dict[str, float | None] = {}
+    weights = [*(part.weight for part in rubric.criteria), *(part.weight for part in rubric.sections)]
+    nested = bool(rubric.sections) and any(weights)
     for section in reversed(rubric.sections):  # each stands after the one that holds it
-        sections[section.name] = _scored(held[section.name], "score")[1]
+        sections[section.name] = _scored(held[section.name], "score", nested=nested)[1]
         held[section.within].append((section.weight, sections[section.name]))
-    raw_score, score = _scored(held[""], rubric.clip)
+    raw_score, score = _scored(held[""], rubric.clip, nested=nested)
     return RubricScore(
         score=score,
         raw_score=raw_score,
@@ -159,14 +161,14 @@ def _na_value(criterion: Criterion, rubric: Rubric) -> float | None:
     return criterion.share_of_range(min(values) if criterion.weight >= 0 else max(values))
 
 
-def _scored(parts: Sequence[_Weighed], clip: Clip) -> tuple[float | None, float | None]:
+def _scored(parts: Sequence[_Weighed], clip: Clip, *, nested: bool) -> tuple[float | None, float | None]:
     """The weighted sum of the parts that are counted, and the score that it comes to."""
     counted = [(weight, value) for weight, value in parts if value is not None]
     if not counted:
         return None, None
     raw_score = math.fsum(weight * value for weight, value in counted)
-    if all(weight == 0 for weight, _ in parts):
-        return raw_score, 0.0 if clip == "score" else None
+    if nested and not any(weight for weight, _ in parts):
+        return raw_score, 0.0
     negative_only = clip == "score" and all(weight <= 0 for weight, _ in parts)
     divisor = math.fsum(-weight if negative_only else max(weight, 0.0) for weight, _ in counted)
     if divisor <= 0:

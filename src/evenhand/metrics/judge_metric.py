@@ -1,6 +1,7 @@
 """What all judge metrics share: the engines, the run, and how results are handed to unitxt."""
 
 import json
+import warnings
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +26,15 @@ from evenhand.data.fields import (
 )
 from evenhand.data.plain_data import context_mapping
 from evenhand.engines.base import JudgeEngine
-from evenhand.engines.unitxt import as_judge, engine_named, one_step_in_batches, with_batch, with_model
-from evenhand.errors import InvalidInputError
+from evenhand.engines.unitxt import (
+    UnitxtBridge,
+    as_judge,
+    engine_named,
+    one_step_in_batches,
+    with_batch,
+    with_model,
+)
+from evenhand.errors import EvenhandWarning, InvalidInputError
 from evenhand.judging.examples import (
     ExampleFields,
     ExamplePool,
@@ -70,6 +78,10 @@ NO_ENGINE = (
     "as in DirectJudge(inference_engine=OpenAICompatibleEngine(base_url='http://localhost:8000/v1', model='…')); or, "
     "offline and without a model, engines.evenhand.baseline"
 )
+
+
+class MarkedDataWarning(EvenhandWarning):
+    """An engine of unitxt's is shown data of a class that it does not declare, as unitxt's judges show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +315,28 @@ class JudgeMetric(RunFields):
         return "+".join(dict.fromkeys(names))
 
     def panel(self) -> list[JudgeEngine]:
-        """The judges."""
-        return [as_judge(engine) for engine in self.engines()]
+        """The judges. The prompts to an engine of unitxt's are marked public, as those of unitxt's judges are.
+
+        Where the metric names the class of the data itself, they are marked so.
+        """
+        named: Union[str, Sequence[str], None] = self.data_classification
+        marked = (named,) if isinstance(named, str) else tuple(named or ("public",))
+        return [as_judge(engine, marked=marked) for engine in self.engines()]
+
+    def check_marks(self, panel: Sequence[JudgeEngine], subjects: Sequence[Subject]) -> None:
+        """Check that the engines may see prompts so marked; warn of data that they are shown because of it.
+
+        A recipe with groups copies its metrics: that the warning is shown once is due to Python's filter of warnings.
+
+        Raises:
+            DataClassificationError: If one may not.
+        """
+        for judge in panel:
+            if not isinstance(judge, UnitxtBridge):
+                continue
+            caution = judge.check_mark({each for about in subjects for each in about.data_classifications})
+            if caution is not None:
+                warnings.warn(caution, MarkedDataWarning, stacklevel=2)
 
     def classifications_of(self, given: EvaluationInput, row: int) -> Classifications:
         """How an instance is classified: by its recipe, or by its task data."""
@@ -510,6 +542,7 @@ class JudgeMetric(RunFields):
             return []
         subjects = [replace(about, cluster=cluster) for about, cluster in zip(read, clusters, strict=True)]
         evaluator, panel, mode = self.evaluator(), self.panel(), self.mode_of(subjects)
+        self.check_marks(panel, subjects)
         groups = [{column: names[row] for column, names in columns.items()} for row in range(len(subjects))]
         correcting = self.correcting()
         gold = [()] * len(subjects) if correcting is None else correcting.gold_of([each for _, _, each in inputs])

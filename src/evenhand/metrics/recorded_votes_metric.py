@@ -77,12 +77,11 @@ class VoteAggregation(EvenhandMetric):
         super().verify()
         if self.scale not in SCALES:
             raise UnknownRuleError(f"scale is {self.scale!r}. {did_you_mean(self.scale, SCALES)}")
-        rule = check_rule(self.rule, cast(Scale, self.scale))
+        check_rule(self.rule, cast(Scale, self.scale))
         weights = self.judge_weights
-        if isinstance(weights, dict):
-            check_weights(weights, rule)
-        elif weights is not None:
-            check_weights({f"judge_{place}": weight for place, weight in enumerate(weights)}, rule)
+        if isinstance(weights, list):
+            weights = {f"judge_{place}": weight for place, weight in enumerate(weights)}
+        check_weights(weights)
         if self.criteria is not None:
             self.criterion()
 

@@ -131,17 +131,15 @@ def warn_of_equal_candidates(rows: Sequence[Subject]) -> None:
         )
 
 
-def check_choice_rules(aggregation: object, on_position_bias: object, weights: Sequence[float] | None = None) -> None:
+def check_choice_rules(aggregation: object, on_position_bias: object) -> None:
     """Check the rules by which the choices on one instance become one.
 
     Args:
         aggregation: The panel rule, or None.
         on_position_bias: What a disagreement between orders counts, or None.
-        weights: One a judge, or None.
 
     Raises:
         UnknownRuleError: If a rule does not exist.
-        InvalidInputError: If the panel rule would ignore unequal weights.
     """
     given = (
         ("aggregation", aggregation, CHOICE_PANEL_RULES),
@@ -153,11 +151,6 @@ def check_choice_rules(aggregation: object, on_position_bias: object, weights: S
                 f"{name} is {rule!r}, which does not fit a choice of the best candidate. "
                 f"{did_you_mean(str(rule), accepted)}"
             )
-    if weights is not None and aggregation != "weighted_mode" and len(set(weights)) > 1:
-        raise InvalidInputError(
-            f"judge_weights is {list(weights)!r}, which aggregation={aggregation!r} does not look at: set "
-            "aggregation='weighted_mode', or leave the weights out"
-        )
 
 
 def check_best_of_settings(settings: RunSettings) -> None:
@@ -165,10 +158,10 @@ def check_best_of_settings(settings: RunSettings) -> None:
 
     Raises:
         UnknownRuleError: If a rule does not exist.
-        InvalidInputError: If the panel rule would ignore unequal weights, or draws could stop early.
+        InvalidInputError: If draws could stop early.
     """
     rules = settings.rules
-    check_choice_rules(rules.aggregation, rules.on_position_bias, settings.judge_weights)
+    check_choice_rules(rules.aggregation, rules.on_position_bias)
     if settings.grid.stop_early:
         raise InvalidInputError(
             "stop_early does not go with the best of N, where an instance gives each candidate the share of its "

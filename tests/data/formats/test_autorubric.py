@@ -93,11 +93,28 @@ def test_guidelines_are_not_left_out_in_silence():
         {"criteria": [{"requirement": "a"}, {"requirement": "b", "context_fields": ["question"]}]},
         {"na_strategy": "fail", "criteria": [{"requirement": "a"}]},
         [{"requirement": "a", "options": [{"label": "x", "value": 1}, {"label": "y", "value": 0, "description": "z"}]}],
+        [{"requirement": "a", "options": [{"label": "x", "value": 1}, {"label": "y"}]}],
+        [{"requirement": "a", "options": [{"label": "x", "value": 1}, {"label": "y", "value": None}]}],
+        [{"requirement": "a", "options": [{"label": "1", "value": 1}, {"label": "5", "value": 5}]}],
         {"requirement": "Is polite."},
+        {"requirement": "How deep?", "options": LEVELS},
+        {"requirement": "How deep?", "options": [*LEVELS[:3], {"label": "No claims", "na": True}]},
     ],
 )
 def test_our_own_form_keeps_its_own_defaults(ours):
     assert format_of(ours) is None
+
+
+@pytest.mark.parametrize("worth", [{}, {"value": 0.0}, {"value": 7}, {"value": None}])
+@pytest.mark.parametrize("hold", [list, lambda data: {"criteria": data}, lambda data: {"rubric": data}])
+def test_an_na_option_with_or_without_a_value_leaves_a_rubric_its_defaults(worth, hold):
+    written = [*WRITTEN[:3], {**WRITTEN[3], "options": [*LEVELS[:3], {"label": "No claims", "na": True, **worth}]}]
+    rubric = evenhand.load(hold(written))
+    assert rubric == evenhand.load(hold(WRITTEN))
+    assert [each.weight for each in rubric.criteria] == [4, 10, -15, 10]
+    own = evenhand.load({"name": "mine", "criteria": written})
+    assert [each.weight for each in own.criteria] == [4, 1, -15, 1]
+    assert own.criteria[3].options == rubric.criteria[3].options
 
 
 DATA_SET = {
@@ -179,8 +196,6 @@ def test_equal_scores(autorubric):
     strategies = {"skip": "SKIP", "zero": "ZERO", "partial": "PARTIAL", "fail": "FAIL"}
     while compared < 600:
         data, labels = generated(random)
-        if all(criterion.get("weight") == 0 for criterion in data):
-            continue  # loading such a rubric to judge by is refused
         strategy = random.choice(list(strategies))
         partial = random.random()
         theirs = autorubric.Rubric.from_dict(data).compute_score(
@@ -200,6 +215,29 @@ def test_equal_scores(autorubric):
         assert result.score == (None if theirs is None else pytest.approx(theirs, abs=1e-12))
         compared += 1
     assert undefined < 60
+
+
+def test_what_it_cannot_read_is_ours(autorubric):
+    """A rubric that has only its fields is its own if it can read it, an NA option without a value aside."""
+    random = Random(3)
+    readable = []
+    for _ in range(300):
+        data, _ = generated(random)
+        options = [option for criterion in data for option in criterion.get("options", ())]
+        if options:
+            random.choice(options).update(random.choice([{}, {"value": 3}, {"value": None}, {"value": -0.1}]))
+        recognised = format_of(data) is not None
+        for option in options:
+            if option.get("na"):
+                option["value"] = 0.0
+        try:
+            autorubric.Rubric.from_dict(data)
+        except ValueError:
+            readable.append(False)
+        else:
+            readable.append(True)
+        assert recognised == readable[-1]
+    assert 100 < sum(readable) < 250
 
 
 def test_a_data_set_that_it_wrote(autorubric):

@@ -3,8 +3,9 @@
 A rubric is a list of criteria, or a mapping that holds one under ``rubric``, ``sections`` or ``criteria``. A criterion
 without options is met, not met, or cannot be assessed; a missing weight is 10. Our own form shares the words
 ``requirement`` and ``scale_type`` with it, so that a file is theirs if every criterion in it is a mapping with a
-``requirement``, and nothing in it is a field that only ours has (a name of the rubric, a text as a criterion, an
-option without a value or with a description, …).
+``requirement``, and nothing in it is what only ours has: a name of the rubric, a text as a criterion, an option with a
+description, an option that is not NA and has no value or one outside [0, 1]. An NA option may have a value in both, or
+none. One criterion alone is theirs if it has what only theirs has: an ``aggregation``, or no options, written down.
 """
 
 from __future__ import annotations
@@ -41,7 +42,13 @@ def _is_criterion(data: object) -> bool:
     if not mappings_with([data], {"requirement"}, _CRITERION) or not isinstance(data, dict):
         return False
     options = data.get("options")
-    return options is None or mappings_with(options, {"label", "value"}, _OPTION)
+    return options is None or (mappings_with(options, {"label"}, _OPTION) and all(map(_is_option, options)))
+
+
+def _is_option(option: Mapping[str, Any]) -> bool:
+    """Whether an option is NA, or has a value that autorubric could accept."""
+    value = option.get("value")
+    return bool(option.get("na")) or (value is not None and (not isinstance(value, int | float) or 0 <= value <= 1))
 
 
 def _is_list(data: object) -> bool:
@@ -65,11 +72,8 @@ def _is_rubric(data: object) -> bool:
 
 
 def _is_dumped(data: object) -> bool:
-    """Whether data are one criterion as autorubric writes it: without options, with its rule, or NA with a value."""
-    if not (_is_criterion(data) and isinstance(data, dict)):
-        return False
-    options = data.get("options", ())
-    return "aggregation" in data or options is None or any(option.get("na") for option in options)
+    """Whether data are one criterion as autorubric writes it: with its rule, or with options that are null."""
+    return _is_criterion(data) and isinstance(data, dict) and ("aggregation" in data or data.get("options", ()) is None)
 
 
 def is_data_set(data: object) -> bool:
@@ -121,13 +125,8 @@ def _criterion(given: Mapping[str, Any], read: Translated) -> dict[str, Any]:
     document["weight"] = DEFAULT_WEIGHT if weight is None else weight
     if given.get("options") is None:
         return {**document, "scale": "binary", "options": [dict(option) for option in BINARY_OPTIONS]}
-    options = [{"label": str(option["label"]), **_worth(option)} for option in given["options"]]
+    options = [{**option, "label": str(option["label"])} for option in given["options"]]
     return {**document, "scale": given.get("scale_type") or "ordinal", "options": options}
-
-
-def _worth(option: Mapping[str, Any]) -> dict[str, Any]:
-    """What an option counts; the value that autorubric asks for with an NA option counts nowhere."""
-    return {"na": True} if option.get("na") else {"value": option["value"]}
 
 
 def data_set_rows(data: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
