@@ -1,8 +1,8 @@
-"""How replies are read: same, inverted, unread and believed, on recorded replies and on cases written for it.
+"""How replies are read: same, inverted, unscored and believed, on recorded replies and on cases written for it.
 
 ``python -m benchmarks.reading`` prints a Markdown table; ``--show`` adds the replies that are read wrong. Recorded data
 that is not there is left out. *Inverted* is a stated verdict read as another one; *believed* is a verdict read where
-the reply states none; *unread* is a stated verdict that is not read.
+the reply states none; *unscored* is a stated verdict that is not read.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def outcome(row: Row) -> str:
         return "raised"
     if says is None:
         return "same" if index is None else "believed"
-    return "same" if index == says else "unread" if index is None else "inverted"
+    return "same" if index == says else "unscored" if index is None else "inverted"
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
@@ -106,12 +106,12 @@ def main(arguments: Iterable[str] | None = None) -> None:
                 if options.show and known[row[1:]] != "same":
                     print(known[row[1:]], row[0], row[2], repr(row[1][:300]))
             counts.setdefault(row[0], Counter())[known[row[1:]]] += 1
-    print("| set | replies | same | inverted | believed | unread | raised |")
+    print("| set | replies | same | inverted | believed | unscored | raised |")
     print("|---|---|---|---|---|---|---|")
     for name, counted in counts.items():
         total = counted.total()
         shares = [f"{counted[kind]} ({counted[kind] / total:.2%})" for kind in ("same", "inverted", "believed")]
-        print(f"| {name} | {total} | {' | '.join(shares)} | {counted['unread']} ({counted['unread'] / total:.2%}) "
+        print(f"| {name} | {total} | {' | '.join(shares)} | {counted['unscored']} ({counted['unscored'] / total:.2%}) "
               f"| {counted['raised']} |")  # fmt: skip
 
 

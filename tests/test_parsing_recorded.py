@@ -99,15 +99,15 @@ def test_llmbar_no_reply_without_a_verdict_is_given_one(llmbar):
 
 @pytest.mark.slow
 def test_llmbar_what_the_authors_read_and_we_do_not_is_cut_off_denied_or_contradictory(llmbar):
-    unread = [row for row in llmbar if row["parsed"] and row["ours"] is None]
+    unscored = [row for row in llmbar if row["parsed"] and row["ours"] is None]
     unexplained = []
-    for row in unread:
+    for row in unscored:
         cut_off = row["match"].reason == "truncated"
         contradictory = row["match"].reason == "ambiguous" and len(set(PHRASE.findall(row["text"]))) == 2
         denied_or_absent = not names_an_output(row["text"])
         if not (cut_off or contradictory or denied_or_absent):
             unexplained.append(row["text"])
-    assert len(unread) <= 10
+    assert len(unscored) <= 10
     assert unexplained == []
 
 
@@ -144,7 +144,7 @@ def test_mtbench_no_reply_without_a_verdict_is_given_one(mtbench):
 
 @pytest.mark.slow
 def test_mtbench_what_the_authors_read_and_we_do_not_tags_several_sides(mtbench):
-    unread = [row for row in mtbench if row["parsed"] and row["ours"] is None]
-    assert len(unread) <= 5
-    for row in unread:
+    unscored = [row for row in mtbench if row["parsed"] and row["ours"] is None]
+    assert len(unscored) <= 5
+    for row in unscored:
         assert len(set(TAGGED.findall(row["text"]))) > 1, row["text"]

@@ -139,7 +139,7 @@ def test_the_reply_that_a_standing_mention_was_read_from_stays_with_the_vote():
     assert vote.completion.text == "It leans Low."
 
 
-def test_a_reply_at_which_the_reader_fails_is_unread_and_told_and_the_next_one_is_read(monkeypatch, caplog):
+def test_a_reply_at_which_the_reader_fails_is_unscored_and_told_and_the_next_one_is_read(monkeypatch, caplog):
     def fails_at_odd_replies(text, labels, **options):
         if text == "odd":
             raise RecursionError("too deep")

@@ -114,7 +114,7 @@ def test_where_no_re_ask_is_allowed_a_mention_on_a_sheet_counts_as_what_it_is():
     assert [(vote.selected_label, vote.match.kind) for vote in votes] == [("Yes", "exact"), ("Yes", "mention")]
 
 
-def test_a_sheet_at_which_the_reader_fails_is_unread_and_told(monkeypatch, caplog):
+def test_a_sheet_at_which_the_reader_fails_is_unscored_and_told(monkeypatch, caplog):
     def fails(*given, **options):
         raise RecursionError("too deep")
 
