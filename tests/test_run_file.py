@@ -326,7 +326,7 @@ def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(fol
         run = ["run", str(path), "--max-calls", "2", "--out", str(out), "--quiet"]
         assert main(run) == 3
         (line,) = capsys.readouterr().err.splitlines()
-        assert "4 of 6 questions (67 %) have no answer (4 budget), more than --max-unscored 0.10 allows" in line
+        assert "4 verdicts unscored: 4 budget. That is 67 % of the votes, more than --max-unscored 0.10 allows" in line
         assert "raise --max-calls or --max-cost and run the same again" in line
         assert len(evenhand.open(out)) == 6
         assert main([*run, "--max-unscored", "0.7"]) == 0
@@ -401,7 +401,7 @@ def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unscored(fo
     report = ["judge-report", str(folder / "rows.jsonl"), "--criteria", "Is it true?", "--response", "answer", *asked]
     again = folder / "again.yaml"
     assert main([*report, "--run-file", str(again)]) == 3
-    assert "(100 %) have no answer (12 offline)" in capsys.readouterr().err
+    assert "12 offline. That is 100 % of the votes" in capsys.readouterr().err
     assert parse_yaml(again.read_text(encoding="utf-8"), "the run")["job"] == "judge-report"
     assert main(["demo", *asked]) == 3
     assert capsys.readouterr().err.count("run the same without --offline") == 3

@@ -182,8 +182,8 @@ def too_much_unscored(result: Any, most: float = MOST_UNSCORED) -> Iterator[str]
     counts: UnscoredCounts | None = getattr(result, "unscored_counts", None)  # a change between two runs has none
     if counts is not None and counts.unscored_votes > most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
         yield (
-            f"{counts.with_reasons}. {format_percent(counts.unscored_votes / counts.votes)} of the votes is more than "
-            f"--max-unscored {format_number(most)} allows: {_next_step(counts.reasons)}"
+            f"{counts.with_reasons}. That is {format_percent(counts.unscored_votes / counts.votes)} of the "
+            f"votes, more than --max-unscored {format_number(most)} allows: {_next_step(counts.reasons)}"
         )
 
 
