@@ -330,7 +330,7 @@ def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(fol
         assert "raise --max-calls or --max-cost and run the same again" in line
         assert len(evenhand.open(out)) == 6
         assert main([*run, "--max-unscored", "0.7"]) == 0
-        with pytest.raises(GateFailedError, match="2 of 6 questions") as failed:
+        with pytest.raises(GateFailedError, match="2 of 6 votes unscored") as failed:
             evenhand.run(path, max_calls=0, max_unscored=0.2)  # the journal has 4
         assert len(failed.value.results) == 6
 
