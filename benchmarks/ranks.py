@@ -27,7 +27,7 @@ from evenhand.statistics.ranking import Ranking, rank_systems
 Strengths = tuple[float, ...]
 DEPENDENCE = 0.5
 TIES = 0.3
-DESIGNS = ("all", "all, 10 % unread", "baseline:s0", "sample:6", "swiss:3", "swiss:6")
+DESIGNS = ("all", "all, 10 % unscored", "baseline:s0", "sample:6", "swiss:3", "swiss:6")
 
 
 class Tournament:
@@ -86,7 +86,7 @@ def ranking_of(
     tournament.hold(design.split(",", maxsplit=1)[0], seed)
     prompt, first, second, number = np.array(tournament.rows).T
     score = np.array(tournament.scores)
-    if "unread" in design:
+    if "unscored" in design:
         score[generator.random(len(score)) < 0.1] = np.nan
     contests = Contests.of(tournament.names, first=first, second=second, score=score, cluster=prompt)
     rounds = {"rounds": number} if "rounds" in signature(rank_systems).parameters else {}  # also runs on older code

@@ -135,7 +135,7 @@ def judges_of(accuracy: float) -> Iterator[tuple[str, Criterion, list[float]]]:
 
 
 def recorded_cells(path: Path) -> Counter[tuple[int | None, ...]]:
-    """Eight draws on levels from 1 to 10 of each prompt, with how often they occur; None is unread."""
+    """Eight draws on levels from 1 to 10 of each prompt, with how often they occur; None is unscored."""
     cells: Counter[tuple[int | None, ...]] = Counter()
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for row in map(json.loads, file):

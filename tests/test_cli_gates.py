@@ -27,7 +27,7 @@ def run(tmp_path_factory):
     """A saved result, as the shell wrote it."""
     folder = tmp_path_factory.mktemp("run")
     rows = write_rows(folder / "rows.jsonl", ROWS)
-    gates = ["--fail-if", "relevance[old].low < 0.9", "--fail-if", "unread > 0"]
+    gates = ["--fail-if", "relevance[old].low < 0.9", "--fail-if", "unscored > 0"]
     told = ["--format", f"junit={folder / 'gates.xml'}", "--format", f"markdown={folder / 'run.md'}"]
     gold = ["--gold", "relevance=gold"]
     out = ["--out", str(folder / "run.parquet")]
@@ -40,7 +40,7 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
     suite = ElementTree.parse(run.with_name("gates.xml")).getroot().find("testsuite")
     assert [(case.get("name"), case.find("failure") is None) for case in suite.findall("testcase")][:2] == [
         ("relevance[old].low < 0.9", False),
-        ("unread > 0", True),
+        ("unscored > 0", True),
     ]
     assert "**Gates: 1 of 2 passed**" in run.with_name("run.md").read_text(encoding="utf-8")
 
@@ -56,8 +56,8 @@ def test_a_run_that_fails_is_saved_and_told_to_programs(run, capsys):
             "between 0.00 and 1.00, with 70: it would always come out",
         ),
         (["--fail-if", "relevance.difference < -2"], "lies between -1.00 and 1.00, with -2: it would always"),
-        (["--fail-if", "relevance.unread > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
-        (["--fail-if", "unread > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
+        (["--fail-if", "relevance.unscored > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
+        (["--fail-if", "unscored > 2"], "a share from 0 to 1, with 2: write 2 % or 0.02"),
         (["--fail-if", "relevance[new].corrected.low < 1"], "nothing says how the labelled rows were chosen"),
         (["--format", "xml"], "--format is 'xml'. Accepted: 'json', 'junit', 'markdown', 'github'."),
         (["--format", "json", "--format", "junit"], "only one is printed"),
@@ -82,17 +82,17 @@ def test_limits_and_names_of_what_is_checked_are_refused_before_the_first_call_t
     asked = ["checklist", str(rows), "--checklist", str(items), *engine, "--response", "new"]
     assert main([*asked, "--fail-if", "pass_rate > 3"]) == 2
     assert "lies between 0.00 and 1.00, with 3" in capsys.readouterr().err
-    criterion = tmp_path / "unread.json"
+    criterion = tmp_path / "unscored.json"
     options = [{"label": "Yes", "value": 1.0}, {"label": "No", "value": 0.0}]
-    criterion.write_text(json.dumps({"name": "unread", "description": "Unread?", "options": options}), "utf-8")
+    criterion.write_text(json.dumps({"name": "unscored", "description": "Unscored?", "options": options}), "utf-8")
     judged = ["judge", str(rows), "--criteria", str(criterion), *engine, "--response", "new"]
-    assert main([*judged, "--fail-if", "unread > 2 %"]) == 2
-    assert "as unread[SYSTEM]" in capsys.readouterr().err
+    assert main([*judged, "--fail-if", "unscored > 2 %"]) == 2
+    assert "as unscored[SYSTEM]" in capsys.readouterr().err
 
 
 def test_a_run_file_has_gates_too(run, capsys):
     file = run.with_name("run.yaml")
-    gates = {"fail_if": ["relevance[new] >= 0", "unread > 0"], "labels": {"design": "random"}}
+    gates = {"fail_if": ["relevance[new] >= 0", "unscored > 0"], "labels": {"design": "random"}}
     gold = {"gold_fields": {"relevance": "gold"}}
     how = {"data": "rows.jsonl", "criteria": JUDGE[1], "engine": JUDGE[3], "response_field": "new", "progress": False}
     file.write_text(json.dumps({"job": "judge", **how, **gold, **gates}), encoding="utf-8")
@@ -116,7 +116,7 @@ def test_one_line_a_gate_that_failed_and_json_for_programs(run, capsys):
     assert json.loads(shown.out)["passed"] is False
     (line,) = shown.err.splitlines()
     assert line.startswith("evenhand: FAILED relevance.low < 0.9: relevance of new is ")
-    assert main(["show", str(run), "--fail-if", "unread > 0"]) == 0
+    assert main(["show", str(run), "--fail-if", "unscored > 0"]) == 0
 
 
 def test_a_row_is_shown_whole(run, capsys):

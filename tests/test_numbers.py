@@ -34,7 +34,7 @@ def interval(estimate: float, low: float, high: float) -> Interval:
     return Interval(estimate, low, high, 0.95, "exact", 10)
 
 
-def test_3_of_800_unread_are_not_a_parse_rate_of_100_percent():
+def test_3_of_800_unscored_are_not_a_parse_rate_of_100_percent():
     (rate,) = ratio_intervals([1.0] * 797 + [0.0] * 3, [1.0] * 800)
     assert format_share(rate).startswith("99.6 % [")  # 797 / 800 = 0.99625
     assert not format_share(rate).endswith("100]")

@@ -42,12 +42,12 @@ def judged(judge, **how):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A result of which a third is unread; and all is imported that the runs within these tests would import again."""
+    """A result with a third of its votes unscored; all is imported that runs in these tests would import again."""
     rows = [{"answer": text} for text in ("Yes", "No", "Perhaps")]
     judge = ScriptedJudge(lambda request: "Hm." if "Perhaps" in request.messages[0]["content"] else "Yes")
     how = {"response_field": "answer", "flow": "one_step", "max_failure_rate": 1.0, "journal": None, "progress": False}
     results = evenhand.judge(rows, "Is it so?", judge, **how)
-    assert results.check("unread > 10 %").failed
+    assert results.check("unscored > 10 %").failed
     path = tmp_path_factory.mktemp("saved") / "run.parquet"
     results.save(path)
     return path
@@ -68,7 +68,7 @@ def run(pytester, saved):
 
 FAILING = """
 def test_it(evenhand_judge):
-    assert_judged(judged(evenhand_judge), "even.low >= 0.7", "unread <= 2 %")
+    assert_judged(judged(evenhand_judge), "even.low >= 0.7", "unscored <= 2 %")
 """
 
 
@@ -81,7 +81,7 @@ def test_a_failure_shows_the_score_and_the_three_worst_verdicts_with_reasons(run
         [
             ">       assert_judged(judged(evenhand_judge), *",
             "E       AssertionError: even.low >= 0.7 does not hold:",
-            f"E         even of answer is 0.50 [[]{low}, {high}[]] (n 12, 0 unread): its lower limit {low} is below *",
+            f"E         even of answer is 0.50 [[]{low}, {high}[]] (n 12; 0 of 12 votes unscored)*",
             "E       The 3 worst of the verdicts:",
             "E         1/answer/even: No, score 0.00",
             "E           question: Is 1 even?",
@@ -89,7 +89,7 @@ def test_a_failure_shows_the_score_and_the_three_worst_verdicts_with_reasons(run
             "E           scripted: It is odd.",
         ]
     )
-    assert "unread <= 2 % does not hold" not in done.stdout.str()
+    assert "unscored <= 2 % does not hold" not in done.stdout.str()
     assert "pytest_plugin.py" not in done.stdout.str()  # the traceback ends in the test
     assert "0/answer/even" not in done.stdout.str()  # whose score is 1
 
@@ -103,12 +103,12 @@ def test_what_was_bought_is_told_and_a_second_run_buys_nothing(run):
 
 
 def test_a_saved_result_is_asserted_of_by_its_path_and_without_calls_nothing_is_told(run, saved):
-    done = run(f"def test_it():\n    assert_judged({str(saved)!r}, 'unread < 10 %')\n")
+    done = run(f"def test_it():\n    assert_judged({str(saved)!r}, 'unscored < 10 %')\n")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
         [
-            "E       AssertionError: unread < 10 % does not hold:",
-            "E         unread is 33 % (n 3): 33 % is above 10 %",
+            "E       AssertionError: unscored < 10 % does not hold:",
+            "E         unscored is 33 % (2 of 6 votes unscored (1 row affected), 1 verdict unscored)*",
             "E       The worst of the verdicts:",
             "E         2/answer/*: nothing selected, no score (no_match)",
         ]

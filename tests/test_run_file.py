@@ -318,7 +318,7 @@ def test_a_limit_counts_prompts_where_these_have_several_rows_and_says_so(folder
     assert [contest.prompt_id for contest in evenhand.open(out)] == ["r0", "r1"]
 
 
-def test_a_run_of_which_more_than_a_tenth_is_unread_ends_in_3_and_is_saved(folder, capsys):
+def test_a_run_of_which_more_than_a_tenth_is_unscored_ends_in_3_and_is_saved(folder, capsys):
     with JudgeServer(reply=lambda body: "Yes") as server:
         engine = f"engines.evenhand.openai_compatible[base_url={server.base_url},model=judge]"
         path = write(folder, judges=engine, journal="journal.db", flow="verdict_only", check_positional_bias=False)
@@ -326,12 +326,12 @@ def test_a_run_of_which_more_than_a_tenth_is_unread_ends_in_3_and_is_saved(folde
         run = ["run", str(path), "--max-calls", "2", "--out", str(out), "--quiet"]
         assert main(run) == 3
         (line,) = capsys.readouterr().err.splitlines()
-        assert "4 of 6 questions (67 %) have no answer (4 budget), more than --max-unread 0.10 allows" in line
+        assert "4 verdicts unscored: 4 budget. That is 67 % of the votes, more than --max-unscored 0.10 allows" in line
         assert "raise --max-calls or --max-cost and run the same again" in line
         assert len(evenhand.open(out)) == 6
-        assert main([*run, "--max-unread", "0.7"]) == 0
-        with pytest.raises(GateFailedError, match="2 of 6 questions") as failed:
-            evenhand.run(path, max_calls=0, max_unread=0.2)  # the journal has 4
+        assert main([*run, "--max-unscored", "0.7"]) == 0
+        with pytest.raises(GateFailedError, match="2 of 6 votes unscored") as failed:
+            evenhand.run(path, max_calls=0, max_unscored=0.2)  # the journal has 4
         assert len(failed.value.results) == 6
 
 
@@ -392,7 +392,7 @@ def test_what_cannot_be_written_is_refused_before_the_first_call(changes, messag
         assert server.seen == 0
 
 
-def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unread(folder, capsys, monkeypatch):
+def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unscored(folder, capsys, monkeypatch):
     monkeypatch.setenv("EVENHAND_OFFLINE", "1")
     rows = evenhand.demo.load_rows()
     monkeypatch.setattr(evenhand.demo, "load_rows", lambda: rows[:2])
@@ -401,7 +401,7 @@ def test_a_report_on_a_judge_and_the_demo_end_in_3_too_where_much_is_unread(fold
     report = ["judge-report", str(folder / "rows.jsonl"), "--criteria", "Is it true?", "--response", "answer", *asked]
     again = folder / "again.yaml"
     assert main([*report, "--run-file", str(again)]) == 3
-    assert "(100 %) have no answer (12 offline)" in capsys.readouterr().err
+    assert "12 offline. That is 100 % of the votes" in capsys.readouterr().err
     assert parse_yaml(again.read_text(encoding="utf-8"), "the run")["job"] == "judge-report"
     assert main(["demo", *asked]) == 3
     assert capsys.readouterr().err.count("run the same without --offline") == 3
@@ -415,7 +415,7 @@ def test_agreement_names_its_rows_by_their_ids(folder):
 
 
 def test_gates_and_formats_of_a_file_hold_in_the_shell_and_in_python(folder, capsys):
-    told = {"fail_if": ["is_it_true.low < 0.99", "unread > 0"], "format": ["junit=gates.xml"]}
+    told = {"fail_if": ["is_it_true.low < 0.99", "unscored > 0"], "format": ["junit=gates.xml"]}
     path = write(folder, **told)
     assert main(["run", str(path), "--quiet"]) == 3
     assert "is_it_true.low < 0.99" in capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_six_instances_by_hand():
     assert summary.positional_bias.estimate == pytest.approx(1 / 4)
     # 12 votes, one without a reply (engine_error): of 11 replies 9 named an option
     assert summary.parse_rate.estimate == pytest.approx(9 / 11)
-    assert dict(summary.unscored_votes) == {"engine_error": 1, "no_match": 1, "refusal": 1}
+    assert dict(summary.unscored_counts.reasons) == {"engine_error": 1, "no_match": 1, "refusal": 1}
 
 
 def test_every_number_of_a_clean_run_is_plain():
@@ -79,7 +79,7 @@ def test_every_number_of_a_clean_run_is_plain():
     assert isinstance(summary.positional_bias, Missing)  # nothing was shown in two orders
     assert isinstance(summary.agreement, Missing)  # no instance has more than one vote
     assert isinstance(summary.spread, Missing)  # nothing was drawn twice
-    assert summary.unscored_votes == {}
+    assert summary.unscored_counts.reasons == {}
 
 
 def test_a_run_in_which_nothing_could_be_read():
@@ -93,7 +93,7 @@ def test_a_run_in_which_nothing_could_be_read():
 def test_a_run_without_replies_has_no_parse_rate():
     summary = summarize([verdict(vote(None, reason="budget")), verdict(vote(None, reason="engine_error"))])
     assert isinstance(summary.parse_rate, Missing)
-    assert summary.unscored_votes == {"budget": 1, "engine_error": 1}
+    assert summary.unscored_counts.reasons == {"budget": 1, "engine_error": 1}
 
 
 def test_where_the_criterion_never_applies_there_is_no_score_and_nothing_is_unscored():
@@ -160,7 +160,7 @@ def test_the_order_of_the_instances_does_not_matter():
     for name in ("score", "positional_bias", "parse_rate", "agreement"):
         one, other = getattr(forwards, name), getattr(backwards, name)
         assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high))
-    assert forwards.unscored_votes == backwards.unscored_votes
+    assert forwards.unscored_counts.reasons == backwards.unscored_counts.reasons
 
 
 def test_the_level_widens_the_interval():
@@ -180,8 +180,8 @@ def read_as(kind, index=0):
 
 
 def test_how_the_selections_were_read_is_counted_and_what_was_not_read_is_not():
-    unread = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
+    unscored = Vote(judge_id="a", order=(0, 1), match=Match(index=None, kind="none", reason="empty"))
     recorded = Vote(judge_id="a", order=(0, 1), selected_index=1)
-    votes = [read_as("exact"), read_as("exact"), read_as("json"), unread, recorded]
+    votes = [read_as("exact"), read_as("exact"), read_as("json"), unscored, recorded]
     assert count_readings(votes) == {"exact": 2, "normalized": 0, "near": 0, "json": 1, "tag": 0, "line": 0}
-    assert count_readings([unread, recorded]) == {}
+    assert count_readings([unscored, recorded]) == {}

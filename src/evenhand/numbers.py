@@ -164,7 +164,7 @@ def format_percent_apart(share: float, other: float) -> str:
 
 
 class LeadingBounds(Protocol):
-    """What leads where a score is not known by its mean, such as `evenhand.statistics.intervals.UnreadBounds`."""
+    """What leads where a score is not known by its mean, such as `evenhand.statistics.intervals.UnscoredBounds`."""
 
     @property
     def low(self) -> float:
@@ -184,33 +184,37 @@ class LeadingBounds(Protocol):
 
     @property
     def share(self) -> float:
-        """The share unread."""
+        """The share of the units that have an unscored vote."""
+
+    @property
+    def unit(self) -> str:
+        """What ``share`` is a share of: rows, contests, items or verdicts."""
 
 
 def format_score(
-    score: HasLimits | Missing | None, unread: LeadingBounds | None, spread: HasLimits | Missing | None = None
+    score: HasLimits | Missing | None, bounds: LeadingBounds | None, spread: HasLimits | Missing | None = None
 ) -> str:
-    """A score with its interval; its bounds, the interval around them and the share unread where these lead.
+    """A score with its interval; its bounds, the interval around them and the share of rows affected where these lead.
 
     Args:
         score: The mean.
-        unread: The bounds, where they lead.
+        bounds: The bounds, where they lead.
         spread: Of repeated draws; it follows the score after a ±.
 
-    >>> from evenhand.statistics.intervals import UnreadBounds
-    >>> format_score(None, UnreadBounds(2 / 3, 0.986, 0.6, 1.0, 1 / 3))
-    '0.67–0.99 [0.60, 1.00], 33 % unread'
+    >>> from evenhand.statistics.intervals import UnscoredBounds
+    >>> format_score(None, UnscoredBounds(2 / 3, 0.986, 0.6, 1.0, 1 / 3))
+    '0.67–0.99 [0.60, 1.00], 33 % of rows affected'
     >>> from evenhand.statistics import Interval
     >>> format_score(Interval(4.75, 4.5, 4.9, 0.95, "exact", 9), None, Interval(0.4, 0.3, 0.5, 0.95, "exact", 9))
     '4.75 ± 0.40 [4.50, 4.90]'
     """
     drawn = f" ± {format_number(spread.estimate)}" if spread else ""
-    if unread is None:
+    if bounds is None:
         estimate, limits, rest = format_interval(score).partition(" ")
         return f"{estimate}{drawn}{limits}{rest}" if rest else estimate
-    bounds = format_bounds(unread.low, unread.high) + drawn
-    limits = f"[{format_number(unread.interval_low)}, {format_number(unread.interval_high)}]"
-    return f"{bounds} {limits}, {format_percent(unread.share)} unread"
+    limits = f"[{format_number(bounds.interval_low)}, {format_number(bounds.interval_high)}]"
+    share = f"{format_percent(bounds.share)} of {bounds.unit} affected"
+    return f"{format_bounds(bounds.low, bounds.high)}{drawn} {limits}, {share}"
 
 
 def format_bounds(low: float, high: float) -> str:

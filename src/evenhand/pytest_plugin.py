@@ -34,11 +34,11 @@ def assert_judged(
     design: str | None = None,
     data: object = None,
 ) -> GateReport:
-    """Assert what must hold of a result, as ``assert_judged(results, "relevance.low >= 0.7", "unread <= 2 %")``.
+    """Assert what must hold of a result, as ``assert_judged(results, "relevance.low >= 0.7", "unscored <= 2 %")``.
 
     The expressions are those of :meth:`~evenhand.results.results.Results.check`, which say what makes a run fail; here
     they say what must be so, as after ``assert``: of every system that a measure stands for. What has no number, and
-    what cannot be told because too much is unread, does not hold.
+    what cannot be told because too many votes are unscored, does not hold.
 
     Args:
         judged: A result, the path of a saved one, or what changed between two (``results.compare(other)``).
@@ -51,7 +51,7 @@ def assert_judged(
         What was found, if all of it holds.
 
     Raises:
-        AssertionError: If it does not: with the score, its interval, n and what is unread, and the three worst
+        AssertionError: If it does not: with the score, its interval, n and its unscored votes, and the three worst
             verdicts with their questions, responses and reasons, which of two runs are in ``changes``.
         InvalidInputError: What is no such expression, or names what the result does not have.
     """
@@ -92,9 +92,9 @@ def _message(results: Results[Any] | RunComparison, report: GateReport, data: ob
 
 
 def _worst(results: Results[Any], report: GateReport, data: object) -> list[VerdictView]:
-    """The scores farthest from what is asserted, and then what is unread; the unread alone where that is asserted of.
+    """The scores farthest from what is asserted; where that is about unscored votes, the verdicts that have some.
 
-    Those are the lowest scores, or the highest where all that is asserted is that something is small.
+    The scores are the lowest scores, or the highest where all that is asserted is that something is small.
     """
     from evenhand.report.gate_expressions import comparisons_in, parse  # noqa: PLC0415 - as above
 
@@ -105,8 +105,12 @@ def _worst(results: Results[Any], report: GateReport, data: object) -> list[Verd
     views = [view for view in results.verdict_views(data) if not view.na]
     views = [view for view in views if view.criterion in about] or views
     views = [view for view in views if systems.intersection(view.systems)] or views
-    unread = [view for view in views if view.unread] if any("unread" in each.path for each in named) else []
-    return sorted(unread or views, key=lambda view: math.inf if view.score is None else sign * view.score)[:WORST]
+    of_unscored = any({"unscored", "unscored_verdicts"}.intersection(each.path) for each in named)
+    lacking = [view for view in views if any(vote.unscored for vote in view.votes) or view.unscored]
+    return sorted(
+        (lacking if of_unscored else []) or views,
+        key=lambda view: math.inf if view.score is None else sign * view.score,
+    )[:WORST]
 
 
 def _small(asserted: Expression, *, holds: bool = True) -> Iterator[bool]:

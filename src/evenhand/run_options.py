@@ -359,18 +359,18 @@ class JobOptions(Options):
         "Write the run file (.yaml) that makes this run again there; every saved result holds it too.",
         accepted="the path of a file that ends in .yaml, or None",
     )
-    max_unread: float | None = option(
+    max_unscored: float | None = option(
         None,
-        "The share of questions that may stay without an answer before the exit code is 3: by default 0.1 where judges "
-        "are asked or replies are read, and 1, which is any, for recorded votes. The result is saved all the same.",
+        "The share of votes that may be unscored before the exit code is 3: by default 0.1 where judges are asked or "
+        "replies are read, and 1, which is any, for recorded votes. The result is saved all the same.",
         ge=0,
         le=1,
         accepted="a share between 0 and 1, or None for the default",
     )
     fail_if: str | tuple[str, ...] | None = option(
         None,
-        "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unread > 2 %'; it may be given "
-        "several times. The result is saved all the same.",
+        "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unscored > 2 %' (of the votes); it "
+        "may be given several times. The result is saved all the same.",
         accepted="one expression or several, or None",
     )
     format: str | tuple[str, ...] | None = option(

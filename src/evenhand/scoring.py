@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenhand.numbers import Missing, format_count, format_percent
+from evenhand.numbers import Missing, format_percent
 from evenhand.results.measures import known, measure
 from evenhand.results.spending import Spending
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
 from evenhand.statistics import Interval, ratio_intervals
 from evenhand.statistics.consistency import within_row_deviation
-from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, cluster_sums, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, cluster_sums, unscored_bounds
 from evenhand.statistics.resampling import FloatArray, IntArray
 from evenhand.votes import MatchKind, Usage, Verdict, Vote
 
@@ -50,20 +51,11 @@ def readings_note(readings: Iterable[Mapping[MatchKind, int]]) -> tuple[str, ...
     return (f"How the {total} selections were read: {listed}.",)
 
 
-def unread_choices_note(unread: int) -> tuple[str, ...]:
-    """What unread choices mean for a score that has no bounds; nothing where all were read.
-
-    >>> print(*unread_choices_note(2))
-    2 choices are unread: a Grade Score is that of the others. Reading them could move it, by how much is not known.
-    """
-    if not unread:
-        return ()
-    are, them = ("is", "it") if unread == 1 else ("are", "them")
-    said = (
-        f"{format_count(unread, 'choice')} {are} unread: a Grade Score is that of the others. Reading {them} could "
-        "move it, by how much is not known."
-    )
-    return (said,)
+GRADED_ON_OTHERS: Final = (
+    "A Grade Score is that of the scored votes. Had the unscored votes been scored it could be another one; how far it "
+    "could move is not known."
+)
+"""What unscored votes mean for a score that has no bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +65,7 @@ class ReplyMeasures:
     Attributes:
         num_clusters: Clusters that the instances are of.
         parse_rate: The share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored_votes: Reason -> number of votes without a selection.
+        unscored_counts: How many votes and verdicts are unscored, and why.
         readings: How the others were read; see :func:`count_readings`.
         reasks: How many times a judge was asked again.
         usage: What all calls consumed.
@@ -82,7 +74,7 @@ class ReplyMeasures:
 
     num_clusters: int | Missing = measure("count")
     parse_rate: Interval | Missing = measure("share")
-    unscored_votes: Mapping[str, int] = measure("count")
+    unscored_counts: UnscoredCounts = measure("count", name="")
     readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
     reasks: int = measure("count")
     usage: Usage = measure("count")
@@ -114,8 +106,8 @@ class ScoreSummary(VoteMeasures):
 
     Attributes:
         num_instances: Instances judged.
-        unread: The bounds of the score, where so much is unread that they lead; else None.
-        num_unscored: Instances without a score because no verdict could be read; they are not in ``score``.
+        unscored_bounds: The bounds of the score, where too many votes are unscored for its mean to lead; else None.
+        num_unscored: Instances without a score to which the criterion applies; they are not in ``score``.
         num_lone: Instances whose score rests on only some of the votes asked for, the others being unscored.
         num_na: Instances to which the criterion does not apply; they are not in ``score`` either.
         score: The mean of the instances' scores.
@@ -127,7 +119,7 @@ class ScoreSummary(VoteMeasures):
             for scores of the options selected.
     """
 
-    score: Interval | Missing = measure("score", name="", always=True, bounds="unread")
+    score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
     covered_mass: Interval | Missing = measure("share")
     num_instances: int
     num_unscored: int = measure("count")
@@ -135,7 +127,7 @@ class ScoreSummary(VoteMeasures):
     num_na: int = measure("count")
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
-    unread: UnreadBounds | None
+    unscored_bounds: UnscoredBounds | None
 
 
 UNIT_RANGE: Final = (0.0, 1.0)
@@ -177,13 +169,13 @@ def summarize(
         covered_mass=known(covered_mass, "no expected value rests on probabilities"),
         num_instances=len(columns),
         num_unscored=int((~columns.scored & ~columns.na).sum()),
-        num_lone=int((columns.scored & (columns.unread_votes > 0)).sum()),
+        num_lone=int((columns.scored & (columns.num_unscored_votes > 0)).sum()),
         num_na=int(columns.na.sum()),
         score_if_unscored_0=_mean(limits[:, 0]),
         score_if_unscored_1=_mean(limits[:, 1]),
-        unread=None
+        unscored_bounds=None
         if score is None and columns.no_value.any()
-        else unread_bounds(score, columns.unread_limits(given), level=level, bounds=bounds),
+        else unscored_bounds(score, columns.unscored_limits(given), level=level, bounds=bounds),
         **measures,
     )
 
@@ -194,7 +186,7 @@ def reply_measures(
     """The fields of :class:`ReplyMeasures`; the interval is over instances.
 
     Args:
-        votes: On each question, or on all questions about an instance.
+        votes: On each question.
         rows: Shape of the questions: the number of the instance of each, from 0; by default each has its own.
         level: Of the interval; an `evenhand.statistics.intervals.IntervalLevel` brings the clusters of the instances.
     """
@@ -205,7 +197,7 @@ def reply_measures(
     return {
         "num_clusters": known(IntervalLevel.of(level).n_clusters, INDEPENDENT),
         "parse_rate": known(parse_rate, "there are no replies"),
-        "unscored_votes": columns.unscored(),
+        "unscored_counts": UnscoredCounts.of(columns, rows),
         "readings": columns.readings(),
         "reasks": int(columns.reasks.sum()),
         "usage": columns.used(),

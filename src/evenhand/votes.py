@@ -450,6 +450,11 @@ class Vote(FrozenValue):
         return self.unscored_reason not in WITHHELD | {"not_asked"}
 
     @property
+    def unscored(self) -> bool:
+        """Whether it selects nothing and is not NA."""
+        return self.selected_index is None and not self.na
+
+    @property
     def scored(self) -> bool:
         """Whether an option that is not NA was selected."""
         return self.selected_index is not None and not self.na
@@ -534,8 +539,8 @@ class Verdict(FrozenValue):
 
     @property
     def read(self) -> bool:
-        """Whether there are votes, and each was read: it selects an option or says NA."""
-        return bool(self.votes) and all(vote.selected_index is not None or vote.na for vote in self.votes)
+        """Whether there are votes, and none is unscored."""
+        return bool(self.votes) and not any(vote.unscored for vote in self.votes)
 
     @property
     def scored(self) -> bool:

@@ -516,7 +516,7 @@ class TestBounds:
         assert verdict.bounds == (0.25, 0.75)
 
     def test_a_panel_under_a_rule_that_selects(self):
-        # of o2, o2 and an unread vote the lowest is o2 whatever the third says, by majority; by min it is 0
+        # of o2, o2 and an unscored vote the lowest is o2 whatever the third says, by majority; by min it is 0
         assert aggregate(panel(2, 2, None), self.LEVELS, "mode").bounds == (1.0, 1.0)
         assert aggregate(panel(2, 2, None), self.LEVELS, "min").bounds == (0.0, 1.0)
 

@@ -319,13 +319,13 @@ SHARES = st.floats(0, 1)
     st.sampled_from(["selected", "expected"]),
     st.booleans(),
 )
-def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unread):
+def test_no_item_is_a_yes_and_unsure_and_the_bounds_hold_it(said, scoring, unscored):
     rules = VoteRules(scoring=scoring)
     cast = [
         vote(answer, judge=f"judge {place}", probabilities=None if share is None else (share, 1 - share))
         for place, (answer, share) in enumerate(said)
     ]
-    verdict = rules.aggregate([*cast, *([vote(None, judge="unread")] if unread else [])], YES_NO)
+    verdict = rules.aggregate([*cast, *([vote(None, judge="unscored")] if unscored else [])], YES_NO)
     checklist = Checklist(name="c", items=({"question": "Is it?", "name": "is"},))
     (item,) = item_results([verdict], checklist, rules=rules)
     if any(share is not None for _, share in said) and item.answer == "yes":

@@ -239,9 +239,9 @@ def test_every_panel_rule_reads_what_was_settled():
 
 def test_bounds_hold_what_unmade_draws_could_still_have_said():
     criterion = CRITERIA["binary"]
-    # 4 yes and 2 unread of seven: with two no, 4 : 2 is settled, for one no more is 4 : 3
+    # 4 yes and 2 unscored of seven: with two no, 4 : 2 is settled, for one no more is 4 : 3
     assert aggregate(stopped([0, 0, 0, 0, None, None], criterion, 7), criterion).bounds == (1.0, 1.0)
-    # under a posterior 4 yes end nine draws; with two no in place of the unread ones nothing is certain
+    # under a posterior 4 yes end nine draws; with two no in place of the unscored ones nothing is certain
     unsure = aggregate(stopped([0, None, 0, None, 0, 0], criterion, 9, 0.95), criterion)
     assert (unsure.aggregated_value, unsure.bounds) == (1.0, (0.0, 1.0))
 

@@ -55,11 +55,11 @@ def test_verdicts_by_hand():
     repeated = aggregate(draws(1, 3, 4), PERCENT)
     assert repeated.aggregated_value == 75
     assert repeated.spread == pytest.approx(((125**2 + 25**2 + 100**2) / 9 / 3) ** 0.5)
-    # the panel's mean of -1, 0 and 1 is 0; of -1 and 1 with an unread vote it goes from -1/3 to 1/3
+    # the panel's mean of -1, 0 and 1 is 0; of -1 and 1 with an unscored vote it goes from -1/3 to 1/3
     assert aggregate(panel(0, 1, 2), SENTIMENT).aggregated_value == 0
-    unread = aggregate(panel(0, 2, None), SENTIMENT)
-    assert unread.aggregated_value == 0
-    assert unread.bounds == pytest.approx((-1 / 3, 1 / 3))
+    unscored = aggregate(panel(0, 2, None), SENTIMENT)
+    assert unscored.aggregated_value == 0
+    assert unscored.bounds == pytest.approx((-1 / 3, 1 / 3))
     # two options are met or not met: met is the higher value, wherever it stands
     against = criterion_of([-1, 1], scale="binary")
     assert [aggregate(panel(0, 1, 0), against, rule).value for rule in ("majority", "any", "unanimous")] == [-1, 1, -1]
@@ -67,8 +67,8 @@ def test_verdicts_by_hand():
     vote = Vote(judge_id="j", order=(0, 1, 2, 3, 4), selected_index=4, probabilities=(0.5, 0, 0, 0, 0.5))
     assert aggregate([vote], LIKERT, scoring=Scoring(expected=True)).aggregated_value == 3
     # nothing read: anything from the worst to the best value
-    unread = VerdictColumns.of([aggregate(panel(None), PERCENT), Verdict(unscored_reason="missing_response")])
-    assert unread.limits(np.array([(0, 1), SENTIMENT.score_range])).tolist() == [[0, 100], [-1, 1]]
+    unscored = VerdictColumns.of([aggregate(panel(None), PERCENT), Verdict(unscored_reason="missing_response")])
+    assert unscored.limits(np.array([(0, 1), SENTIMENT.score_range])).tolist() == [[0, 100], [-1, 1]]
 
 
 def test_scores_by_hand():
@@ -77,7 +77,7 @@ def test_scores_by_hand():
     assert found.score.estimate == pytest.approx((5 + 4 + 4 + 1) / 4)
     assert 1 <= found.score.low < found.score.estimate < found.score.high <= 5
     assert (found.score_if_unscored_0, found.score_if_unscored_1) == pytest.approx((15 / 5, 19 / 5))
-    assert (found.unread.low, found.unread.high) == pytest.approx((3, 3.8))
+    assert (found.unscored_bounds.low, found.unscored_bounds.high) == pytest.approx((3, 3.8))
     # all at the best value: the limit is that of four of four
     certain = summarize([aggregate(panel(2), SENTIMENT)] * 4, [SENTIMENT.score_range] * 4).score
     assert (certain.estimate, certain.high, certain.method) == (1.0, 1.0, "beta")
@@ -131,7 +131,7 @@ options_of = st.sampled_from(
     [(0, 0.25, 0.5, 1), (0, 1, 0.5, 0.5), (1, 0.625, 0.375, 0), (0, 0, 1, 1), (0, 0.1, 0.2, 1)]
 )
 masses = st.sampled_from([None, (0.25, 0.25, 0.25, 0.25), (0.1, 0.2, 0.3, 0.4), (0.7, 0.1, 0.1, 0.1)])
-chosen = st.sampled_from([0, 1, 2, 3, "unread"])
+chosen = st.sampled_from([0, 1, 2, 3, "unscored"])
 grids = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(ORDERS), chosen, masses), min_size=1, max_size=8)
 scales = st.sampled_from([*((scale, rule) for scale in ("ordinal", "nominal") for rule in RULES[scale])])
 
@@ -139,7 +139,7 @@ scales = st.sampled_from([*((scale, rule) for scale in ("ordinal", "nominal") fo
 def votes_of(grid):
     return [
         Vote(judge_id=judge, order=order, sample=place, unscored_reason="empty")
-        if option == "unread"
+        if option == "unscored"
         else Vote(judge_id=judge, order=order, sample=place, selected_index=option, probabilities=shares)
         for place, (judge, order, option, shares) in enumerate(grid)
     ]
@@ -197,6 +197,6 @@ def test_other_units_change_the_units_alone(instances, criteria, scale_and_rule,
         assert getattr(two.score, limit) == mapped(getattr(one.score, limit))
     assert two.score_if_unscored_0 == mapped(one.score_if_unscored_0)
     assert two.score_if_unscored_1 == mapped(one.score_if_unscored_1)
-    assert (two.unread is None) == (one.unread is None)
-    for limit in ("low", "high", "interval_low", "interval_high") if one.unread else ():
-        assert getattr(two.unread, limit) == mapped(getattr(one.unread, limit))
+    assert (two.unscored_bounds is None) == (one.unscored_bounds is None)
+    for limit in ("low", "high", "interval_low", "interval_high") if one.unscored_bounds else ():
+        assert getattr(two.unscored_bounds, limit) == mapped(getattr(one.unscored_bounds, limit))

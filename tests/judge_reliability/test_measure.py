@@ -40,8 +40,8 @@ def test_comparisons_by_hand():
     # Two or more of three one way, doubled: all outcomes.
     assert position.p_value == 1.0
     assert found.replies.parse_rate.estimate == pytest.approx(11 / 12)
-    [unread] = found.replies.unscored
-    assert (unread.reason, unread.count, unread.share.estimate) == ("no_match", 1, pytest.approx(1 / 12))
+    [unscored] = found.replies.unscored
+    assert (unscored.reason, unscored.count, unscored.share.estimate) == ("no_match", 1, pytest.approx(1 / 12))
 
 
 def test_assessments_move_to_what_is_shown_earlier_or_later():
@@ -212,10 +212,10 @@ def test_what_was_not_asked_has_a_reason():
     one_order = report([asked(CITES, [("Yes",)])], CITES)
     assert "check_positional_bias" in one_order.position.reason
     assert "samples" in one_order.repetition.reason
-    unread = report([comparison([(None, None)] * 2)])
-    assert unread.position.reason == "no question has a selection in both orders"
-    assert unread.repetition.reason == "no prompt has a selection in two draws"
-    assert unread.replies.parse_rate.estimate == 0.0
+    unscored = report([comparison([(None, None)] * 2)])
+    assert unscored.position.reason == "no question has a selection in both orders"
+    assert unscored.repetition.reason == "no prompt has a selection in two draws"
+    assert unscored.replies.parse_rate.estimate == 0.0
 
 
 SAID = st.sampled_from(["A", "B", "T", None])

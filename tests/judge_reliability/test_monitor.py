@@ -69,13 +69,13 @@ class TestAlarms:
         monitor = watched([1, 1, 1, None, None] * 20, at_least=0.9, at_most=0.7)
         assert not monitor.alarms  # nor for the other side: they might have been bad
         assert (monitor.verdicts, monitor.unscored, monitor.score.estimate) == (100, 40, 1.0)
-        bounds = monitor.unread
+        bounds = monitor.unscored_bounds
         assert (bounds.low, bounds.high, bounds.share) == (0.6, 1.0, 0.4)
         assert bounds.interval_low == ConfidenceSequence.of([1] * 60 + [0] * 40).limits(0.99)[0]
-        assert "(40 unscored): 0.60–1.00 [" in str(monitor)
+        assert "(40 verdicts unscored): 0.60–1.00 [" in str(monitor)
 
     def test_a_few_unscored_do_not_lead(self):
-        assert watched([1, 0] * 100 + [None], at_least=0.3).unread is None
+        assert watched([1, 0] * 100 + [None], at_least=0.3).unscored_bounds is None
 
 
 class TestVerdicts:
@@ -124,7 +124,7 @@ class TestInTheShell:
         path = stream([*lines, '{"verdict": null}'])
         assert main(["monitor", path, "--column", "verdict", "--value", "good=1", "bad=0"]) == 0
         said = capsys.readouterr()
-        assert said.out.startswith("after 3 verdicts (1 unscored): ")
+        assert said.out.startswith("after 3 verdicts (1 verdict unscored): ")
         assert "line 1: it is no JSON" in said.err
         assert "line 3: it has no 'verdict', but ['score']" in said.err
         assert "line 5: a verdict is 7" in said.err

@@ -52,16 +52,18 @@ class TestByHand:
         assert third.mean.estimate == pytest.approx((0.5 + 0.5 + 0) / 3)
         assert (third.num_votes, third.num_unscored, third.num_na, third.mean.n) == (4, 1, 0, 3)
 
-    def test_bounds_where_votes_are_unread(self):
-        # j1 says the best three times, and is unread three times: its mean lies between 3 / 6 and 6 / 6
+    def test_bounds_where_votes_are_unscored(self):
+        # j1 says the best three times, and is unscored three times: its mean lies between 3 / 6 and 6 / 6
         report = report_of(LEVELS, *[panel(2, 2)] * 3, *[panel(2, None)] * 3)
         first, second = report.judges
-        bounds = {name: (each.low, each.high) for name, each in first.unread_of.items()}
-        # without j0 the panel is j1: 0 or 1 where it is unread, and the whole panel then 1/2 or 1
+        bounds = {name: (each.low, each.high) for name, each in first.unscored_bounds_of.items()}
+        # without j0 the panel is j1: 0 or 1 where it is unscored, and the whole panel then 1/2 or 1
         assert bounds == {"score_without": (0.5, 1), "change_without": (3 * -1 / 6, 3 * 0.5 / 6)}
-        assert {name: each.low for name, each in second.unread_of.items() if name != "change_without"} == {"mean": 0.5}
+        assert {name: each.low for name, each in second.unscored_bounds_of.items() if name != "change_without"} == {
+            "mean": 0.5
+        }
         measures = {each.name: each for each in report.measures()}
-        assert measures["judge_mean_j1"].bounds == second.unread_of["mean"]
+        assert measures["judge_mean_j1"].bounds == second.unscored_bounds_of["mean"]
         assert measures["judge_mean_j0"].bounds is None
 
     @settings(deadline=None, max_examples=20)

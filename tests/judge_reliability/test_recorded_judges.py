@@ -93,12 +93,13 @@ def test_agreement_of_llmbar_judges_with_people_is_the_published_one():
             continue
         # They count what was not read as wrong and divide by all; ours are over what was read.
         blank = sum(row["w0"] is row["w1"] is None for row in rows)
-        right = people.vote_accuracy.estimate * found.replies.num_scored
+        counts = found.replies.unscored_counts
+        right = people.vote_accuracy.estimate * (counts.votes - counts.unscored_votes)
         assert 100 * right / (2 * n) == pytest.approx(expected["correct_average"], abs=1e-9)
         both = people.all_orders_right.estimate * position.n_checked
         assert 100 * both / n == pytest.approx(expected["correct_both"], abs=1e-9)
         assert 100 * (position.n_consistent + blank) / n == pytest.approx(expected["equal"], abs=1e-9)
-        if found.replies.num_scored == 2 * n:
+        if not counts.unscored_votes:
             gaps += 1
             assert 100 * people.vote_accuracy.estimate == pytest.approx(expected["correct_average"], abs=1e-9)
             assert 100 * position.position_consistency.estimate == pytest.approx(expected["equal"], abs=1e-9)

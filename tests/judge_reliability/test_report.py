@@ -24,7 +24,11 @@ def test_judges_stand_side_by_side():
     assert rows["p of no preference"] == ("–", "< 0.001")
     assert [cell[:6] for cell in rows["Grade Score"]] == ["1.00 [", "0.00 ["]
     assert rows["verdicts as people"][1] == "–"
-    assert rows["votes (unscored)"] == ("80 (all scored)", "80 (all scored)")
+    assert [rows[name] for name in ("votes", "unscored votes", "unscored verdicts")] == [
+        ("80", "80"),
+        ("0", "0"),
+        ("0", "0"),
+    ]
     # What no judge has is no row, and has its reason beneath.
     assert "Brier score" not in rows
     assert any(note.startswith("judge: Not measured: ") and "confidences (" in note for note in measures.notes)
@@ -39,6 +43,7 @@ def test_what_is_missing_is_said():
     found = report([asked(CITES, [("Yes", None)], place) for place in range(4)], CITES, num_missing=3, level=0.999)
     (measures,) = criterion_tables([found])
     assert measures.headers == ("measure [99.9%]", "judge")
-    assert rows_of(measures)["votes (unscored)"] == ("8 (4 no_match)",)
+    rows = rows_of(measures)
+    assert [rows[name] for name in ("votes", "unscored votes", "unscored verdicts")] == [("8",), ("4",), ("0",)]
     assert "3 questions were not asked, as a response is missing." in measures.notes
     assert any("position consistency (no question has a selection in both orders)" in note for note in measures.notes)

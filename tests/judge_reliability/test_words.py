@@ -164,7 +164,7 @@ def test_replies_people_and_options():
     questions += [comparison([(None, None)], 95 + place, label=NEITHER, reason="refusal") for place in range(5)]
     said = said_of(report(questions))
     assert said["replies"].startswith("95 % [")
-    assert "10 of 200 votes select nothing: 10 refusal (5 % [" in said["replies"]
+    assert "; 10 of 200 votes unscored (5 rows affected), 5 verdicts unscored: 10 refusal (5 % [" in said["replies"]
     # 90 verdicts are right, 5 are ties where a person chose; the refused five have none.
     assert said["agreement with people"].startswith("the verdict is what people chose in 95 % [")
     assert "of 95 questions" in said["agreement with people"]

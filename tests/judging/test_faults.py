@@ -109,11 +109,11 @@ def test_what_does_not_pass_leaves_one_row_unscored_and_says_why(fault, settings
     summary = table.summaries["response", "level"]
     assert (summary.num_unscored, summary.score.estimate) == (1, 0.5)  # never 0, never the nearest label
     assert (summary.score_if_unscored_0, summary.score_if_unscored_1) == (2 / 5, 3 / 5)
-    assert dict(summary.unscored_votes) == {reason: 1}
+    assert dict(summary.unscored_counts.reasons) == {reason: 1}
     # a row without any reply says nothing about how well the replies can be read; a reply that was asked for again was
     # one more that could not be read: 4 of 6, for two selections of this row
-    unread = {3: 4 / 6}.get(calls, 4 / 5)
-    assert summary.parse_rate.estimate == pytest.approx(1.0 if reason == "engine_error" else unread)
+    unscored = {3: 4 / 6}.get(calls, 4 / 5)
+    assert summary.parse_rate.estimate == pytest.approx(1.0 if reason == "engine_error" else unscored)
     assert f"1 {reason}" in str(table)
 
 

@@ -127,7 +127,7 @@ def test_reasons_under_another_name_are_the_assessment_and_not_raw_json(field):
     assert (vote.selected_label, vote.assessment) == ("Mid", "It is long.")
 
 
-def test_a_reply_at_which_the_reader_fails_is_unread_and_told_and_the_next_one_is_read(monkeypatch, caplog):
+def test_a_reply_at_which_the_reader_fails_is_unscored_and_told_and_the_next_one_is_read(monkeypatch, caplog):
     def fails_at_odd_replies(text, labels, **options):
         if text == "odd":
             raise RecursionError("too deep")

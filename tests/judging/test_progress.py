@@ -32,10 +32,10 @@ class Gone(io.StringIO):
     flush = isatty = lambda self: self.write("")
 
 
-def votes(number, *, unread=0, cost=0.001):
+def votes(number, *, unscored=0, cost=0.001):
     paid = Usage(calls=1, prompt_tokens=90, completion_tokens=10, cost=cost)
-    read = [Vote(judge_id="a", order=(0, 1), selected_index=0, usage=paid)] * (number - unread)
-    return [*read, *[Vote(judge_id="a", order=(0, 1), unscored_reason="empty", usage=paid)] * unread]
+    read = [Vote(judge_id="a", order=(0, 1), selected_index=0, usage=paid)] * (number - unscored)
+    return [*read, *[Vote(judge_id="a", order=(0, 1), unscored_reason="empty", usage=paid)] * unscored]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(stderr):
     with progress_bar(960, shown=True, clock=clock) as progress:
         for _ in range(240):
             clock.now += 0.125
-            progress.add(votes(2, unread=1))
+            progress.add(votes(2, unscored=1))
         before = said.getvalue().splitlines()
     lines = said.getvalue().splitlines()
     assert len(before) == 3
@@ -61,7 +61,7 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(stderr):
     assert before[0].startswith("judging: ")
     # in 10 seconds 80 times 2 votes; the other 800 take 50 seconds
     assert before[0] == (
-        "judging: 160/960 votes (17 %), 16.0 a second, 80 unscored, 160 calls, 16,000 tokens, $0.1600, 0:50 left"
+        "judging: 160/960 votes (17 %), 16.0 a second, 80 votes unscored, 160 calls, 16,000 tokens, $0.1600, 0:50 left"
     )
 
 
@@ -127,7 +127,7 @@ def test_the_time_left_is_by_the_rate_of_late(stderr):
             progress.add(votes(10, cost=None))
     # 540 to go at one a second; over all 60 seconds it would be 58
     last = said.getvalue().splitlines()[-2]
-    assert last == "judging: 560/1,100 votes (51 %), 1.0 a second, 0 unscored, 60 calls, 6,000 tokens, 9:00 left"
+    assert last == "judging: 560/1,100 votes (51 %), 1.0 a second, 0 votes unscored, 60 calls, 6,000 tokens, 9:00 left"
 
 
 def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypatch):
@@ -138,11 +138,11 @@ def test_a_terminal_has_a_bar_and_what_is_told_stands_above_it(stderr, monkeypat
     said = stderr(Terminal())
     with progress_bar(40, shown=True) as progress:
         tell("a word\x1b[2J")
-        progress.add(votes(30, unread=2))
+        progress.add(votes(30, unscored=2))
     shown = said.getvalue()
     assert "a word\\x1b[2J" in shown
     assert "30/40 votes (75 %)" in shown
-    assert "2 unscored, 30 calls, 3,000 tokens, $0.0300" in shown
+    assert "2 votes unscored, 30 calls, 3,000 tokens, $0.0300" in shown
     assert shown.index("a word") < shown.index("30/40")
     assert sys.stderr is said
 
@@ -169,6 +169,6 @@ def test_a_terminal_that_is_gone_ends_no_run(stderr, stream):
 def test_nothing_is_said_where_it_is_not_to_be_seen(stderr):
     said = stderr(io.StringIO())
     with progress_bar(4, shown=False) as progress:
-        progress.add(votes(4, unread=1))
+        progress.add(votes(4, unscored=1))
     assert said.getvalue() == ""
     assert (progress.done, progress.unscored) == (4, 1)

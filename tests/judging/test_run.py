@@ -552,7 +552,7 @@ def test_the_progress_bar_counts(capfd):
         run(questions(3), [http_judge(server.base_url)], grid=ONCE, progress=True)
     shown = capfd.readouterr().err
     assert "3/3" in shown
-    assert "1 unscored, 4 calls" in shown
+    assert "1 vote unscored, 4 calls" in shown
     assert "tokens" in shown
     assert "\r" not in shown
 

@@ -108,7 +108,7 @@ def test_an_answer_that_is_only_a_mention_is_asked_for_again(later, expected):
     assert [item.number for item in judge.requests[1].items] == [2]
 
 
-def test_a_sheet_at_which_the_reader_fails_is_unread_and_told(monkeypatch, caplog):
+def test_a_sheet_at_which_the_reader_fails_is_unscored_and_told(monkeypatch, caplog):
     def fails(*given, **options):
         raise RecursionError("too deep")
 

@@ -584,6 +584,11 @@ def test_the_whole_result_by_hand():
         # whatever the lost draw had said, the median of 1, x, 1 is 1
         "tone_score_if_unscored_0": 0.75,
         "tone_score_if_unscored_1": 0.75,
+        # two rows in two orders, three draws each
+        "tone_num_asked_votes": 12,
+        "tone_num_unscored_votes": 1,
+        "tone_num_rows_affected": 1,
+        "tone_num_unscored_verdicts": 0,
         "tone_unscored_votes_no_match": 1,
         "tone_reasks": 1,
         # every reply that was read is the option's label

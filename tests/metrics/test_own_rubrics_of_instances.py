@@ -33,7 +33,7 @@ def test_each_instance_is_scored_by_its_own_rubric():
     instances, overall = compute(
         metric(rubric_field="rubrics"), ("advice", HEALTH_ROW), ("amount", OTHER), ("lie", OTHER)
     )
-    # (7 − 9) / 10, 5 / 5, and the fault of the third alone, whose other criterion is unread
+    # (7 − 9) / 10, 5 / 5, and the fault of the third alone, whose other criterion is unscored
     assert [each["score"] for each in instances[:2]] == [-0.2, 1.0]
     assert math.isnan(instances[2]["score"])
     assert overall["score"] == pytest.approx(0.4)

@@ -104,6 +104,11 @@ def test_the_scores_by_hand():
         # three with clear at Bad: 0; at Good: 3 / 4
         "good_answer_score_if_unscored_0": 1 / 3,
         "good_answer_score_if_unscored_1": (1 + 0 + 0.75) / 3,
+        "good_answer_num_asked_votes": 9,
+        "good_answer_num_unscored_votes": 1,
+        "good_answer_num_unscored_verdicts": 1,
+        "good_answer_clear_num_unscored_votes": 1,
+        "good_answer_cites_num_unscored_votes": 0,
         "good_answer_unscored_votes_no_match": 1,
         "good_answer_calls": 9,
     }

@@ -86,7 +86,7 @@ def test_whatever_was_not_read_would_have_said_every_score_lies_within_its_bound
             continue  # no gate passes on what is missing
         if measure.bounds is not None:
             low, high = measure.bounds.low, measure.bounds.high
-        else:  # what is unread moves it by less than a fifth of what chance does
+        else:  # what is unscored moves it by less than a fifth of what chance does
             value = measure.value
             low = value.estimate - 0.2 * (value.estimate - value.low)
             high = value.estimate + 0.2 * (value.high - value.estimate)
@@ -96,17 +96,17 @@ def test_whatever_was_not_read_would_have_said_every_score_lies_within_its_bound
 def test_each_score_has_bounds_of_its_own():
     # a (weight 3) and b (weight 1) of six responses: all that was read is a yes, and b is read in half of them
     report = report_checklists([result(ABC, "yes", "yes", "yes")] * 3 + [result(ABC, "yes", None, "yes")] * 3)
-    bounds = {name: (each.low, each.high) for name, each in report.unread_of.items()}
+    bounds = {name: (each.low, each.high) for name, each in report.unscored_bounds_of.items()}
     assert bounds["pass_rate"] == bounds["primary_score"] == pytest.approx(((3 + 3 * 2 / 3) / 6, 1))
     assert bounds["weighted_score"] == pytest.approx(((3 + 3 * 3 / 4) / 6, 1))
     assert bounds["scaled_score_1_5"] == pytest.approx((1 + 4 * 5 / 6, 5))
     assert bounds["micro_pass_rate"] == pytest.approx((15 / 18, 1))
     a, b, c = report.items
-    assert dict(a.unread) == dict(c.unread) == {}
-    assert (b.unread["pass_rate"].low, b.unread["pass_rate"].high) == (0.5, 1)
+    assert dict(a.unscored_bounds_of) == dict(c.unscored_bounds_of) == {}
+    assert (b.unscored_bounds_of["pass_rate"].low, b.unscored_bounds_of["pass_rate"].high) == (0.5, 1)
     others, ungrouped = report.categories
-    assert others.unread is None
-    assert (ungrouped.unread.low, ungrouped.unread.high) == (0.5, 1)
+    assert others.unscored_bounds is None
+    assert (ungrouped.unscored_bounds.low, ungrouped.unscored_bounds.high) == (0.5, 1)
 
 
 def test_means_shares_and_counts():
@@ -128,7 +128,7 @@ def test_means_shares_and_counts():
     assert report.parse_rate.estimate == pytest.approx(9 / 15)
     assert (report.num_instances, report.num_unscored, report.num_na, report.num_partial) == (4, 1, 1, 0)
     assert (report.answered, report.na, report.unanswered, report.reasks) == (5, 4, 3, 3)
-    assert dict(report.unanswered_reasons) == dict(report.unscored_votes) == {"empty": 3}
+    assert dict(report.unanswered_reasons) == dict(report.unscored_counts.reasons) == {"empty": 3}
     assert report.usage.calls == 12
     assert report.positional_bias == Missing("no item was read in two orders")
     # the response to which nothing applies has no bounds: (2/3 + 1/2 + 0) / 3 and (2/3 + 1/2 + 1) / 3
@@ -149,7 +149,7 @@ def test_a_weighted_score_without_weights_is_missing_with_a_reason():
     report = report_checklists([found])
     assert report.primary_score == report.score_if_unscored_0 == Missing("no response has a primary score")
     assert report.weighted_score == Missing("the answered items weigh nothing")
-    assert (report.pass_rate.estimate, report.num_unscored, report.unread) == (1.0, 1, None)
+    assert (report.pass_rate.estimate, report.num_unscored, report.unscored_bounds_of) == (1.0, 1, {})
 
 
 def test_a_weighted_score_lies_between_the_bounds_of_the_items_that_weigh_and_have_no_answer():

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 
 from evenhand.errors import InvalidInputError
 from evenhand.modes.contest import resolved_contests
-from evenhand.modes.pairwise import order_selections, summarize_contests, unread_pairs
+from evenhand.modes.pairwise import order_selections, summarize_contests, unscored_pairs
 from evenhand.numbers import Missing
 from evenhand.statistics.contests import win_rate_intervals
 from evenhand.statistics.paired_differences import compare_pairs
@@ -34,10 +34,10 @@ def test_winrates_with_bounds_and_counts():
     assert (a.winrate.estimate, b.winrate.estimate, c.winrate.estimate) == pytest.approx((4 / 6, 1 / 4, 2 / 4))
     # two contests of b are unscored: 1 of 6 if both were lost, 3 of 6 if both were won
     assert (b.winrate_if_unscored_0, b.winrate_if_unscored_1) == pytest.approx((1 / 6, 3 / 6))
-    # the other order of a's last contest is unread: a tie if it was for c
+    # the other order of a's last contest is unscored: a tie if it was for c
     assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((3.5 / 6, 4 / 6))
     assert (c.winrate_if_unscored_0, c.winrate_if_unscored_1) == pytest.approx((2 / 6, 4.5 / 6))
-    assert [(one.contests, one.ties, one.unscored) for one in (a, b, c)] == [(6, 2, 0), (6, 2, 2), (6, 0, 2)]
+    assert [(one.contests, one.ties, one.num_unscored) for one in (a, b, c)] == [(6, 2, 0), (6, 2, 2), (6, 0, 2)]
 
 
 def test_intervals_take_the_instance_as_the_unit():
@@ -99,9 +99,9 @@ def test_systems_that_no_chain_of_contests_connects_have_no_rank():
 
 def test_reliability():
     summary = summarize_contests(three_instances(), "abc")
-    assert (summary.contests, summary.ties, summary.unscored, summary.num_instances) == (9, 2, 2, 3)
+    assert (summary.contests, summary.ties, summary.num_unscored, summary.num_instances) == (9, 2, 2, 3)
     assert summary.unscored_contests == {"missing_response": 1, "no_match": 1}
-    assert summary.unscored_votes == {"no_match": 3}
+    assert summary.unscored_counts.reasons == {"no_match": 3}
     # six contests were answered in both orders, two of them differently
     assert summary.positional_bias.estimate == pytest.approx(2 / 6)
     assert summary.position_consistency.estimate == pytest.approx(4 / 6)
@@ -163,43 +163,52 @@ def test_where_the_refused_contests_depend_on_the_winner_the_bounds_lead():
     fought += [contest(None, None, instance=32 + row) for row in range(8)]
     a, b = summarize_contests(fought, "ab").systems
     assert a.winrate.estimate == pytest.approx(20 / 32)
-    assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((20 / 40, 28 / 40, 8 / 40))
-    assert (b.unread.low, b.unread.high) == pytest.approx((12 / 40, 20 / 40))
-    assert a.unread.interval_low < a.unread.low < a.unread.high < a.unread.interval_high
+    assert (a.unscored_bounds.low, a.unscored_bounds.high, a.unscored_bounds.share) == pytest.approx(
+        (20 / 40, 28 / 40, 8 / 40)
+    )
+    assert (b.unscored_bounds.low, b.unscored_bounds.high) == pytest.approx((12 / 40, 20 / 40))
+    assert (
+        a.unscored_bounds.interval_low
+        < a.unscored_bounds.low
+        < a.unscored_bounds.high
+        < a.unscored_bounds.interval_high
+    )
     ranking = summarize_contests(fought[:32], "ab").systems
-    assert [one.unread for one in ranking] == [None, None]  # all read: the winrate leads
+    assert [one.unscored_bounds for one in ranking] == [None, None]  # all read: the winrate leads
 
 
-def test_a_second_order_that_is_unread_may_make_a_tie():
+def test_a_second_order_that_is_unscored_may_make_a_tie():
     # 24 contests read in both orders, 12 won by each; 8 read in one order only, in which a wins: ties, if not
     fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 0.0] * 12)]
     fought += [contest(1.0, None, instance=24 + row) for row in range(8)]
     a = summarize_contests(fought, "ab").systems[0]
-    assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((16 / 32, 20 / 32, 8 / 32))
+    assert (a.unscored_bounds.low, a.unscored_bounds.high, a.unscored_bounds.share) == pytest.approx(
+        (16 / 32, 20 / 32, 8 / 32)
+    )
     assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((16 / 32, 20 / 32))
 
 
 def test_what_a_rule_sets_aside_was_read():
     fought = [contest(1.0, 0.0, instance=row, on_position_bias="abstain") for row in range(9)]
     a = summarize_contests([*fought, contest(1.0, 1.0, instance=9)], "ab").systems[0]
-    assert (a.unscored, a.unread) == (9, None)
+    assert (a.num_unscored, a.unscored_bounds) == (9, None)
     assert (a.winrate_if_unscored_0, a.winrate_if_unscored_1) == pytest.approx((0.1, 1.0))
 
 
-def test_of_graded_contests_the_unread_are_worth_two_battles():
-    # a slightly better (1 battle won) four times; four unread: 4 of 4 + 4 · 2 = 1/3 if lost by much, all if won
+def test_of_graded_contests_the_unscored_are_worth_two_battles():
+    # a slightly better (1 battle won) four times; four unscored: 4 of 4 + 4 · 2 = 1/3 if lost by much, all if won
     fought = [contest(0.75, 0.75, instance=row, criterion=GRADED) for row in range(4)]
     fought += [contest(None, None, instance=4 + row, criterion=GRADED) for row in range(4)]
     a = summarize_contests(fought, "ab", reduction="weighted_win_rate").systems[0]
-    assert (a.unread.low, a.unread.high) == pytest.approx((1 / 3, 1.0))
+    assert (a.unscored_bounds.low, a.unscored_bounds.high) == pytest.approx((1 / 3, 1.0))
 
 
-def test_head_to_head_only_the_pairs_with_unread_contests_lead_with_bounds():
+def test_head_to_head_only_the_pairs_with_unscored_contests_lead_with_bounds():
     fought = [contest(won, won, instance=row) for row, won in enumerate([1.0, 0.0] * 10)]
     fought += [contest(won, won, instance=row, second="c") for row, won in enumerate([1.0, 0.0] * 8)]
     fought += [contest(None, None, instance=16 + row, second="c") for row in range(4)]
     resolved = resolved_contests(fought, "abc")
-    found = unread_pairs(fought, compare_pairs(resolved))
+    found = unscored_pairs(fought, compare_pairs(resolved))
     assert list(found) == [("a", "c")]
     assert (found["a", "c"].low, found["a", "c"].high) == pytest.approx((8 / 20, 12 / 20))
 
@@ -210,7 +219,7 @@ def test_bounds_are_over_the_clusters_of_the_instances():
         fought += [contest(None, None, instance=24 + row) for row in range(6)]
         return [held.model_copy(update={"cluster": f"document {held.instance // size}"}) for held in fought]
 
-    apart, pairs = (summarize_contests(together(size), "ab").systems[0].unread for size in (1, 2))
+    apart, pairs = (summarize_contests(together(size), "ab").systems[0].unscored_bounds for size in (1, 2))
     assert (pairs.low, pairs.high) == (apart.low, apart.high)
     assert pairs.interval_low < apart.interval_low
 
@@ -224,8 +233,8 @@ def test_what_is_printed_holds_the_truth_where_the_judge_refuses_what_one_system
         results = [1.0 if generator.random() < 0.5 else 0.0 if generator.random() < 0.5 else None for _ in range(80)]
         fought = [drafts[won].model_copy(update={"instance": row}) for row, won in enumerate(results)]
         pairs = compare_pairs(resolved_contests(fought, "ab"))
-        unread = unread_pairs(fought, pairs)["a", "b"]
+        unscored = unscored_pairs(fought, pairs)["a", "b"]
         alone.append(pairs[0].win_rate.low <= 0.5 <= pairs[0].win_rate.high)
-        printed.append(unread.interval_low <= 0.5 <= unread.interval_high)
+        printed.append(unscored.interval_low <= 0.5 <= unscored.interval_high)
     assert np.mean(printed) >= 0.93
     assert np.mean(alone) < 0.5

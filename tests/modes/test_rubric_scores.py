@@ -29,7 +29,7 @@ GOOD, FAIR, BAD = (
 )
 YES, NO = (Verdict(selected_index=place, value=value, aggregated_value=value) for place, value in enumerate((1.0, 0.0)))
 NA = Verdict(na=True)
-UNREAD = Verdict(unscored_reason="no_match")
+UNSCORED = Verdict(unscored_reason="no_match")
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_a_fault_that_does_not_apply_fails_at_its_worst():
 
 
 def test_an_unscored_criterion_is_left_out_and_bounded_by_its_worst_and_best_option():
-    result = rubric_result([UNREAD, YES, YES], RUBRIC)
+    result = rubric_result([UNSCORED, YES, YES], RUBRIC)
     # (1 − 2) / 1 is below 0
     assert (result.score, result.raw_score) == (0.0, -1.0)
     assert result.incomplete
     # clear at Bad: (0.75 + 1 − 2) / 4 < 0; at Good: (3 + 1 − 2) / 4
     assert result.bounds == (0.0, 0.5)
     # a fault is worst where it is there: (3 + 1 − 2) / 4, and best where it is not: (3 + 1) / 4
-    assert rubric_result([GOOD, YES, UNREAD], RUBRIC).bounds == (0.5, 1.0)
+    assert rubric_result([GOOD, YES, UNSCORED], RUBRIC).bounds == (0.5, 1.0)
 
 
 def test_votes_that_were_not_read_bound_a_scored_criterion_too():
@@ -81,10 +81,10 @@ def test_votes_that_were_not_read_bound_a_scored_criterion_too():
 
 
 def test_nothing_read_and_nothing_applicable_are_different():
-    unread, beside, missing = (
-        rubric_result(verdicts, RUBRIC) for verdicts in ([UNREAD] * 3, [NA, NA, UNREAD], [MISSING_RESPONSE] * 3)
+    unscored, beside, missing = (
+        rubric_result(verdicts, RUBRIC) for verdicts in ([UNSCORED] * 3, [NA, NA, UNSCORED], [MISSING_RESPONSE] * 3)
     )
-    assert (unread.score, unread.unscored_reason, unread.bounds) == (None, "no_match", (0.0, 1.0))
+    assert (unscored.score, unscored.unscored_reason, unscored.bounds) == (None, "no_match", (0.0, 1.0))
     assert beside.unscored_reason == "no_match"
     assert (missing.unscored_reason, missing.bounds) == ("missing_response", (0.0, 1.0))
     rubric = Rubric(name="r", criteria=(LEVELS, CITES))
@@ -94,8 +94,8 @@ def test_nothing_read_and_nothing_applicable_are_different():
 
 def test_a_vote_that_was_not_read_beside_one_for_na_could_have_made_the_criterion_apply():
     not_applicable = Vote(judge_id="a", order=(0, 1, 2), selected_index=2, selected_label="N/A", na=True)
-    unread = Vote(judge_id="b", order=(0, 1, 2), unscored_reason="no_match")
-    beside = aggregate([not_applicable, unread], CITES)
+    unscored = Vote(judge_id="b", order=(0, 1, 2), unscored_reason="no_match")
+    beside = aggregate([not_applicable, unscored], CITES)
     result = rubric_result([FAIR, beside, NO], RUBRIC)
     # as it is, cites is left out; had b said No or Yes, cites would be No or Yes
     assert result.score == pytest.approx(1.5 / 3)
@@ -110,7 +110,7 @@ def test_a_criterion_without_values_has_no_part_in_score_and_bounds():
     chosen = Verdict(selected_index=0, selected_label="a", unscored_reason="no_value")
     result = rubric_result([YES, chosen], rubric)
     assert (result.score, result.bounds, result.unpenalized.unscored) == (1.0, (1.0, 1.0), ("kind",))
-    assert (result.incomplete, rubric_result([YES, UNREAD], rubric).incomplete) == (False, True)
+    assert (result.incomplete, rubric_result([YES, UNSCORED], rubric).incomplete) == (False, True)
     assert summarize_rubric([result], rubric).num_incomplete == 0
 
 
@@ -126,8 +126,8 @@ def test_the_summary_by_hand():
     results = [
         rubric_result([GOOD, YES, NO], RUBRIC, length_penalty=0.25),  # 1 − 0.25
         rubric_result([FAIR, NA, NO], RUBRIC, length_penalty=0.0),  # 0.5
-        rubric_result([UNREAD, YES, NO], RUBRIC, length_penalty=0.0),  # 1, between (0.75 + 1) / 4 and 1
-        rubric_result([UNREAD, UNREAD, UNREAD], RUBRIC, length_penalty=0.0),
+        rubric_result([UNSCORED, YES, NO], RUBRIC, length_penalty=0.0),  # 1, between (0.75 + 1) / 4 and 1
+        rubric_result([UNSCORED, UNSCORED, UNSCORED], RUBRIC, length_penalty=0.0),
         rubric_result([MISSING_RESPONSE] * 3, RUBRIC),
     ]
     summary = summarize_rubric(results, RUBRIC)
@@ -143,9 +143,9 @@ def test_the_summary_by_hand():
 
 
 VERDICTS = st.tuples(
-    st.sampled_from([GOOD, FAIR, BAD, NA, UNREAD]),
-    st.sampled_from([YES, NO, NA, UNREAD]),
-    st.sampled_from([YES, NO, NA, UNREAD]),
+    st.sampled_from([GOOD, FAIR, BAD, NA, UNSCORED]),
+    st.sampled_from([YES, NO, NA, UNSCORED]),
+    st.sampled_from([YES, NO, NA, UNSCORED]),
 )
 
 
@@ -159,7 +159,7 @@ def test_every_way_of_filling_the_gaps_lies_within_the_bounds(verdicts, strategy
     assert 0 <= low <= high <= 1
     ways = [()]
     for verdict, options in zip(verdicts, ([GOOD, FAIR, BAD], [YES, NO], [YES, NO]), strict=True):
-        ways = [(*way, choice) for way in ways for choice in (options if verdict is UNREAD else [verdict])]
+        ways = [(*way, choice) for way in ways for choice in (options if verdict is UNSCORED else [verdict])]
     for way in ways:
         filled = rubric_result(way, rubric, length_penalty=penalty)
         if filled.score is not None:
@@ -236,12 +236,12 @@ def test_points_are_clipped_at_the_mean_only():
 
 
 def test_unscored_points_have_bounds_below_0():
-    result = rubric_result([YES, UNREAD, UNREAD], POINTS)
+    result = rubric_result([YES, UNSCORED, UNSCORED], POINTS)
     # 4 / 4 of what was read; (4 − 20) / 10 at worst and (4 + 6) / 10 at best
     assert (result.score, result.bounds) == (1.0, (-1.6, 1.0))
     summary = summarize_rubric([result] * 4, POINTS)
     assert (summary.score.estimate, summary.score_if_unscored_0, summary.score_if_unscored_1) == (1.0, 0.0, 1.0)
-    assert (summary.unread.low, summary.unread.high) == (0.0, 1.0)
+    assert (summary.unscored_bounds.low, summary.unscored_bounds.high) == (0.0, 1.0)
 
 
 def test_a_penalty_takes_points_below_0():

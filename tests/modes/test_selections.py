@@ -62,8 +62,8 @@ class TestSelect:
     def test_the_first_order_alone(self):
         selection = select(both(0, 2), NAMES, on_position_bias="first")
         assert (selection.selected, selection.position_consistent) == ("a", False)
-        unread = select(both(None, 2), NAMES, on_position_bias="first")
-        assert (unread.shares, unread.unscored_reason) == (None, "refusal")
+        unscored = select(both(None, 2), NAMES, on_position_bias="first")
+        assert (unscored.shares, unscored.unscored_reason) == (None, "refusal")
 
     def test_a_lone_order(self):
         # Averaged over what was answered; of the votes asked, half may have been for anybody.
@@ -173,11 +173,13 @@ class TestSummary:
         # a chosen in 12 of 12, and 8 refused: 12 to 20 of 20; b: 0 to 8
         read, refused = [select(both(0, 0), NAMES)] * 12, [select(both(None, None), NAMES)] * 8
         a, b, _ = summarize_selections([*read, *refused]).candidates.values()
-        assert (a.unread.low, a.unread.high, a.unread.share) == pytest.approx((0.6, 1.0, 0.4))
-        assert (b.unread.low, b.unread.high) == pytest.approx((0.0, 0.4))
-        assert [one.unread for one in summarize_selections(read).candidates.values()] == [None] * 3
+        assert (a.unscored_bounds.low, a.unscored_bounds.high, a.unscored_bounds.share) == pytest.approx(
+            (0.6, 1.0, 0.4)
+        )
+        assert (b.unscored_bounds.low, b.unscored_bounds.high) == pytest.approx((0.0, 0.4))
+        assert [one.unscored_bounds for one in summarize_selections(read).candidates.values()] == [None] * 3
 
     def test_a_choice_that_is_set_aside_was_read(self):
         aside = select(both(0, 1), NAMES, on_position_bias="abstain")
         rates = summarize_selections([select(both(0, 0), NAMES), aside]).candidates.values()
-        assert [one.unread for one in rates] == [None] * 3
+        assert [one.unscored_bounds for one in rates] == [None] * 3

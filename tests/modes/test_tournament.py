@@ -245,7 +245,7 @@ def test_an_unbiased_judge_shows_no_preference_and_refusals_do_not_count():
     summary = summarize_contests(contests, "ab")
     # of 1000 votes 30 % are refused; a contest is unscored when both are: 9 %
     assert summary.parse_rate.estimate == pytest.approx(0.7, abs=4 * 0.0145)
-    assert summary.unscored / 500 == pytest.approx(0.09, abs=4 * 0.0128)
+    assert summary.num_unscored / 500 == pytest.approx(0.09, abs=4 * 0.0128)
     # P(good wins) = σ(1) = 0.731 in either order, whatever was refused; sd below sqrt(0.2 / 455) ≈ 0.021
     assert summary.systems[0].winrate.estimate == pytest.approx(expit(1.0), abs=4 * 0.021)
     assert summary.position.p_value > 0.001

@@ -58,13 +58,13 @@ def test_without_a_path_the_tables_stay_as_they_were(direct):
 
 
 def test_it_is_said_of_what_bounds_are_where_they_lead(direct, tmp_path):
-    said = "the share unread is that of the rows of which any vote could not be read"
+    said = "a row is affected if any vote on it is unscored"
     faulty = runs.judge_of(refusal_rate=0.4)
-    unread = evenhand.judge(
+    unscored = evenhand.judge(
         runs.rows(8), runs.RELEVANCE, faulty, response_field="alder", max_failure_rate=1.0, **runs.QUIET
     )
-    assert any(finding.bounds is not None for finding in unread.findings())
-    for judged, shown in ((direct, False), (unread, True)):
+    assert any(finding.bounds is not None for finding in unscored.findings())
+    for judged, shown in ((direct, False), (unscored, True)):
         judged.to_html(tmp_path / "page.html")
         assert (said in (tmp_path / "page.html").read_text(encoding="utf-8")) == shown
 

@@ -124,12 +124,10 @@ def test_every_number_of_the_page_is_that_of_the_result_with_and_without_javascr
         assert scores == []
         assert window.complaints() == []
         return
-    written = {(", ".join(each.of) or "all", each.written, each.n, each.unread) for each in results.findings()}
+    written = {(", ".join(each.of) or "all", each.written, each.n, str(each.unscored)) for each in results.findings()}
     for of, estimate, limits, rests in scores:
         known = [each for each in written if each[:2] == (of, f"{estimate} {limits}")]
-        counts = [
-            f"n = {format_count(each[2])}" + (f", {each[3]} unread" if each[3] is not None else "") for each in known
-        ]
+        counts = [f"n = {format_count(each[2])}" + (f"; {each[3]}" if each[3] != "None" else "") for each in known]
         assert rests in counts, (of, estimate, limits, rests)
     assert scores
     assert "needs JavaScript" in window.text("#verdicts")
@@ -212,7 +210,7 @@ def test_verdicts_are_filtered_searched_and_sorted(window):
     choose("level", "Partly relevant")
     assert names() == those(lambda view: view.selected == "Partly relevant")
     everything()
-    choose("read", "not read: refusal")
+    choose("read", "unscored: refusal")
     assert names() == those(lambda view: any(vote.unscored_reason == "refusal" for vote in view.votes))
     everything()
     choose("read", "no verdict")

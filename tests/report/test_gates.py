@@ -15,8 +15,9 @@ from evenhand.report.gate_evidence import GateEvidence
 from evenhand.report.gate_expressions import Both, GateComparison, Limit, Named, Negation, comparisons_in, parse
 from evenhand.report.gates import check
 from evenhand.results.findings import Finding
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import UnreadBounds
+from evenhand.statistics.intervals import UnscoredBounds
 from tests.support.judges import ScriptedJudge
 
 
@@ -24,20 +25,34 @@ def interval(estimate, low, high):
     return Interval(estimate, low, high, 0.95, "beta", 200)
 
 
+def counts(unscored, votes=200):
+    """Votes, one for each row."""
+    return UnscoredCounts(
+        votes=votes,
+        unscored_votes=unscored,
+        rows=unscored,
+        verdicts=votes,
+        unscored_verdicts=unscored,
+        reasons={"refusal": unscored},
+    )
+
+
 SCORES = (
-    Finding("unread", (), 0.021, "share", 240),
-    Finding("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, 0),
-    Finding("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, 0),
-    Finding("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, 0),
-    Finding("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, 0),
+    Finding("unscored", (), 0.021, "share", 240),
+    Finding("relevance", ("new",), interval(0.71, 0.66, 0.76), "score", 200, counts(0)),
+    Finding("relevance", ("old",), interval(0.80, 0.76, 0.84), "score", 200, counts(0)),
+    Finding("relevance.parse_rate", ("new",), interval(1.0, 0.985, 1.0), "share", 200, counts(0)),
+    Finding("relevance.parse_rate", ("old",), interval(0.99, 0.97, 1.0), "share", 200, counts(0)),
     Finding("relevance.difference", ("new", "old"), interval(-0.09, -0.15, -0.03), "difference", 200),
     Finding("relevance.difference", ("old", "new"), interval(0.09, 0.03, 0.15), "difference", 200),
-    Finding("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, 0),
-    Finding("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, 50),
-    Finding("tone", ("new",), Missing("too much is unread"), "score", 60, 40, UnreadBounds(0.4, 0.8, 0.3, 0.9, 0.4)),
+    Finding("relevance.spread", ("new",), Missing("nothing was drawn twice"), "score", 200, counts(0)),
+    Finding("answer quality", ("new",), interval(0.5, 0.4, 0.6), "score", 150, counts(50)),
+    Finding(
+        "tone", ("new",), Missing("unscored"), "score", 60, counts(40, 100), UnscoredBounds(0.4, 0.8, 0.3, 0.9, 0.4)
+    ),
     Finding("calls", (), 400, "count"),
 )
-"""``tone`` has no mean at all: 40 of 100 rows are unread."""
+"""``tone`` has no mean at all: 40 of 100 rows are unscored."""
 
 
 def results_of(*findings, samples=1):
@@ -56,8 +71,9 @@ def fails(expression):
 
 def test_the_line_of_a_gate_that_failed_says_what_was_found_where():
     assert str(gate("relevance[new].low < 0.7")) == (
-        "FAILED relevance[new].low < 0.7: relevance of new is 0.71 [0.66, 0.76] (n 200, 0 unread): its lower limit 0.66"
-        " is below 0.7 (0.7 lies within its interval: about 5,000 in place of 200 would tell, if it stays where it is)"
+        "FAILED relevance[new].low < 0.7: relevance of new is 0.71 [0.66, 0.76] (n 200; 0 of 200 votes unscored): "
+        "its lower limit 0.66 is below 0.7 (0.7 lies within its interval: about 5,000 in place of 200 "
+        "would tell, if it stays where it is)"
     )  # (0.71 - 0.66)² / (0.71 - 0.7)² = 25 times 200
 
 
@@ -75,21 +91,21 @@ def test_the_line_of_a_gate_that_failed_says_what_was_found_where():
         ("relevance[new].high > 76 %", False),
         ("relevance[new].high >= 76%", True),
         ("relevance[new].n < 201", True),
-        ("unread > 2 %", True),
-        ("unread > 0.03", False),
+        ("unscored > 2 %", True),
+        ("unscored > 0.03", False),
         ("calls >= 400", True),
         ("relevance.difference[new, old].high < 0", True),
         ("relevance.difference[old, new].high < 0", False),
         ("relevance.difference[old].low < -1e-3", False),
         ("relevance[new].high < relevance[old].low", False),
         ("relevance[new].high <= relevance[old].low", True),
-        ('"answer quality".unread > 20 %', True),  # 50 of 200
-        ("'answer quality'.unread > 25 %", False),
-        ("relevance[new].low < 0.7 and unread > 0.03", False),
-        ("relevance[new].low < 0.7 or unread > 0.03", True),
+        ('"answer quality".unscored > 20 %', True),  # 50 of 200
+        ("'answer quality'.unscored > 25 %", False),
+        ("relevance[new].low < 0.7 and unscored > 0.03", False),
+        ("relevance[new].low < 0.7 or unscored > 0.03", True),
         ("not (relevance[new].low >= 0.7)", True),
-        ("unread > 0.03 or unread < 0.01 and calls > 1", False),  # and binds more tightly
-        ("(unread > 0.03 or unread < 0.03) and calls > 1", True),
+        ("unscored > 0.03 or unscored < 0.01 and calls > 1", False),  # and binds more tightly
+        ("(unscored > 0.03 or unscored < 0.03) and calls > 1", True),
     ],
 )
 def test_what_fails(expression, failed):
@@ -127,8 +143,8 @@ def test_what_has_no_number_fails_every_gate_with_the_reason(sign):
 
 
 def test_what_is_unknown_does_not_matter_where_the_rest_decides():
-    assert not fails("relevance.spread > 1 and unread > 0.5")
-    decided = gate("relevance.spread > 1 or unread > 0.01")
+    assert not fails("relevance.spread > 1 and unscored > 0.5")
+    decided = gate("relevance.spread > 1 or unscored > 0.01")
     assert (decided.failed, decided.undecided) == (True, False)
 
 
@@ -144,11 +160,11 @@ def test_what_is_unknown_does_not_matter_where_the_rest_decides():
         ("tone.high > 0.85", True, True),
     ],
 )
-def test_where_so_much_is_unread_that_either_may_be_a_gate_fails_and_says_so(expression, failed, undecided):
+def test_where_so_much_is_unscored_that_either_may_be_a_gate_fails_and_says_so(expression, failed, undecided):
     found = gate(expression)
     assert (found.failed, found.undecided) == (failed, undecided)
-    assert ("too much is unread to tell" in str(found)) is undecided
-    assert "0.40–0.80 [0.30, 0.90], 40 % unread" in str(found)
+    assert ("too many votes are unscored to tell" in str(found)) is undecided
+    assert "0.40–0.80 [0.30, 0.90], 40 % of rows affected" in str(found)
 
 
 def test_a_limit_within_the_interval_is_noise_and_beyond_it_is_none():
@@ -196,21 +212,21 @@ def test_as_many_rows_as_it_names_tell(estimate, limit):
         ("relevance.lwo < 0.7", "Did you mean 'relevance.low'?"),
         ("relevance[neu].low < 0.7", "there is no relevance of 'neu'. Did you mean 'new'? Accepted: 'new', 'old'."),
         ("relevance.difference.high < 0", "name them, as relevance.difference[new, old]"),
-        ("unread.low > 0.1", "unread is a number without an interval: leave .low out"),
-        ("unread > 2", "a share from 0 to 1, with 2: write 2 % or 0.02"),
+        ("unscored.low > 0.1", "unscored is a number without an interval: leave .low out"),
+        ("unscored > 2", "a share from 0 to 1, with 2: write 2 % or 0.02"),
         ("1 < relevance.low < 2", "a comparison has two sides"),
         ("relevance", "at its end: a comparison needs"),
         ("relevance = 0.7", "at '= 0.7': equality is written =="),
         ("relevance <> 0.7", "write !="),
         ("relevance < 0,7", "',' belongs to no gate"),
         ("(relevance < 0.7", "a parenthesis is not closed"),
-        ("relevance < 0.7 unread > 1", "join comparisons by and / or"),
+        ("relevance < 0.7 unscored > 1", "join comparisons by and / or"),
         ("answer quality < 1", "a comparison needs"),
         ("1 < 2", "compares two numbers"),
-        ("unread < 1e999", "too great"),
+        ("unscored < 1e999", "too great"),
         ("", "a gate is ''"),
         ("__import__('os').system('true') < 1", "a comparison needs"),
-        ("(" * 60 + "unread < 1" + ")" * 60, "more than 50 parentheses"),
+        ("(" * 60 + "unscored < 1" + ")" * 60, "more than 50 parentheses"),
         ("relevance[] < 1", "a name in the brackets is empty"),
         ("relevance[new < 1", "a bracket is not closed"),
     ],
@@ -224,7 +240,9 @@ def test_what_is_no_gate_or_names_nothing_is_one_error_that_says_where(expressio
 def test_an_unknown_name_is_answered_with_all_that_there_are():
     with pytest.raises(InvalidInputError) as refused:
         gate("clarity < 1")
-    listed = 'It has unread, "answer quality", tone, calls; relevance, and of it .parse_rate, .difference, .spread; and'
+    listed = (
+        'It has unscored, "answer quality", tone, calls; relevance, and of it .parse_rate, .difference, .spread; and'
+    )
     assert listed in str(refused.value)
 
 
@@ -254,7 +272,7 @@ def test_every_text_is_a_gate_or_one_error(text):
         assert list(comparisons_in(parse(text)))
 
 
-TRUTHS = {"unread > 0": True, "unread > 1 %": True, "unread > 0.9": False, "relevance.spread > 1": None}
+TRUTHS = {"unscored > 0": True, "unscored > 1 %": True, "unscored > 0.9": False, "relevance.spread > 1": None}
 
 
 def kleene(expression):
@@ -374,21 +392,21 @@ def test_groups_of_two_columns_of_which_there_are_no_rows_are_no_alarm():
         held.check('"is yes"[language=fr, topic=*] < 1')
 
 
-def test_a_criterion_called_unread_is_not_taken_for_the_share_unread_of_the_whole():
-    held = graded([{"answer": "Yes"}, {"answer": "No"}], "unread")
-    assert held.check("unread[answer] == 0.5").failed
-    assert held.check("unread.unread > 0.5").failed == ()
-    for given_gate in ("unread < 0.6", "unread.low < 0.6"):
-        with pytest.raises(InvalidInputError, match=r"name the system of the score, as unread\[SYSTEM\]"):
+def test_a_criterion_called_unscored_is_not_taken_for_the_share_unscored_of_the_whole():
+    held = graded([{"answer": "Yes"}, {"answer": "No"}], "unscored")
+    assert held.check("unscored[answer] == 0.5").failed
+    assert held.check("unscored.unscored > 0.5").failed == ()
+    for given_gate in ("unscored < 0.6", "unscored.low < 0.6"):
+        with pytest.raises(InvalidInputError, match=r"name the system of the score, as unscored\[SYSTEM\]"):
             held.check(given_gate)
-    assert not graded([{"answer": "Yes"}]).check("unread > 0").failed
+    assert not graded([{"answer": "Yes"}]).check("unscored > 0").failed
 
 
 def test_a_name_that_two_numbers_have_never_passes():
-    items = {"name": "unread", "items": [{"question": "Is it so?"}]}
+    items = {"name": "unscored", "items": [{"question": "Is it so?"}]}
     how = {"response_field": "answer", "journal": None, "progress": False}
     checked = evenhand.checklist([{"answer": "x"}], items, ScriptedJudge(["Yes", "Yes"]), **how)
-    (found,) = checked.check("unread[answer] < 0").failed
+    (found,) = checked.check("unscored[answer] < 0").failed
     assert "two numbers are called so" in str(found)
 
 
@@ -457,21 +475,21 @@ def test_without_labels_a_corrected_gate_fails_and_says_why(judged):
 
 def test_a_report_prints_raises_and_is_read(judged):
     name = '"is yes"'
-    report = judged.check(f"{name}.low < 0.99", "unread > 2 %")
+    report = judged.check(f"{name}.low < 0.99", "unscored > 2 %")
     assert [each.expression for each in report.failed] == [f"{name}.low < 0.99"]
     assert "Gates: 1 of 2 passed" in str(report)
     with pytest.raises(GateFailedError) as failed:
         report.raise_if_failed()
     assert str(failed.value) == str(report.failed[0])
-    passing = judged.check("unread > 2 %")
+    passing = judged.check("unscored > 2 %")
     assert passing.raise_if_failed() is passing
     assert math.isclose(judged.findings()[0].value, 0.0)
 
 
 def test_what_is_not_counted_is_not_taken_for_nothing():
-    left = gate("relevance.difference[new, old].unread > 2 %")  # of a difference nobody counts what is unread
+    left = gate("relevance.difference[new, old].unscored > 2 %")  # of a difference nobody counts what is unscored
     assert left.undecided
-    assert "has no number: how much of it is unread is not counted" in left.told
+    assert "has no number: its unscored votes are not counted" in left.told
 
 
 def test_a_gate_of_every_group_is_refused_where_no_row_has_one():
@@ -479,12 +497,12 @@ def test_a_gate_of_every_group_is_refused_where_no_row_has_one():
     results.group_of = lambda column, data: [None, "", None]
     evidence = GateEvidence(results)
     with pytest.raises(InvalidInputError, match="no row has anything in 'language'"):
-        list(evidence.bindings(parse("unread[language=*] > 2 %")))
+        list(evidence.bindings(parse("unscored[language=*] > 2 %")))
 
 
 def test_brackets_behind_what_is_of_the_whole_are_refused():
-    with pytest.raises(InvalidInputError, match="unread is of the whole: leave the brackets out"):
-        gate("unread[new] > 2 %")
+    with pytest.raises(InvalidInputError, match="unscored is of the whole: leave the brackets out"):
+        gate("unscored[new] > 2 %")
 
 
 def test_what_changed_between_runs_is_not_told_by_what_was_read_alone():

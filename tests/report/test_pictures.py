@@ -20,7 +20,7 @@ from evenhand.numbers import Missing
 from evenhand.report.pictures import pictures_of
 from evenhand.report.plots import figure_of
 from evenhand.report.shapes import Axis, Mark, Marks, Matrix, Picture, Shares, Whole, short_names
-from evenhand.statistics.intervals import Interval, UnreadBounds
+from evenhand.statistics.intervals import Interval, UnscoredBounds
 from evenhand.tables.judgements import Judgement, JudgementTable
 from evenhand.votes import Vote
 from tests.golden import runs
@@ -131,14 +131,14 @@ def test_bars_are_as_long_as_the_shares_of_the_levels():
     assert sorted(each.get_width() for each in patches if each.get_width()) == pytest.approx(sorted(shares))
 
 
-def test_where_too_much_is_unread_bounds_are_drawn_and_no_mean():
-    leading = UnreadBounds(low=0.25, high=0.5, interval_low=0.125, interval_high=0.75, share=0.25)
+def test_where_too_much_is_unscored_bounds_are_drawn_and_no_mean():
+    leading = UnscoredBounds(low=0.25, high=0.5, interval_low=0.125, interval_high=0.75, share=0.25)
     score = Interval(0.4, 0.3, 0.5, 0.95, "beta", 8)
     mark = Mark.of("a", score, "score", leading=leading)
     open_ended = Mark.of("b", Interval(0.5, float("-inf"), float("inf"), 0.95, "cluster_t", 1), "score")
     missing = Mark.of("c", Missing("nothing was read"), "score")
     picture = Picture("scores", "t", "c", (Marks("", Axis("score", 0.0, 1.0), (mark, open_ended, missing)),))
-    assert mark.text == "0.25–0.50 [0.12, 0.75], 25 % unread"
+    assert mark.text == "0.25–0.50 [0.12, 0.75], 25 % of rows affected"
     assert in_svg(picture) == ([0.5], [(0.125, 0.75), (0.0, 1.0)])  # an open limit goes to the end, with an arrow
     assert in_figure(picture) == ([0.5], [(0.125, 0.75), (0.0, 1.0)])
     (bar,) = elements(picture, "rect", "bounds")

@@ -34,7 +34,7 @@ def judged():
 
 
 def test_json_has_every_finding_and_gate_and_what_made_them(judged):
-    summary = judged.summarize("unread > 10 %", "is_it_so[new].low < 0.1")
+    summary = judged.summarize("unscored > 10 %", "is_it_so[new].low < 0.1")
     said = json.loads(summary.to_json())
     assert [said[name] for name in ("evenhand", "layout", "kind", "passed")] == ["summary", 1, "judgements", False]
     assert said["version"] == evenhand.__version__
@@ -44,14 +44,17 @@ def test_json_has_every_finding_and_gate_and_what_made_them(judged):
         assert (written["name"], tuple(written["of"])) == (found.name, tuple(map(read_back, found.of)))
     score = next(each for each in said["findings"] if each["name"] == "is_it_so" and each["of"] == ["new"])
     interval = judged.summaries["new", "is_it_so"].score
-    assert [score[name] for name in ("estimate", "low", "high", "n", "unread", "missing")] == [
+    assert [score[name] for name in ("estimate", "low", "high", "n", "votes", "unscored_votes", "missing")] == [
         *(1.0, interval.low, interval.high),
-        *(6, 0, None),
+        *(6, 12, 0, None),
     ]
     nothing = next(each for each in said["findings"] if each["name"] == "is_it_so" and each["of"] != ["new"])
     assert nothing["estimate"] is None
     assert nothing["missing"]
     assert [nothing["bounds"][name] for name in ("low", "high", "share")] == [0.0, 1.0, 1.0]
+    assert (nothing["votes"], nothing["unscored_votes"], nothing["unscored_verdicts"]) == (12, 12, 6)
+    named = ("votes", "unscored_votes", "rows", "verdicts", "unscored_verdicts")
+    assert [said["unscored"][name] for name in named] == [24, 12, 6, 12, 6]
     assert "ids" not in said["parameters"]
     assert said["fingerprint"]["judges"] == ["scripted"]
 
@@ -62,18 +65,18 @@ def read_back(name):
 
 
 def test_junit_has_a_case_for_each_gate_and_each_score(judged):
-    summary = judged.summarize("unread > 10 %", "is_it_so.low < 0.1")
+    summary = judged.summarize("unscored > 10 %", "is_it_so.low < 0.1")
     root = ElementTree.fromstring(summary.to_junit())
     (suite,) = root
     cases = suite.findall("testcase")
     assert [case.get("name") for case in cases] == [
-        *("unread > 10 %", "is_it_so.low < 0.1"),
+        *("unscored > 10 %", "is_it_so.low < 0.1"),
         *("is_it_so[new]", f'is_it_so["{visible_line(HOSTILE)}"]'),
     ]
     assert [case.find("failure").get("type") for case in cases[:2]] == ["failed", "undecided"]
     score = judged.summaries["new", "is_it_so"].score
-    assert cases[2].find("system-out").text == f"{format_interval(score)}, n 6, 0 unread"
-    assert "100 % unread" in cases[3].find("system-out").text
+    assert cases[2].find("system-out").text == f"{format_interval(score)}, n 6, 0 of 12 votes unscored"
+    assert "100 % of rows affected" in cases[3].find("system-out").text
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "2", "0", "0"]
     assert {each.get("name"): each.get("value") for each in suite.iter("property")}["judges"] == "scripted"
 
@@ -90,7 +93,7 @@ class Results(PrintedTables):
 
     def findings(self):
         return (
-            Finding("unread", (), 0.5, "share", 3),
+            Finding("unscored", (), 0.5, "share", 3),
             Finding(self.name, (self.name,), Interval(0.5, 0.4, 0.6, 0.95, "beta", 3), "score", 3, 0),
         )
 
@@ -119,7 +122,7 @@ def test_a_step_of_github_has_the_summary_and_heeds_no_command_in_a_name(judged,
     path.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
     assert summaries.check_format("github") == "github"
-    summary = judged.summarize("unread > 10 %")
+    summary = judged.summarize("unscored > 10 %")
     summaries.append_to_step(summary)
     assert path.read_text(encoding="utf-8") == "before\n" + summary.to_markdown() + "\n"
     assert "**Gates: 0 of 1 passed**" in path.read_text(encoding="utf-8")

@@ -36,12 +36,13 @@ def value(results, name, *of):
 
 
 def test_scores_are_found_by_system_with_what_they_rest_on(judged):
-    for system, n, unread in (("new", 1, 1), ("old", 2, 0)):
+    for system, n, votes in (("new", 1, 2), ("old", 2, 4)):  # in both orders; one response is missing
         found = value(judged, "relevance", system)
         assert found.value == judged.summaries[system, "relevance"].score
-        assert (found.n, found.unread, found.label) == (n, unread, f"relevance[{system}]")
-    assert value(judged, "unread").value == 0.25  # of four responses, each on two criteria, one is missing
-    assert value(judged, "relevance.unread", "new").value == 0.5
+        assert (found.n, found.unscored.votes, found.label) == (n, votes, f"relevance[{system}]")
+    assert value(judged, "unscored").value == 0.0  # votes on a missing response are not asked for
+    assert value(judged, "unscored_verdicts").value == 0.25  # of four responses, each on two criteria, one is missing
+    assert value(judged, "relevance.unscored_verdicts", "new").value == 0.5
 
 
 def test_a_difference_is_found_in_both_directions(judged):
@@ -50,17 +51,17 @@ def test_a_difference_is_found_in_both_directions(judged):
     assert (back.value.estimate, back.value.low) == (-there.value.estimate, -there.value.high)
 
 
-def test_where_so_much_is_unread_that_bounds_lead_they_are_found_with_the_score_that_they_stand_for(judged, compared):
-    unread = judged.summaries["new", "relevance"].unread
+def test_where_so_much_is_unscored_that_bounds_lead_they_are_found_with_the_score_that_they_stand_for(judged, compared):
+    unscored = judged.summaries["new", "relevance"].unscored_bounds
     found = value(judged, "relevance", "new")
-    assert found.bounds == unread is not None
-    assert found.written == format_score(None, unread)
+    assert found.bounds == unscored is not None
+    assert found.written == format_score(None, unscored)
     assert value(judged, "relevance.parse_rate", "new").bounds is None
     assert value(judged, "relevance", "old").bounds is None
-    assert value(compared, "winrate", "old").bounds == compared.system("old").unread is not None
+    assert value(compared, "winrate", "old").bounds == compared.system("old").unscored_bounds is not None
 
 
-def test_differences_and_pairs_have_bounds_too_where_much_is_unread(judged, compared):
+def test_differences_and_pairs_have_bounds_too_where_much_is_unscored(judged, compared):
     there, back = (value(judged, "clarity.difference", *of) for of in (SYSTEMS, SYSTEMS[::-1]))
     told = next(each for each in judged.differences if each.score == "clarity")
     assert (there.bounds.low, there.bounds.high) == (told.if_unscored_low, told.if_unscored_high)
@@ -75,7 +76,7 @@ def test_winrates_are_found_of_systems_and_of_pairs(compared):
     (pair,) = compared.ranking.pairs
     assert value(compared, "winrate", *SYSTEMS).value == pair.win_rate
     assert value(compared, "winrate", *SYSTEMS[::-1]).value.estimate == 1 - pair.win_rate.estimate
-    assert value(compared, "unread").value == 0.5
+    assert (value(compared, "unscored").value, value(compared, "unscored_verdicts").value) == (0.0, 0.5)
 
 
 def results_of_every_kind(judged, compared):
@@ -100,7 +101,7 @@ def test_every_kind_finds_and_shows_the_same_after_saving(judged, compared, tmp_
         assert list(again.verdict_views()) == views
         assert len(views) == len(list(results.cells())) == len({view.name for view in views})
         labels = [each.label for each in results.findings()]
-        assert labels[0] == "unread"
+        assert labels[:2] == ["unscored", "unscored_verdicts"]
         assert len(labels) == len(set(labels)), results.kind
 
 
@@ -142,7 +143,7 @@ def test_a_response_that_was_shown_in_part_is_not_taken_for_the_other():
 
 def test_a_missing_response_is_told_apart_from_one_whose_text_was_not_kept(judged, tmp_path):
     missing = next(view for view in judged.verdict_views() if (view.row, view.systems) == ("b", ("new",)))
-    assert (missing.responses, missing.unread, missing.unscored_reason) == ({"new": None}, True, "missing_response")
+    assert (missing.responses, missing.unscored, missing.unscored_reason) == ({"new": None}, True, "missing_response")
     path = tmp_path / "short.parquet"
     judged.save(path, leave_out=["prompts"])
     assert next(evenhand.open(path).verdict_views()).responses == {}

@@ -47,8 +47,8 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     views = list(judged.verdict_views())
     assert list(judged.verdict_list()) == views
     assert [view.name for view in judged.disagreements()] == [view.name for view in views if view.divided]
-    assert [view.row for view in judged.unread()] == ["p-18"]  # a response is missing
-    refused = judged.unread("refusal")
+    assert [view.row for view in judged.unscored()] == ["p-18"]  # a response is missing
+    refused = judged.unscored("refusal")
     assert 0 < len(refused) < len(views)
     assert all("refusal" in {vote.unscored_reason for vote in view.votes} for view in refused)
     assert [view.name for view in compared.flips()] == [view.name for view in compared.verdict_views() if view.flipped]
@@ -57,7 +57,7 @@ def test_what_is_chosen_is_chosen_by_what_the_verdicts_say(judged, compared):
     assert len(judged.verdict_list().filter(judge="three")) == 0
     numbered = VerdictList("Verdicts", lambda: (replace(view, row="17") for view in judged.verdict_views(row="p-17")))
     assert len(numbered.filter(row=17)) == len(numbered.filter(row=[3, 17])) == len(numbered) == 2
-    assert len(judged.verdict_list().filter(lambda view: view.instance == 2, unread=False)) == 2
+    assert len(judged.verdict_list().filter(lambda view: view.instance == 2, unscored=False)) == 2
 
 
 def test_sorted_the_greatest_comes_first_and_what_has_no_number_last(judged):
@@ -108,7 +108,7 @@ def test_a_row_shows_every_vote_with_its_reply_and_the_place_that_was_read(judge
             if vote.read_at:
                 assert f"⟦{vote.reply[slice(*vote.read_at)]}⟧" in shown
             if vote.selected is None:
-                assert f"unread: {vote.unscored_reason}" in shown
+                assert f"unscored: {vote.unscored_reason}" in shown
     assert shown.count("A spider has eight.") == 1  # a text stands once
     assert max(map(len, judged.row("p-17").to_terminal(width=60).splitlines())) <= 60
     assert "(missing)" in str(judged["p-18"])
@@ -148,7 +148,7 @@ def test_what_is_mistyped_is_told(judged):
         (lambda: judged["p-177"], "no entry 'p-177'.*Did you mean 'p-17'"),
         (lambda: judged.row("p-177"), "no row 'p-177'.*Did you mean 'p-17'"),
         (lambda: judged.sort("spred"), "by is 'spred'. Did you mean 'spread'"),
-        (lambda: judged.unread("refused"), "reason is 'refused'. Did you mean 'refusal'"),
+        (lambda: judged.unscored("refused"), "reason is 'refused'. Did you mean 'refusal'"),
         (lambda: judged.head(-1), "n is -1"),
         (lambda: judged.verdict_list().filter(sytem="new"), "no 'sytem'. Did you mean 'system'"),
         (lambda: judged.verdict_list()["p-177"], "no verdict and no row 'p-177'"),

@@ -99,7 +99,7 @@ ELSEWHERE = {
     "cluster_resamples": "draws, and estimates nothing",
     "confusion_matrix": "counts, and estimates nothing",
     "uniformity": "tests, and estimates nothing",
-    "unread_bounds": "takes the limits of each row beside an interval: tests/statistics/test_unread.py",
+    "unscored_bounds": "takes the limits of each row beside an interval: tests/statistics/test_unscored_bounds.py",
     "grade_score_chance": "takes numbers of options and answers",
     "unrelated_option": "takes two runs; made of two Grade Scores",
     "balanced_accuracy": "needs two classes",

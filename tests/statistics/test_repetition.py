@@ -26,7 +26,7 @@ from tests.support.shared import shared_path
 
 
 def test_by_hand():
-    # Three alike; two of three; three different; two alike and one unread; a lone verdict; none; one not asked.
+    # Three alike; two of three; three different; two alike and one unscored; a lone verdict; none; one not asked.
     selections = [[0, 0, 0], [0, 1, 0], [0, 1, 2], [2, 2, UNSCORED], [1, UNSCORED, UNSCORED]]
     selections += [[UNSCORED] * 3, [NOT_ASKED] * 3, [1, 1, NOT_ASKED]]
     found = repetition_stability(selections)
@@ -94,7 +94,7 @@ def test_real_judges_by_the_published_rule_and_ours():
         rates = [rate for draws in prompts.values() if (rate := published_rate(draws)) is not None]
         assert found.published_stability == pytest.approx(np.mean(rates), abs=1e-12)
         assert found.n_clusters == len(set(pairs)) == len(table) / 2
-        # An unread draw is a dissent to them, and no draw to us.
+        # An unscored draw is a dissent to them, and no draw to us.
         assert found.mode_share.estimate >= found.published_stability - 1e-9
         if not found.n_unscored:
             assert found.mode_share.estimate == pytest.approx(found.published_stability, abs=1e-9)

@@ -41,7 +41,7 @@ def test_without_values_there_is_no_score_to_bound():
     text = str(aggregate_votes([{"a": "Fact", "b": None}, {"a": "Opinion", "b": "Opinion"}], ["a", "b"], KINDS))
     assert "The options selected have no values, so there is no score." in text
     assert "if every unscored vote" not in text
-    assert "unread" not in text
+    assert "of rows affected" not in text
     assert "if every unscored vote were" in str(aggregate_votes([{"a": None, "b": None}], ["a", "b"], LEVELS))
 
 
@@ -195,6 +195,6 @@ def test_where_many_abstain_the_bounds_lead_and_the_note_says_why():
     table = aggregate_votes(rows, ["a", "b"]).text_table()
     cells = dict(table.rows)
     assert cells["aggregated score"].startswith("0.60–1.00 [")
-    assert cells["aggregated score"].endswith("], 40 % unread")
+    assert cells["aggregated score"].endswith("], 40 % of rows affected")
     assert "Bounds lead for the aggregated score" in " ".join(table.notes)
     assert "Bounds lead" not in str(aggregate_votes(rows[:12], ["a", "b"]))

@@ -76,7 +76,7 @@ def test_rubric_scores_are_a_family_of_their_own():
     found = assess(rubric)
     (pair,) = found.rubric_differences
     assert pair.score == "answer"
-    # The rubric is the mean of both criteria; where clear is unread it rests on polite alone, and is 1 for both.
+    # The rubric is the mean of both criteria; where clear is unscored it rests on polite alone, and is 1 for both.
     assert pair.difference.estimate == pytest.approx((7 * 0.5 + 0) / 12)
     assert pair.test.adjusted_p_value == pytest.approx(1 / 64)
     assert "Paired differences of answer on the same rows" in str(found)
@@ -120,7 +120,7 @@ def test_many_systems_are_compared_but_not_all_printed():
     assert "Shown are the pairs with the best system; 15 more are in differences of the table." in shown
 
 
-def test_a_cell_with_much_unread_leads_with_its_bounds():
+def test_a_cell_with_much_unscored_leads_with_its_bounds():
     def silent(request):
         return "" if request.question.responses[0] in {f"birch {row}" for row in range(8, 12)} else verdicts(request)
 
@@ -137,7 +137,7 @@ def test_a_cell_with_much_unread_leads_with_its_bounds():
     shown = found.to_markdown()
     # 4 of 8 read are clear, and of four nothing is known: 4 / 12 to 8 / 12.
     assert "| birch | clear | 0.33–0.67 [" in shown
-    assert "], 33 % unread |" in shown
+    assert "], 33 % of rows affected |" in shown
     assert "| alder | clear | 1.00 [" in shown
-    assert "Bounds lead for birch, clear: too much is unread" in shown
+    assert "Bounds lead for birch, clear: too many votes are unscored" in shown
     assert found.summaries["birch", "clear"].score.estimate == pytest.approx(4 / 8)

@@ -116,8 +116,8 @@ class TestByHand:
         assert result.answered.estimate == pytest.approx(3 / 4)
         assert result.unanswered["refusal"].estimate == pytest.approx(1 / 4)
         assert result.grade_score.estimate == 1.0
-        assert "Votes without a selection: 5 refusal" in flat(table)
-        assert "5 choices are unread: a Grade Score is that of the others." in flat(table)
+        assert "votes unscored (5 rows affected), 0 verdicts unscored: 5 refusal" in flat(table)
+        assert "A Grade Score is that of the scored votes." in flat(table)
         assert "75 %" in flat(table)
 
 

@@ -216,9 +216,9 @@ def test_a_data_set_holds_the_votes(table):
     assert rows[0]["score"] == 1.0
     vote = rows[1]["votes"][1]
     assert (vote["order"], vote["selected_label"], vote["value"], vote["calls"]) == ([2, 1, 0], "Mid", 0.5, 2)
-    unread = rows[5]["votes"][1]
-    assert (unread["selected_label"], unread["value"], unread["unscored_reason"]) == (None, None, "no_match")
-    assert unread["reply"] == "hm"
+    unscored = rows[5]["votes"][1]
+    assert (unscored["selected_label"], unscored["value"], unscored["unscored_reason"]) == (None, None, "no_match")
+    assert unscored["reply"] == "hm"
 
 
 def test_a_data_frame_has_a_row_a_judgement(table):
@@ -235,7 +235,7 @@ def test_the_table_as_text(table):
     assert "agrees with gold" in shown
     for system, criterion in table.summaries:
         assert f"| {system} | {criterion} |" in " ".join(shown.split()).replace("|  ", "| ")
-    assert "Votes without a selection: 2 no_match." in shown
+    assert "unscored: 2 no_match. No score includes them." in shown
     assert "<table" in table._repr_html_()
     assert "JudgementTable of 2 system(s)" in repr(table)
 

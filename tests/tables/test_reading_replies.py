@@ -39,7 +39,7 @@ def test_each_reply_is_the_vote_that_it_states_or_says_why_not():
     assert table.summary.comparison.accuracy.estimate == pytest.approx(2 / 3)  # Good, Fair for Good, Bad
     text = str(table)
     assert "How the 3 selections were read: 1 exact (33 %), 1 json (33 %), 1 line (33 %)." in text
-    assert "Votes without a selection: 1 empty, 1 no_match." in text
+    assert "2 of 5 votes unscored (2 rows affected), 2 verdicts unscored: 1 empty, 1 no_match." in text
 
 
 def test_the_rows_are_recorded_votes_for_other_functions():
@@ -174,7 +174,7 @@ def test_the_shell_reads_replies_and_writes_the_votes(tmp_path, capsys):
     data.write_bytes(gzip.compress("".join(json.dumps({"out": row}) + "\n" for row in ROWS).encode()))
     criterion.write_text(QUALITY.model_dump_json())
     arguments = ["read", str(data), "--replies", "out.reply", "--criteria", str(criterion), "--gold", "out/right"]
-    assert main([*arguments, "--max-unread", "1", "--out", str(out)]) == 0
+    assert main([*arguments, "--max-unscored", "1", "--out", str(out)]) == 0
     assert "How the 3 selections were read" in capsys.readouterr().out
     assert [verdict.selected_label for verdict in evenhand.open(out).verdicts] == ["Good", "Fair", None, None, "Bad"]
 

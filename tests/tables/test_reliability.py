@@ -53,7 +53,7 @@ def test_a_judge_that_always_takes_the_first_place():
         assert result.position.position_consistency.estimate == 0.0
         assert result.position.first_shown_share.estimate == 1.0
         assert result.repetition.pair_agreement.estimate == 1.0
-        assert (result.num_questions, result.num_samples, result.replies.num_votes) == (6, 3, 36)
+        assert (result.num_questions, result.num_samples, result.replies.unscored_counts.votes) == (6, 3, 36)
         # Six clusters that all point one way: 2 / 2^6.
         assert result.position.p_value == pytest.approx(2 / 64)
     assert compared.grade_score.grade_score.estimate == 0.0

@@ -68,7 +68,7 @@ def test_a_rubric_whose_weights_are_all_0_has_no_score_but_a_reason(clip, tmp_pa
     scores = table.rubric_scores["alder"]
     weightless = Missing("every weight of the rubric is 0")
     assert scores.score == scores.raw_score == scores.score_if_unscored_0 == scores.score_if_unscored_1 == weightless
-    assert (scores.num_unscored, scores.unread) == (2, None)
+    assert (scores.num_unscored, scores.unscored_bounds) == (2, None)
     assert table.summaries["alder", "clear"].score.estimate == 0.75
     assert table.text_tables()[0].rows[0][1] == "–"
     table.save(tmp_path / "noted.parquet")

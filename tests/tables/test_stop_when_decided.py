@@ -175,7 +175,7 @@ class TestWhatIsPaid:
         assert "[90%]" in shown
 
 
-class TestWhatIsUnread:
+class TestWhatIsUnscored:
     def test_it_counts_against_both(self):
         # 16 of 20 read, all won: had the judge answered the other four, they could all have been lost.
         table = compare(prefers(SURE), total=20, stop=None, interval="anytime")

@@ -26,7 +26,15 @@ def criterion(values, name="help", **more):
     return Criterion(name=name, description="How helpful?", options=options, **more)
 
 
-IN_UNITS = {"score_range", "score", "score_if_unscored_0", "score_if_unscored_1", "unread", "mean", "score_without"}
+IN_UNITS = {
+    "score_range",
+    "score",
+    "score_if_unscored_0",
+    "score_if_unscored_1",
+    "unscored_bounds",
+    "mean",
+    "score_without",
+}
 DIFFERENCES = {
     *(
         "spread",

@@ -170,7 +170,7 @@ def test_what_weighs_wins_and_what_does_not_is_said(weighted, tmp_path):
     assert note not in str(table().compare(table()))
 
 
-def test_the_unread_bounds_of_a_pair_are_of_the_battles():
+def test_the_unscored_bounds_of_a_pair_are_of_the_battles():
     judge = SimulatedJudge(quality=quality, seed=3, garbage_rate=0.5, recovery_rate=0.0)
     how = {"scale": "graded", "reduction": "weighted_win_rate", **QUIET}
     found = evenhand.winrates(rows(["s0", "s1"]), ["s0", "s1"], GRADED, judge, max_failure_rate=1.0, **how)

@@ -149,7 +149,7 @@ class TestLongData:
         summary = table.summary.systems[table.systems.index("b")]
         assert (summary.winrate_if_unscored_0, summary.winrate_if_unscored_1) == pytest.approx((2 / 6, 4 / 6))
         text = flat(table)
-        assert "Unscored contests: 2 missing_response." in text
+        assert "Contests without a score: 2 missing_response." in text
         assert "b 0.33 to 0.67" in text
 
     def test_gold_preferences_belong_to_wide_data(self):
@@ -239,7 +239,7 @@ def test_the_metric_and_the_table_say_the_same():
         rate = table.winrate(system)
         names = [f"{system}_winrate{bound}" for bound in ("", "_ci_low", "_ci_high")]
         assert [scores[name] for name in names] == pytest.approx([rate.estimate, rate.low, rate.high])
-    assert 0 < scores["num_unscored"] == table.summary.unscored
+    assert 0 < scores["num_unscored"] == table.summary.num_unscored
     assert scores["position_consistency"] == table.summary.position_consistency.estimate
 
 
@@ -539,10 +539,10 @@ def test_refusals_are_counted_and_are_no_ties():
     table = compare(engine=judge_of(refusal_rate=1.0), max_reasks=0)
     assert table.summary.unscored_contests == {"refusal": 9}
     assert table.summary.ties == 0
-    assert "Votes without a selection: 18 refusal." in flat(table)
+    assert "18 of 18 votes unscored (3 rows affected), 9 verdicts unscored: 18 refusal." in flat(table)
 
 
-class TestUnread:
+class TestUnscored:
     """a is better on the odd prompts, b on the even ones, and the judge refuses some of these."""
 
     ROWS = tuple(
@@ -571,18 +571,18 @@ class TestUnread:
             cells = {row[0]: row[1] for row in systems.rows}
             assert cells["a"].startswith("0.50–0.75 [")
             assert cells["b"].startswith("0.25–0.50 [")
-            assert cells["a"].endswith("], 25 % unread")
+            assert cells["a"].endswith("], 25 % of contests affected")
             assert {row[0]: row[1:] for row in matrix.rows}["a"] == ("", "0.50–0.75")
             assert {row[0]: row[1:] for row in matrix.rows}["b"] == ("0.25–0.50", "")
             assert pairs.rows[0][2].startswith("0.50–0.75 [")
             notes = " ".join(systems.notes)
             assert "Bounds lead for a; b" in notes
-            assert "Ranks, groups, tests, strengths and winrates at equal length rest on what was read" in notes
+            assert "Ranks, groups, tests, strengths and winrates at equal length rest on the scored votes" in notes
             assert set(shown.ranking_to_pandas()["bounds_lead"]) == {True}
 
     def test_all_read_leads_with_the_winrate(self):
         table = self.compare()
-        assert "unread" not in str(table)
+        assert "affected" not in str(table)
         assert "Bounds lead" not in str(table)
         assert not table.ranking_to_pandas()["bounds_lead"].any()
 

@@ -103,7 +103,7 @@ def test_refusals_move_no_winrate_and_are_counted():
     table = simulated(800, 0.0, position_preference=ADVANTAGE, refusal_rate=0.3)
     # A contest is lost when both votes are: 0.09 of them. One vote alone stands, as often for the one as the other.
     assert table.summary.unscored_contests == {"refusal": pytest.approx(0.09 * 800, abs=25)}
-    assert table.summary.unscored_votes == {"refusal": pytest.approx(0.3 * 1600, abs=58)}
+    assert table.summary.unscored_counts.reasons == {"refusal": pytest.approx(0.3 * 1600, abs=58)}
     rate = table.winrate("a")
     assert abs(rate.estimate - 0.5) < 3 * np.sqrt(0.25 / rate.n)
     summary = table.summary.systems[0]

@@ -169,7 +169,7 @@ def aggregate(
         scoring=scoring,
     )
     verdict = collapse(votes)
-    unscored = [vote for vote in votes if vote.selected_index is None and not vote.na]
+    unscored = [vote for vote in votes if vote.unscored]
     if not unscored or not criterion.has_values:
         return verdict
     filled = [_filled(votes, criterion, best=best) for best in (False, True)]

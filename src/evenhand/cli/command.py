@@ -71,9 +71,9 @@ EPILOGUE = (
     "Every verb takes --quiet (results and errors only), --verbose (what is done, line by line) and --log-level debug, "
     "info, warning or error; the logger is called evenhand, and no text of a row and no key is logged.\n\n"
     "Exit codes: 0 done; 1 the run failed, or what was checked is not sound; 2 bad input, found before the first call "
-    "wherever it can be; 3 a gate or an alarm: more is unread than --max-unread allows, or what was demanded does not "
-    "hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or SIGHUP; 141 "
-    "nobody reads the output."
+    "wherever it can be; 3 a gate or an alarm: more votes are unscored than --max-unscored allows, or what was "
+    "demanded does not hold, and the result is written all the same; 130 interrupted; 143 or 129 ended by SIGTERM or "
+    "SIGHUP; 141 nobody reads the output."
 )
 """What the help ends with: the one place, beside the reference, where exit codes are told."""
 

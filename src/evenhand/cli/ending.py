@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,13 +19,11 @@ from evenhand.run_options import JobOptions
 if TYPE_CHECKING:
     from evenhand.cli.verbs import Verb
     from evenhand.results.render import PrintedTables
+    from evenhand.results.unscored import UnscoredCounts
 
-MOST_UNREAD = 0.1
-"""The share of questions without an answer that a run of judges may have. So many gaps can move a share by 0.1, as far
-as the interval of a hundred rows reaches to each side: beyond it, what is missing outweighs chance."""
-
-NOT_PUT = frozenset({"missing_response", "not_asked"})
-"""Why a question was not put to a judge at all, which is no judge's doing."""
+MOST_UNSCORED = 0.1
+"""The share of unscored votes that a run of judges may have. So many gaps can move a share by 0.1, as far as the
+interval of a hundred rows reaches to each side: beyond it, what is missing outweighs chance."""
 
 OUTPUTS = ("out", "leave_out", "report", "tables", "run_file", "format")
 """What is written: no part of the run that a result keeps, whose second run overwrites nothing."""
@@ -154,23 +151,20 @@ class Ending:
         from evenhand.report.gates import GateReport, told_as_gate  # noqa: PLC0415 - seconds of import
         from evenhand.report.summaries import Summary  # noqa: PLC0415 - as above
 
-        unread = self.failures(result) if self.options.max_unread is not None else []
+        unscored = self.failures(result) if self.options.max_unscored is not None else []
         gates = self.gating.checked(result, corrected=corrected)
-        report = GateReport((*map(told_as_gate, unread), *gates.gates))
+        report = GateReport((*map(told_as_gate, unscored), *gates.gates))
         self.gating.write(Summary(result, report))
         if report.failed:
-            raise GateFailedError("\n".join([*unread, *map(str, gates.failed)]), result)
+            raise GateFailedError("\n".join([*unscored, *map(str, gates.failed)]), result)
 
     def failures(self, result: Any) -> list[str]:  # noqa: ANN401 - as above
         """What does not hold of a result, a line each."""
-        return list(self._unread(result))
-
-    def _unread(self, result: Any) -> Iterator[str]:  # noqa: ANN401 - as above
-        most = self.options.max_unread
+        most = self.options.max_unscored
         if most is None:
-            most = MOST_UNREAD if self.asking else 1.0
+            most = MOST_UNSCORED if self.asking else 1.0
         where = "" if self.out is None else f". What was judged is in {str(self.out)!r}"
-        yield from (f"{line}{where}" for line in too_much_unread(result, most))
+        return [f"{line}{where}" for line in too_much_unscored(result, most)]
 
 
 def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
@@ -183,15 +177,13 @@ def _write_tables(path: str | Path, tables: Sequence[PrintedTables]) -> None:
     write_as_it_ends(path, {ending: in_form(form) for ending, form in forms})
 
 
-def too_much_unread(result: Any, most: float = MOST_UNREAD) -> Iterator[str]:  # noqa: ANN401 - as above
-    """A line that says so, where more than this share of a result has no answer."""
-    reasons = unread_reasons(result)
-    asked, unread = reasons.total(), reasons.total() - reasons[None]
-    if unread > most * asked + 1e-9:  # 0.29 · 100 is 28.999999999999996
-        told = ", ".join(f"{format_count(count)} {reason}" for reason, count in reasons.most_common() if reason)
+def too_much_unscored(result: Any, most: float = MOST_UNSCORED) -> Iterator[str]:  # noqa: ANN401 - as above
+    """A line that says so, where more than this share of the votes of a result is unscored."""
+    counts: UnscoredCounts | None = getattr(result, "unscored_counts", None)  # a change between two runs has none
+    if counts is not None and counts.unscored_votes > most * counts.votes + 1e-9:  # 0.29 · 100 is 28.999999999999996
         yield (
-            f"{format_count(unread)} of {format_count(asked, 'question')} ({format_percent(unread / asked)}) have no "
-            f"answer ({told}), more than --max-unread {format_number(most)} allows: {_next_step(reasons)}"
+            f"{counts.with_reasons}. That is {format_percent(counts.unscored_votes / counts.votes)} of the "
+            f"votes, more than --max-unscored {format_number(most)} allows: {_next_step(counts.reasons)}"
         )
 
 
@@ -203,24 +195,12 @@ def _gating(verb: Verb, options: JobOptions, labels: Mapping[str, Any]) -> Gatin
     return Gating(fail_if, formats, labels.get("gold"), options.gold_design or labels.get("design"))
 
 
-def unread_reasons(result: Any) -> Counter[str | None]:  # noqa: ANN401 - of any verb
-    """Why judges gave no answer -> to how many questions, of a report votes; None for those that have one."""
-    from evenhand.results import Results  # noqa: PLC0415 - seconds of import
-    from evenhand.tables import ReliabilityReport  # noqa: PLC0415 - as above
-
-    if isinstance(result, ReliabilityReport):
-        return Counter(result.unread_reasons())
-    if not isinstance(result, Results):
-        return Counter()
-    return Counter({why: count for why, count in result.unread_reasons().items() if why not in NOT_PUT})
-
-
-def _next_step(reasons: Mapping[str | None, int]) -> str:
+def _next_step(reasons: Collection[str]) -> str:
     if "budget" in reasons:
         return "raise --max-calls or --max-cost and run the same again; what the journal holds is not paid for again"
     if "offline" in reasons:
         return "run the same without --offline"
-    return "the reasons say what to mend; --max-unread 1 accepts any share"
+    return "the reasons say what to mend; --max-unscored 1 accepts any share of unscored votes"
 
 
 def _check_file(verb: Verb, out: Path, left_out: Collection[str]) -> None:

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 
 EXIT_GATE: Final = 3
 FAIL_IF: Final = (
-    "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unread > 2 %'; it may be given several "
-    "times."
+    "What makes the run fail, with exit code 3, as 'relevance.low < 0.7' or 'unscored > 2 %' (of the votes); it may be "
+    "given several times."
 )
 FORMAT: Final = (
     "How the result is told: table, json, junit, markdown or github (a step of GitHub Actions); NAME=FILE writes that "
     "to a file. It may be given several times."
 )
+WHOLE: Final = ("unscored", "unscored_verdicts")
+"""The shares of a whole result that gates name."""
+
 DESIGN: Final = "How labelled rows were chosen, for gates on corrected scores: random, by_verdict, … (as of correct)."
 
 
@@ -100,11 +103,12 @@ class Gating:
         from evenhand.results.gate_names import CORRECTED  # noqa: PLC0415 - as above
 
         known = {**ranges, **{name.replace(" ", "_"): each for name, each in ranges.items()}}
-        begun = {*scores, *(score.replace(" ", "_") for score in scores), "unread"}
+        begun = {*scores, *(score.replace(" ", "_") for score in scores), *WHOLE}
         for expression in self.fail_if:
             for named in (each for one in comparisons_in(parse(expression)) for each in one.measures):
                 whole = ".".join(named.path)
-                if "unread" in scores and not named.of and whole in {"unread", "unread.low", "unread.high"}:
+                meant = whole.removesuffix(".low").removesuffix(".high")
+                if meant in WHOLE and meant in scores and not named.of:
                     refuse_two_meanings(named)
                 if CORRECTED in named.path[1:] and whole not in begun and self.design is None:
                     raise InvalidInputError(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenhand.engines.journal import Journal
     from evenhand.engines.journal_batches import BatchRecord
 
-EXIT_UNREAD = 1
+EXIT_FAILED = 1
 SQLITE = b"SQLite format 3\0"
 
 
@@ -111,7 +111,7 @@ def _collect(journal: Journal, *, wait: bool) -> int:
     new = journal.count() - before
     say(f"{format_count(new, 'new reply')} of {format_count(len(sent), 'batch')} in {journal.path}")
     _tell_left(left)
-    return EXIT_UNREAD if failed else 0
+    return EXIT_FAILED if failed else 0
 
 
 def _check_same(judge: JudgeEngine, identity: str) -> None:

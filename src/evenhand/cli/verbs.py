@@ -17,7 +17,7 @@ from cyclopts import ArgumentCollection, Group, Parameter
 from pydantic.fields import FieldInfo
 
 from evenhand.checked_options import Options
-from evenhand.cli.ending import Ending, too_much_unread
+from evenhand.cli.ending import Ending, too_much_unscored
 from evenhand.cli.gating import EXIT_GATE
 from evenhand.cli.options import Declared, Words, declared, flag_of, model_options, plain, shell_option
 from evenhand.cli.output import complain, is_quiet, note, say
@@ -602,10 +602,10 @@ def _run_demo(engine: str, out: str | None, how: dict[str, Any]) -> int:
     )
     judged.to_html(report, data=rows, title="The demonstration of evenhand: every verdict")
     say(f"The report, with every verdict: {report} (open it in a browser; it needs no network)", saved=report)
-    unread = [line for each in (judged, compared, checked) for line in too_much_unread(each)]
-    for line in unread:
+    unscored = [line for each in (judged, compared, checked) for line in too_much_unscored(each)]
+    for line in unscored:
         complain(line)
-    return EXIT_GATE if unread else 0
+    return EXIT_GATE if unscored else 0
 
 
 def _place_of_report(out: str | None) -> Path:

@@ -423,7 +423,7 @@ class _Run:
             f"{format_count(tally['met'])} judged before" if tally.get("met") else "",
             f"{format_count(tally['bad'])} that cannot be judged" if tally.get("bad") else "",
             format_count(tally.get("votes", 0), "vote"),
-            f"{format_count(tally.get('unscored', 0))} unscored",
+            f"{format_count(tally.get('unscored', 0), 'vote')} unscored",
             format_count(tally.get("calls", 0), "call"),
             format_cost(tally["cost"]) if tally.get("cost") else "",
         ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evenhand.data.row_files import files_named, is_saved_set, rows_of_file, rows_of_lines
 from evenhand.data.rows import Row, RowBatch, row_batches
-from evenhand.distributed.worker import UnreadRow
+from evenhand.distributed.worker import BrokenRow
 from evenhand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def _block(rows: Iterable[tuple[str, str | None]]) -> pyarrow.Table:
     return pyarrow.table({_ROW: pyarrow.array(texts, pyarrow.string()), _WHY: pyarrow.array(whys, pyarrow.string())})
 
 
-def rows_of(block: pyarrow.Table) -> list[Row | UnreadRow]:
+def rows_of(block: pyarrow.Table) -> list[Row | BrokenRow]:
     """The rows of a block."""
     if block.column_names == [_ROW, _WHY]:
         pairs: Iterable[Any] = zip(block[_ROW].to_pylist(), block[_WHY].to_pylist(), strict=True)
-        return [json.loads(text) if why is None else UnreadRow(text, why) for text, why in pairs]
+        return [json.loads(text) if why is None else BrokenRow(text, why) for text, why in pairs]
     return list(block.to_pylist())
 
 

@@ -35,7 +35,7 @@ Ask = Callable[..., Any]
 """Asks the coordinator: the name of its method, and what that is given."""
 
 
-class UnreadRow(NamedTuple):
+class BrokenRow(NamedTuple):
     """A row that could not be read."""
 
     name: str
@@ -98,7 +98,7 @@ class Worker:
         self._judging.call(self._apply, ask("join", actor, self._name))
         threading.Thread(target=self._keep_in_touch, daemon=True).start()
 
-    def judge(self, rows: Sequence[Row | UnreadRow], key: str) -> dict[str, Any]:
+    def judge(self, rows: Sequence[Row | BrokenRow], key: str) -> dict[str, Any]:
         """Judge a block, and write what it comes to.
 
         Args:
@@ -125,7 +125,7 @@ class Worker:
                 self._busy -= 1
             self._wake.set()
 
-    def _judged(self, rows: Sequence[Row | UnreadRow], key: str) -> str:
+    def _judged(self, rows: Sequence[Row | BrokenRow], key: str) -> str:
         named, bad = self._named(rows, key)
         again: dict[int, list[IdentifiedRow]] = {}
         new: list[IdentifiedRow] = []
@@ -147,11 +147,11 @@ class Worker:
         self._ask("count", key, {**counts, "bad": len(bad)})
         return ""
 
-    def _named(self, rows: Sequence[Row | UnreadRow], key: str) -> tuple[list[IdentifiedRow], list[tuple[str, str]]]:
+    def _named(self, rows: Sequence[Row | BrokenRow], key: str) -> tuple[list[IdentifiedRow], list[tuple[str, str]]]:
         """The rows with their ids, and those that have none."""
         id_field, found, bad = self._order.job.id_field, list[IdentifiedRow](), list[tuple[str, str]]()
         for row in rows:
-            if isinstance(row, UnreadRow):
+            if isinstance(row, BrokenRow):
                 bad.append((row.name, row.why))
                 continue
             try:
@@ -259,12 +259,12 @@ class Worker:
 
 
 def _counted(result: Results[Any]) -> Counter[str]:
-    """What the driver shows of a block: votes, those unread and failed, calls and dollars."""
+    """What the driver shows of a block: votes, those unscored and failed, calls and dollars."""
     counts: Counter[str] = Counter()
     for cell in result.cells():
         for vote in cell.votes:
             counts["votes"] += 1
-            counts["unscored"] += vote.unscored_reason is not None
+            counts["unscored"] += vote.unscored
             counts["calls"] += vote.usage.calls
             counts["cost"] += vote.usage.cost or 0  # type: ignore[assignment] # dollars are counted too
             if vote.unscored_reason == "engine_error":

@@ -111,7 +111,7 @@ class Journal:
         self.path = default_journal_path() if path is None else expanded(path)
         self._lock = threading.Lock()
         self._engines: dict[str, int] = {}
-        self._unreadable = set[str]()
+        self._broken = set[str]()
         self._clock = clock
         self._claims = Claims(clock, self._take_in_intakes)
         self._closed = False
@@ -145,8 +145,8 @@ class Journal:
         if row is None:
             return None
         completion = reply_of(key, *row)
-        if completion is None and key not in self._unreadable:
-            self._unreadable.add(key)
+        if completion is None and key not in self._broken:
+            self._broken.add(key)
             _logger.warning(
                 "the reply %r in the journal %r cannot be read; it counts as missing, and the next reply takes its "
                 "place ('evenhand journal check' looks for more)",
@@ -180,7 +180,7 @@ class Journal:
                 self._claims.give_up(connection, releases)
             if not claims:
                 return set()
-            self._remove_unreadable(connection, claims)
+            self._remove_broken(connection, claims)
             return self._claims.take(connection, claims)
 
     def put(self, entries: Sequence[JournalEntry]) -> None:
@@ -247,7 +247,7 @@ class Journal:
 
     def _record(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         recorded = [row.key for row in rows]
-        self._remove_unreadable(connection, recorded)
+        self._remove_broken(connection, recorded)
         connection.executemany(
             "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", [self._cells(connection, row) for row in rows]
         )
@@ -274,9 +274,9 @@ class Journal:
                 "%d replies that were held in %r are in the journal %r now", len(rows), str(file), str(self.path)
             )
 
-    def _remove_unreadable(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+    def _remove_broken(self, connection: sqlite3.Connection, keys: Sequence[str]) -> None:
         """Make room for replies to be asked for; what another process has put there meanwhile can be read and stays."""
-        for key in self._unreadable.intersection(keys):
+        for key in self._broken.intersection(keys):
             row = connection.execute(SELECT_REPLY, (key,)).fetchone()
             if row is not None and reply_of(key, *row) is None:
                 connection.execute("DELETE FROM reply WHERE key = ?", (key,))

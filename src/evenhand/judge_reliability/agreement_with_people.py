@@ -29,7 +29,7 @@ def share_of(
     return interval
 
 
-UNREAD = "unscored"
+UNSCORED = "unscored"
 NO_LABELS = Missing("no labels of people were given")
 BINS = 10
 
@@ -120,7 +120,7 @@ def agreement_with_people(
         cohen_kappa=pair.cohen_kappa,
         quadratic_weighted_kappa=pair.quadratic_weighted_kappa,
         krippendorff_alpha=both.krippendorff_alpha,
-        labels=(*scale.labels, UNREAD),
+        labels=(*scale.labels, UNSCORED),
         confusion_matrix=confusion_matrix(
             scale.as_places([question.label for question in asked]),
             scale.as_places([categories.of_verdict(question.verdict) for question in asked]),

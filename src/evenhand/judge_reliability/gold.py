@@ -344,11 +344,11 @@ def _of_labels(rows: Sequence[JudgedRow], scale: Scale, **drawn: Unpack[Drawing]
     truth, judged = scale.as_places(right), scale.as_places(selected)
     agreement = label_agreement(right, selected, scale, **drawn)
     rates = defined(lambda: option_rates(truth, judged, len(scale.labels), level=drawn["level"]))
-    hits, unread = int((truth == judged).sum()), len(rows) - agreement["num_compared"]
+    hits, unscored = int((truth == judged).sum()), len(rows) - agreement["num_compared"]
     return {
         **agreement,
         "accuracy_if_unscored_0": hits / len(rows) if rows else Missing(NO_GOLD),
-        "accuracy_if_unscored_1": (hits + unread) / len(rows) if rows else Missing(NO_GOLD),
+        "accuracy_if_unscored_1": (hits + unscored) / len(rows) if rows else Missing(NO_GOLD),
         "balanced_accuracy": defined(lambda: balanced_accuracy(truth, judged, **drawn)),
         "options": () if isinstance(rates, Missing) else tuple(map(OptionComparison.of, scale.labels, rates)),
         "labels": (*scale.labels, missing_label(scale.labels)),

@@ -12,7 +12,7 @@ from evenhand.data.plain_data import briefly
 from evenhand.errors import InvalidInputError
 from evenhand.numbers import Missing, format_count, format_level, format_score
 from evenhand.statistics.anytime import ConfidenceSequence
-from evenhand.statistics.intervals import Interval, UnreadBounds, mean_leads
+from evenhand.statistics.intervals import Interval, UnscoredBounds, mean_leads
 from evenhand.statistics.resampling import check_level
 
 TRUTH: Mapping[str, float] = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -157,20 +157,20 @@ class Monitor:
         return Interval(self._read.mean, low, high, self.level, "betting", self._read.n)
 
     @property
-    def unread(self) -> UnreadBounds | None:
-        """The bounds of the score, where so much is unscored that they lead; else None."""
+    def unscored_bounds(self) -> UnscoredBounds | None:
+        """The bounds of the score, where too many verdicts are unscored for its mean to lead; else None."""
         score = self.score or None
         if not self.unscored or mean_leads(score, self._least.mean, self._most.mean):
             return None
         share = self.unscored / self.verdicts
         low, high = self._least.limits(self.level)[0], self._most.limits(self.level)[1]
-        return UnreadBounds(self._least.mean, self._most.mean, low, high, share)
+        return UnscoredBounds(self._least.mean, self._most.mean, low, high, share, "verdicts")
 
     def __str__(self) -> str:
         if not self.verdicts:
             return "no verdict yet"
-        unscored = f" ({format_count(self.unscored)} unscored)" if self.unscored else ""
-        shown = format_score(self.score, self.unread)
+        unscored = f" ({format_count(self.unscored, 'verdict')} unscored)" if self.unscored else ""
+        shown = format_score(self.score, self.unscored_bounds)
         return (
             f"after {format_count(self.verdicts, 'verdict')}{unscored}: {shown}, {format_level(self.level)} at all "
             "looks together"

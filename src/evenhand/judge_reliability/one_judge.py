@@ -35,6 +35,8 @@ from evenhand.judge_reliability.raters import Drawing, defined
 from evenhand.modes.grade_scores import Grading, UnrelatedEffect
 from evenhand.numbers import Missing, format_count
 from evenhand.results.measures import measure
+from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.verdict_columns import VoteColumns
 from evenhand.scoring import count_readings, count_replies
 from evenhand.statistics import Interval
 from evenhand.statistics.consistency import (
@@ -81,12 +83,11 @@ class Replies:
     """What became of the votes that were asked for, and what they consumed.
 
     Attributes:
-        num_votes: Votes asked for.
-        num_scored: Those that selected an option, NA included.
+        unscored_counts: How many votes were asked for, and how many are unscored.
         num_na: Those that selected NA.
         num_reasks: How many times the judge was asked again.
         parse_rate: Share of the replies that named an option; a reply that led to a re-ask did not.
-        unscored: Votes without a selection, by reason, in the order of the reasons' names.
+        unscored: Unscored votes by reason, in the order of the reasons' names.
         calls: Calls sent.
         cached: Replies from the journal.
         prompt_tokens: Journaled replies included.
@@ -95,8 +96,7 @@ class Replies:
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
     """
 
-    num_votes: int
-    num_scored: int
+    unscored_counts: UnscoredCounts
     num_na: int
     num_reasks: int
     parse_rate: Interval | Missing
@@ -362,8 +362,9 @@ def _replies(asked: Sequence[Asked], level: float) -> Replies:
     )
     listed = ", ".join(f"{format_count(number)} {reason}" for reason, number in sorted(reasons.items()))
     return Replies(
-        num_votes=len(votes),
-        num_scored=sum(vote.selected_index is not None for vote in votes),
+        unscored_counts=UnscoredCounts.of(
+            VoteColumns.of([question.verdict.votes for question in asked]), [question.instance for question in asked]
+        ),
         num_na=sum(vote.na for vote in votes),
         num_reasks=sum(vote.reasks for vote in votes),
         parse_rate=parse_rate or Missing(f"no vote came to its last reply: {listed or 'there is none'}"),

@@ -28,7 +28,7 @@ from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.agreement import Agreement, percent_agreement
 from evenhand.statistics.consistency import draw_stability, greatest_unseen_share
 from evenhand.statistics.correlation import EffectiveJudges, effective_judges
-from evenhand.statistics.intervals import UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import UnscoredBounds, unscored_bounds
 from evenhand.votes import Verdict, Vote, unselected_draws
 
 FloatArray = NDArray[np.float64]
@@ -71,7 +71,7 @@ class JudgeReport:
     Attributes:
         judge_id: Which judge.
         num_votes: Draws made of this judge.
-        num_unscored: Those of them that named no option.
+        num_unscored: Those of them that are unscored.
         num_na: Those of them that said that the criterion does not apply.
         mean: The mean over instances of the judge's own score.
         stability: Of its draws and orders.
@@ -79,20 +79,20 @@ class JudgeReport:
         change_without: The mean of (score without the judge - score of the whole panel) over the instances that have
             both, with a paired interval.
         num_lost: Instances that have a score only with this judge.
-        unread_of: ``mean``, ``score_without`` or ``change_without`` -> its bounds, where so much is unread that they
-            lead; the others are not named.
+        unscored_bounds_of: ``mean``, ``score_without`` or ``change_without`` -> its bounds, where too many votes are
+            unscored for the mean to lead.
     """
 
     judge_id: str
     num_votes: int
     num_unscored: int
     num_na: int
-    mean: Interval | Missing = measure("score", name="judge_mean", bounds="unread_of")
+    mean: Interval | Missing = measure("score", name="judge_mean", bounds="unscored_bounds_of")
     stability: JudgeStability = measure("number", name="judge")
-    score_without: Interval | Missing = measure("score", bounds="unread_of")
-    change_without: Interval | Missing = measure("difference", bounds="unread_of")
+    score_without: Interval | Missing = measure("score", bounds="unscored_bounds_of")
+    change_without: Interval | Missing = measure("difference", bounds="unscored_bounds_of")
     num_lost: int
-    unread_of: Mapping[str, UnreadBounds]
+    unscored_bounds_of: Mapping[str, UnscoredBounds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,19 +318,19 @@ def _judge_report(
         "score_without": table.without_limits[:, place],
         "change_without": table.without_limits[:, place] + reversed_panel,
     }
-    led: dict[str, UnreadBounds] = {}
+    led: dict[str, UnscoredBounds] = {}
     for name, found in means.items() if criterion.has_values else ():
         score = None if isinstance(found, Missing) else found
-        bounds = unread_bounds(score, limits[name].tolist(), level=level, bounds=ranges[name])
+        bounds = unscored_bounds(score, limits[name].tolist(), level=level, bounds=ranges[name])
         led |= {} if bounds is None else {name: bounds}
     return JudgeReport(
         judge_id=judge,
         num_votes=len(votes),
-        num_unscored=sum(vote.selected_index is None and not vote.na for vote in votes),
+        num_unscored=sum(vote.unscored for vote in votes),
         num_na=sum(vote.na for vote in votes),
         stability=_stability(place, draws_of(judge, verdicts, criterion), table, level, width=width),
         num_lost=int((~np.isnan(table.panel) & np.isnan(without)).sum()),
-        unread_of=MappingProxyType(led),
+        unscored_bounds_of=MappingProxyType(led),
         **means,
     )
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from evenhand.judge_reliability.agreement_with_people import JudgesAgreement
-from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionReliability, Replies
+from evenhand.judge_reliability.one_judge import ChoiceReliability, CriterionReliability
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.judge_reliability.raters import PanelAgreement, RaterPair, VoteSummary
 from evenhand.judge_reliability.words import NO_NUMBER, finding_on_choices, findings, findings_on_judges
@@ -24,7 +24,7 @@ from evenhand.numbers import (
 )
 from evenhand.results.measures import Column, Kind, format_value, measures_table, score_cell
 from evenhand.results.render import TextTable
-from evenhand.scoring import readings_note, unread_choices_note
+from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics.agreement import Agreement
 
 MOST_BY_JUDGE = 4
@@ -75,9 +75,10 @@ _SUMMARY: tuple[Line, ...] = (
     ("Krippendorff's alpha", "krippendorff_alpha", "number"),
     ("instances", "scores.num_instances", "count"),
     ("clusters", "scores.num_clusters", "count"),
-    ("unscored", "scores.num_unscored", "count"),
+    ("no score", "scores.num_unscored", "count"),
     ("NA", "scores.num_na", "count"),
     ("votes", "num_votes", "count"),
+    ("unscored votes", "scores.unscored_counts.unscored_votes", "count"),
     ("abstentions", "num_abstentions", "count"),
 )
 _COMPARED: tuple[Line, ...] = (
@@ -96,7 +97,7 @@ _ERRORS: tuple[Line, ...] = (
 
 
 def _reasons(summary: VoteSummary) -> Iterable[str]:
-    """Why a measure is missing, where one is, and what the unscored could change."""
+    """Why a measure is missing, where one is, and what unscored votes could change."""
     compared, scores = summary.comparison, summary.scores
     measures: list[object] = [summary.krippendorff_alpha]
     if not isinstance(compared, Missing):
@@ -105,7 +106,7 @@ def _reasons(summary: VoteSummary) -> Iterable[str]:
     yield from (f"{reason[0].upper()}{reason[1:]}." for reason in reasons)
     if not scores.score and sum(count for _, count in summary.selections) > scores.num_na:
         yield "The options selected have no values, so there is no score."
-    elif scores.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
+    elif scores.unscored_counts.unscored_votes and not isinstance(scores.score_if_unscored_0, Missing):
         yield (
             f"Score if every unscored vote were the lowest or the highest level: "
             f"{format_range(scores.score_if_unscored_0, scores.score_if_unscored_1, digits=3)}."
@@ -251,10 +252,10 @@ def choices_table(found: Sequence[ChoiceReliability]) -> TextTable:
         for each in found
         for said in [finding_on_choices(each)]
     ]
-    unread = unread_choices_note(sum(share.count for each in found for share in each.unanswered))
+    unscored = (GRADED_ON_OTHERS,) if any(each.unanswered for each in found) else ()
     title = f"The best of several on {found[0].criterion!r}, asked in all rotations"
     labels = (*(["judge"] if several else []), "prompt", "unrelated")
-    return measures_table(title, labels, named, columns, (*notes, *unread), kind="choices")
+    return measures_table(title, labels, named, columns, (*notes, *unscored), kind="choices")
 
 
 def criterion_tables(results: Sequence[CriterionReliability]) -> tuple[TextTable, ...]:
@@ -320,17 +321,15 @@ _MEASURES: tuple[Line, ...] = (
     ("  calibration error less noise", "confidences.calibration.debiased_error", "number"),
     ("  Brier score", "confidences.brier.score", "number"),
     ("parse rate", "replies.parse_rate", "share"),
-    ("  votes (unscored)", "replies", lambda replies: f"{format_count(replies.num_votes)} ({_unscored(replies)})"),
+    ("  votes", "replies.unscored_counts.votes", "count"),
+    ("  unscored votes", "replies.unscored_counts.unscored_votes", "count"),
+    ("  unscored verdicts", "replies.unscored_counts.unscored_verdicts", "count"),
     ("  re-asks", "replies.num_reasks", "count"),
     ("calls + from the journal", "replies", lambda each: f"{format_count(each.calls)} + {format_count(each.cached)}"),
     ("  tokens", "replies", lambda replies: format_count(replies.prompt_tokens + replies.completion_tokens)),
     ("  cost", "replies.cost", "money"),
 )
 """What judges are shown side by side by: name, path, writer. A row that no judge has is left out."""
-
-
-def _unscored(replies: Replies) -> str:
-    return ", ".join(f"{format_count(each.count)} {each.reason}" for each in replies.unscored) or "all scored"
 
 
 def _notes_on_judge(result: CriterionReliability, *, named: bool) -> list[str]:

@@ -145,20 +145,17 @@ def _place_in_words(places: PlacesChosen, level: float) -> str:
 def replies_in_words(replies: Replies) -> str | Missing:
     """How many replies named an option, and why the others did not.
 
-    >>> replies_in_words(Replies(2, 2, 0, 0, Interval(1.0, 0.4, 1.0, 0.95, "exact", 2), (), 2, 0, 0, 0, None))
-    '100 % [40, 100] of the replies name an option; all 2 votes select one; too few to tell (n = 2)'
+    >>> counts = UnscoredCounts(votes=2, unscored_votes=0, rows=0, verdicts=2, unscored_verdicts=0, reasons={})
+    >>> replies_in_words(Replies(counts, 0, 0, Interval(1.0, 0.4, 1.0, 0.95, "exact", 2), (), 2, 0, 0, 0, None))
+    '100 % [40, 100] of the replies name an option; 0 of 2 votes unscored; too few to tell (n = 2)'
     """
     if isinstance(replies.parse_rate, Missing):
         return replies.parse_rate
-    text = f"{format_share(replies.parse_rate)} of the replies name an option"
+    text = f"{format_share(replies.parse_rate)} of the replies name an option; {replies.unscored_counts}"
     if replies.unscored:
-        listed = ", ".join(
+        text += ": " + ", ".join(
             f"{format_count(each.count)} {each.reason} ({format_share(each.share)})" for each in replies.unscored
         )
-        lost = sum(each.count for each in replies.unscored)
-        text += f"; {format_count(lost)} of {format_count(replies.num_votes, 'vote')} select nothing: {listed}"
-    else:
-        text += f"; all {format_count(replies.num_votes, 'vote')} select one"
     if replies.num_na:
         text += f"; {format_count(replies.num_na, 'vote')} say that the criterion does not apply"
     if replies.num_reasks:

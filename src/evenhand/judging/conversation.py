@@ -136,8 +136,8 @@ class Conversation:
         """Keep a reply in the conversation."""
         self.messages.append({"role": "assistant", "content": reply.text or ""})
 
-    async def digest(self, reply: Completion, read: Callable[[], _Read], unread: _Read) -> _Read:
-        """What is read from a reply; ``unread`` where the reader fails at it. A long one is read beside the event loop.
+    async def digest(self, reply: Completion, read: Callable[[], _Read], unscored: _Read) -> _Read:
+        """What is read from a reply; ``unscored`` where the reader fails at it. A long one is read beside the event loop.
 
         A reader that fails has a fault that is ours to mend, so it is logged with the reply and told in the vote. But
         the reply is in the journal: an exception would end this run and every later one. Labels that cannot be told
@@ -150,7 +150,7 @@ class Conversation:
         except Exception as error:
             _LOGGER.exception("A reply of %s could not be digested: %r", self.caller.judge_id, reply.text)
             self.error = f"the reader failed: {error!r}"
-            return unread
+            return unscored
 
     def told(self, error: EngineError) -> str:
         """The error's message, with the judge's name where it lacks it."""
@@ -247,9 +247,9 @@ class QuestionConversation(Conversation):
         self.completion = reply if same else reply.model_copy(update={"logprobs": None, "reasoning": reasoning})
         if self.flow.flow == "one_step" and self.assessment is None:
             self.assessment = _assessment_in(reply.text)
-        unread: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)
+        unscored: tuple[Match, tuple[float, ...] | None] = (UNDIGESTED, None)
         nonce = str(self.values["nonce"]) if self.reasks else ""
-        read = await self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question, nonce), unread)
+        read = await self.digest(reply, lambda: _read_verdict(reply, self.shown, self.question, nonce), unscored)
         self.match, self.probabilities = read
         self.reason = self.match.reason
 

@@ -74,7 +74,7 @@ def tell(text: str) -> None:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is: votes, those unread, calls, tokens, cost, and the time left.
+    """How far a run is: votes, those unscored, calls, tokens, cost, and the time left.
 
     Attributes:
         total: Votes to be cast.
@@ -83,7 +83,7 @@ class Progress:
         calls: Calls that were answered.
         tokens: Of prompts and replies.
         cost: US dollars; None where no price is known.
-        unscored: Votes that select nothing.
+        unscored: Unscored votes.
         done: Votes cast, and draws that were not needed.
     """
 
@@ -110,7 +110,7 @@ class Progress:
             self.calls += used.calls
             self.tokens += used.prompt_tokens + used.completion_tokens
             self.cost = self.cost if used.cost is None else used.cost + (self.cost or 0.0)
-            self.unscored += vote.unscored_reason is not None
+            self.unscored += vote.unscored
         self.skip(len(votes))
 
     def skip(self, votes: int) -> None:
@@ -133,7 +133,7 @@ class Progress:
             self.line(f"judging: {self.told()}")
 
     def told(self) -> str:
-        """It in words: ``120/960 votes (12 %), 11.9 a second, 3 unscored, 240 calls, 48,000 tokens, $0.0213, …``."""
+        """It as text: ``120/960 votes (12 %), 11.9 a second, 3 votes unscored, 240 calls, 48,000 tokens, …``."""
         rate = self._rate()
         silent = self.clock() - self._moved
         stalled = silent >= SECONDS_BETWEEN_LINES and self.done < self.total
@@ -141,7 +141,7 @@ class Progress:
             f"{format_count(self.done)}/{format_count(self.total)} votes"
             + (f" ({format_percent(self.done / self.total)})" if self.total else ""),
             f"{format_number(rate, digits=1)} a second" if rate else "",
-            f"{format_count(self.unscored)} unscored",
+            f"{format_count(self.unscored, 'vote')} unscored",
             format_count(self.calls, "call"),
             format_count(self.tokens, "token"),
             "" if self.cost is None else format_cost(self.cost),

@@ -100,9 +100,11 @@ def run_votes(
 def _log_end(votes: Sequence[Sequence[Vote]]) -> None:
     """What came, and why what did not."""
     flat = [vote for row in votes for vote in row]
-    reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored_reason is not None)
+    reasons = Counter(vote.unscored_reason for vote in flat if vote.unscored)
     told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "none"
-    _logger.info("%d votes came; unread: %s. %s", len(flat), told, Spending.of(flat) or "Nothing was bought.")
+    _logger.info(
+        "%d of %d votes unscored: %s. %s", reasons.total(), len(flat), told, Spending.of(flat) or "Nothing was bought."
+    )
 
 
 def _check_servers(lanes: Iterable[Lane], votes: list[tuple[Vote, ...]], total: int, *, journaled: bool) -> None:

@@ -74,10 +74,10 @@ class SheetConversation(Conversation):
         numbered = tuple((item.number, item.presentation.answers) for item in items)
         schema = sheet_schema(numbered, reasoning=self.flow.reasoning)
         reply = await self.say(stage, text, schema, items=items)
-        unread = tuple(_SheetReading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
+        unscored = tuple(_SheetReading(SheetAnswer(UNDIGESTED), reply, None) for _ in items)
         known = [item.number for item in self.items]
         nonce = self._nonce if stage == "sheet_reask" else ""
-        read = await self.digest(reply, lambda: _readings(reply, items, known, nonce), unread)
+        read = await self.digest(reply, lambda: _readings(reply, items, known, nonce), unscored)
         self.readings |= {item.number: reading for item, reading in zip(items, read, strict=True)}
         return reply
 
@@ -130,10 +130,10 @@ class SheetConversation(Conversation):
         reading = self.readings.get(item.number)
         match = reading.answer.match if reading else None
         reason = match.reason if match else self.reason
-        unread = match is None or match.index is None
-        if reading is not None and unread and not (reading.reply.text or "").strip():
+        unscored = match is None or match.index is None
+        if reading is not None and unscored and not (reading.reply.text or "").strip():
             reason = reason_without_text(reading.reply)
-        if unread and self.reason is not None:
+        if unscored and self.reason is not None:
             reason, match = self.reason, None
         return cast_vote(
             self.caller.judge_id,
@@ -145,7 +145,7 @@ class SheetConversation(Conversation):
             assessment=reading.answer.reasoning if reading else None,
             completion=reading.reply if reading else None,
             unscored_reason=reason,
-            error=self.error if unread else None,
+            error=self.error if unscored else None,
             weight=weight,
             reasks=self.reasks.get(item.number, 0),
             usage=self.usage if bears else Usage(),

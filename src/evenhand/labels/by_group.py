@@ -125,7 +125,7 @@ class GroupedScores(PrintedTables):
             Column(f"corrected [{level}]", "corrected", optional=True),
             Column("rows", "num_rows"),
             Column("labels", "num_labelled"),
-            Column("unscored", "num_unscored"),
+            Column("no score", "num_unscored"),
         )
         named = (self.by, "system", "score of")
         scores = measures_table(f"Scores by {self.by}", named, self.scores, columns, kind="scores")

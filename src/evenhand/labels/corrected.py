@@ -183,7 +183,7 @@ class CorrectedScores(PrintedTables):
         judges = ", ".join(self.parameters["judges"])
         title = f"What people would say, by their labels and {judges}{f', for a mix of {of_mix}' if mix else ''}"
         notes = (*worth(self.scores), *_own_notes(self.scores), *self.notes)
-        return _table(title, "system", self.scores, self.level, Column("unscored", "num_unscored"), notes=notes)
+        return _table(title, "system", self.scores, self.level, Column("no score", "num_unscored"), notes=notes)
 
     def _differences(self) -> TextTable:
         told = [each.name for each in self.differences if each.told_apart]

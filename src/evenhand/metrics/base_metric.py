@@ -15,8 +15,9 @@ from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import PanelReport
 from evenhand.known_ids import is_sentence
 from evenhand.numbers import Missing, format_count, format_number, format_percent
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.run_options import IntervalOptions
-from evenhand.statistics.intervals import IntervalLevel, UnreadBounds
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
 from evenhand.unitxt.bases import (
     Artifact,
     Criteria,
@@ -287,27 +288,31 @@ def number_or_nan(value: Union[float, Missing, None]) -> float:
     return math.nan if value is None or isinstance(value, Missing) else value
 
 
-def warn_of_unread(
-    name: str, unread: Union[UnreadBounds, None], *, bounds: str = "score_if_unscored", of: str = "instances"
+def warn_of_unscored(
+    name: str,
+    counts: UnscoredCounts,
+    leading: Union[UnscoredBounds, None],
+    *,
+    bounds: str = "score_if_unscored",
 ) -> None:
-    """Warn that the bounds of a score, and not its mean, are what is known; nothing where the mean leads.
+    """Warn that the bounds of a score lead, and not its mean; nothing where the mean leads.
 
     Args:
         name: The score.
-        unread: Its bounds, where these lead.
+        counts: Of its votes.
+        leading: Its bounds, where these lead.
         bounds: How the scores are called that hold them, without ``_0`` and ``_1``.
-        of: What is not read in full.
     """
-    if unread is not None:
+    if leading is not None:
         logger.warning(
-            "The score %r is that of what was read, and %s of the %s are not read in full: the score of all lies "
-            "between %s and %s (%s_0 and %s_1), and need not be this one, since what judges do not answer is no random "
-            "part.",
+            "The score %r is that of the scored votes: %s (%s of %s affected). Had all votes been scored, it would lie "
+            "between %s and %s (%s_0 and %s_1). It need not be this one, since unscored votes are not a random sample.",
             name,
-            format_percent(unread.share),
-            of,
-            format_number(unread.low),
-            format_number(unread.high),
+            counts,
+            format_percent(leading.share),
+            leading.unit,
+            format_number(leading.low),
+            format_number(leading.high),
             bounds,
             bounds,
         )

@@ -8,7 +8,7 @@ from evenhand.data.fields import loaded_of_rows
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.panel_report import item_panels
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import number_or_nan, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.checklist import (
     OF_RESPONSE,
@@ -47,7 +47,7 @@ class ChecklistJudge(ChecklistFields):
     """A judge answers the yes/no questions of a checklist about each response.
 
     The scores of an instance are over the questions that were answered: one whose answer is missing, doubled or
-    unreadable is unanswered, with its reason, and never a no. The main score is the primary metric, under the
+    unscored is unanswered, with its reason, and never a no. The main score is the primary metric, under the
     checklist's name, with which the names of all other scores begin; the scores that every checklist has, such as
     ``pass_rate``, stand under their own names too, for recipes with one checklist.
 
@@ -179,7 +179,7 @@ class ChecklistJudge(ChecklistFields):
     def global_scores(self, measures: ChecklistReport, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """The scores of the instances with intervals, and what each question tells."""
         results = [each.result for each in judged]
-        warn_of_unread("primary_score", measures.unread)
+        warn_of_unscored("primary_score", measures.unscored_counts, measures.unscored_bounds)
         panels = item_panels(results, self.rules(), samples=self.samples, level=self.level_of(judged), seed=self.seed)
         shown = self.return_confidence_interval
         scores = {**_global_scores(measures, with_intervals=shown), "primary_metric": results[0].asked_metric}

@@ -9,7 +9,7 @@ from evenhand.criteria import Criterion, Scale
 from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import number_or_nan, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.best_of import (
     BestOfMode,
@@ -31,7 +31,7 @@ from evenhand.modes.grade_scores import (
 )
 from evenhand.modes.mode import Subject
 from evenhand.results.measures import scores_of
-from evenhand.scoring import unread_choices_note
+from evenhand.scoring import GRADED_ON_OTHERS
 from evenhand.unitxt.bases import EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact
 from evenhand.votes import Vote
@@ -148,7 +148,7 @@ class BestOfJudge(ChoiceMetric):
         del judged
         for candidate, found in measures.candidates.items():
             name = f"{candidate}_selection_rate"
-            warn_of_unread(name, found.unread, bounds=f"{name}_if_unscored")
+            warn_of_unscored(name, measures.votes.unscored_counts, found.unscored_bounds, bounds=f"{name}_if_unscored")
         return scores_of(measures, with_intervals=self.return_confidence_interval)
 
 
@@ -235,9 +235,9 @@ class GradeScore(ChoiceMetric):
         for judge, gradings in measures.gradings.items():
             found: dict[str, Any] = {}
             for prefix, grading in zip(("", WITH_UNRELATED), gradings, strict=False):
-                if grading.unread_matter:
+                if grading.unscored_votes_matter:
                     name = _suffixed(f"{prefix}grade_score", judges, judge)
-                    logger.warning("The score %r: %s", name, *unread_choices_note(grading.num_unread))
+                    logger.warning("The score %r: %s. %s", name, grading.unscored_counts, GRADED_ON_OTHERS)
                 found |= {prefix + name: value for name, value in _scores(grading, with_intervals=shown).items()}
             if judge in measures.effects:
                 found |= scores_of(measures.effects[judge], "unrelated", with_intervals=shown)

@@ -102,7 +102,7 @@ class Correcting:
                 f"gold_field is {self.fields.gold_field!r}, and the instances are judged by criteria of their own: a "
                 "corrected score is about one; evaluate the instances of one criterion alone"
             )
-        cells = (cell for about in subjects for cell in _unread(mode, about))
+        cells = (cell for about in subjects for cell in _abstentions(mode, about))
         self.correct(results_of_run(run, cells), gold)
 
     def correct(self, results: Results[Any], gold: Sequence[Gold]) -> CorrectedScores:
@@ -153,7 +153,7 @@ def _name(score: CorrectedMean, main: str, wholes: Iterable[str], *, of_systems:
     return "_".join([f"{score.system}_winrate" if of_systems else main, *named])
 
 
-def _unread(mode: Mode[Any], about: Subject) -> Iterator[Cell]:
+def _abstentions(mode: Mode[Any], about: Subject) -> Iterator[Cell]:
     """The cells of a subject about which every judge keeps silent."""
     votes = [[VoteReader.of(question.criterion).vote("nobody", None)] for question in mode.questions(about)]
     for named, cast in mode.cells(about, mode.result(about, votes), 0):

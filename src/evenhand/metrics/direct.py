@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Union
 from evenhand.criteria import Criterion, Scale
 from evenhand.errors import ArtifactError
 from evenhand.judge_reliability.panel_report import report_of_run
-from evenhand.metrics.base_metric import number_or_nan, panel_scores, score_name_of, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, panel_scores, score_name_of, warn_of_unscored
 from evenhand.metrics.judge_metric import AssessingJudge, JudgedInstance, distinct, using_scores
 from evenhand.modes.direct_assessment import DirectMode, covered_mass
 from evenhand.modes.mode import Subject
@@ -76,7 +76,7 @@ class DirectJudge(AssessingJudge):
     def global_scores(self, measures: ScoreSummary, judged: Sequence[JudgedInstance]) -> Dict[str, Any]:
         """The mean score, the measures of how far it can be trusted, and what the votes say about the judges."""
         main, shown = judged[0].score_name, self.return_confidence_interval
-        warn_of_unread(main, measures.unread)
+        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
         return {
             **scores_of(measures, main, with_intervals=shown),
             **using_scores(judged[0], measures.score, with_intervals=shown),

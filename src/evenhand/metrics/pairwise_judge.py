@@ -10,7 +10,7 @@ from evenhand.data.systems import read_responses
 from evenhand.errors import InvalidInputError
 from evenhand.judging.design import parse_design
 from evenhand.judging.settings import RunSettings
-from evenhand.metrics.base_metric import number_or_nan, warn_of_unread
+from evenhand.metrics.base_metric import number_or_nan, warn_of_unscored
 from evenhand.metrics.judge_metric import JudgedInstance, JudgeMetric
 from evenhand.modes.contest import Contest, Reduction, check_reduction, check_scale, instance_rankings, winrates
 from evenhand.modes.mode import Subject
@@ -23,6 +23,7 @@ from evenhand.modes.pairwise import (
 )
 from evenhand.results.measures import scores_of
 from evenhand.results.spending import Spending
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.statistics import Interval
 from evenhand.unitxt.bases import Criteria, EvaluationInput
 from evenhand.unitxt.loading import comparison_from_artifact, load_comparison
@@ -142,8 +143,7 @@ def check_names(systems: Sequence[str]) -> None:
         InvalidInputError: If two would.
     """
     reasons = dict.fromkeys((*get_args(UnscoredReason), "not_applicable"), 1)
-    counts: dict[str, Any] = {"unscored_votes": reasons, "unscored_contests": reasons, "usage": Usage(cost=0.0)}
-    counts["spending"] = Spending.nothing()
+    counts: dict[str, Any] = {"unscored_contests": reasons, "usage": Usage(cost=0.0), "spending": Spending.nothing()}
     everything = _with_every_score(ContestSummary, readings=dict.fromkeys(get_args(MatchKind), 1), **counts)
     shared = {"criteria", "score", "score_ci_low", "score_ci_high", "score_name", "num_of_instances"}
     owner: dict[str, str] = dict.fromkeys(shared | scores_of(everything).keys(), "")
@@ -161,7 +161,9 @@ def check_names(systems: Sequence[str]) -> None:
 def _with_every_score(summary: type[Summary], **entries: Any) -> Summary:
     """A summary that lacks nothing: its scores have all the names that there can be."""
     whole = Interval(0.5, 0.0, 1.0, 0.95, "exact", 1)
-    return summary(**{**{field.name: whole for field in fields(summary)}, **entries})
+    every = dict.fromkeys(get_args(UnscoredReason), 1)
+    counts = UnscoredCounts(votes=1, unscored_votes=1, rows=1, verdicts=1, unscored_verdicts=1, reasons=every)
+    return summary(**{**{field.name: whole for field in fields(summary)}, "unscored_counts": counts, **entries})
 
 
 def global_scores(summary: ContestSummary, *, with_intervals: bool = True) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def global_scores(summary: ContestSummary, *, with_intervals: bool = True) -> di
     shown = {field.name for field in fields(SystemSummary)} - (set() if with_intervals else _LIMITS_OF_RANKS)
     for one in summary.systems:
         bounds = f"{one.system}_winrate_if_unscored"
-        warn_of_unread(f"{one.system}_winrate", one.unread, bounds=bounds, of="system's contests")
+        warn_of_unscored(f"{one.system}_winrate", one.unscored_counts, one.unscored_bounds, bounds=bounds)
         scores |= scores_of(one, one.system, with_intervals=with_intervals, only=shown)
     return scores
 

@@ -11,7 +11,7 @@ from evenhand.errors import InvalidCriterionError, InvalidInputError, UnknownRul
 from evenhand.judge_reliability.columns import YES_OR_NO, VoteColumn, VoteReader, columns_within, recorded_verdicts
 from evenhand.judge_reliability.raters import Comparison, summarize_votes
 from evenhand.judge_reliability.report import measure_at
-from evenhand.metrics.base_metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unread
+from evenhand.metrics.base_metric import EvenhandMetric, number_or_nan, score_name_of, warn_of_unscored
 from evenhand.numbers import Missing
 from evenhand.results.measures import Measure, score_entries, scores_of
 from evenhand.unitxt.bases import EmptyPrediction, EvaluationInput, Maybe
@@ -20,7 +20,16 @@ from evenhand.votes import Verdict
 
 SCALES = ("binary", "ordinal", "nominal")
 _OF_SCORES = frozenset(
-    {"score", "num_unscored", "num_lone", "num_na", "score_if_unscored_0", "score_if_unscored_1", "num_clusters"}
+    {
+        "score",
+        "num_unscored",
+        "num_lone",
+        "num_na",
+        "score_if_unscored_0",
+        "score_if_unscored_1",
+        "num_clusters",
+        "unscored_counts",
+    }
 )
 """The measures of the aggregated score that are reported; recorded votes were neither read nor paid for."""
 
@@ -161,7 +170,7 @@ class VoteAggregation(EvenhandMetric):
             resamples=self.resamples,
             seed=self.seed,
         )
-        warn_of_unread(main, summary.scores.unread)
+        warn_of_unscored(main, summary.scores.unscored_counts, summary.scores.unscored_bounds)
         shown = self.return_confidence_interval
         agreement = Measure(f"{main}_agreement", summary.scores.agreement, always=True)
         return {

@@ -14,7 +14,7 @@ from evenhand.metrics.base_metric import (
     number_or_nan,
     panel_scores,
     score_name_of,
-    warn_of_unread,
+    warn_of_unscored,
 )
 from evenhand.metrics.judge_metric import AssessingJudge, JudgedInstance, distinct, using_scores
 from evenhand.modes.mode import Subject
@@ -227,7 +227,7 @@ class RubricJudge(AssessingJudge):
         """The mean rubric score, that of each criterion, and how far they can be trusted."""
         main, shown = judged[0].score_name, self.return_confidence_interval
         criteria = () if self.rubric_field is not None else judged[0].about.judged.criteria
-        warn_of_unread(main, measures.unread)
+        warn_of_unscored(main, measures.unscored_counts, measures.unscored_bounds)
         return {
             **global_scores(main, criteria, measures, self._panels(judged, criteria), with_intervals=shown),
             **using_scores(judged[0], measures.score, with_intervals=shown),
@@ -250,6 +250,9 @@ class RubricJudge(AssessingJudge):
         }
 
 
+COUNTED = ("num_asked_votes", "num_unscored_votes", "num_rows_affected", "num_unscored_verdicts")
+"""The scores of :class:`~evenhand.results.unscored.UnscoredCounts`."""
+
 OF_RUBRIC = (
     "raw_score",
     "length_penalty",
@@ -264,6 +267,7 @@ OF_RUBRIC = (
     "votes",
     "parse_rate",
     "num_unscored",
+    *COUNTED,
     "num_incomplete",
     "num_na",
     "num_clusters",
@@ -299,13 +303,16 @@ OF_CRITERION = (
     "orders",
     "parse_rate",
     "num_unscored",
+    *COUNTED,
     "num_na",
     "score_if_unscored_0",
     "score_if_unscored_1",
 )
 """What follows a criterion's name."""
 
-_MEASURED = frozenset({field for field in OF_CRITERION if field in ScoreSummary.__dataclass_fields__} | {"score"})
+_MEASURED = frozenset(
+    {field for field in OF_CRITERION if field in ScoreSummary.__dataclass_fields__} | {"score", "unscored_counts"}
+)
 """The measures of a criterion that are reported; what calls cost is the rubric's."""
 
 _BOUNDS = ("_ci_low", "_ci_high")

@@ -29,7 +29,7 @@ from evenhand.results.measures import known, measure
 from evenhand.run_options import NEEDS_ALL_DRAWS, FlowName
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, ratio_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, unscored_bounds
 from evenhand.statistics.resampling import IntArray
 from evenhand.votes import UnscoredReason, Verdict, Vote
 
@@ -432,16 +432,16 @@ class CandidateRate:
         num_offered: Instances that offer it beside another.
         num_selected: Instances in which it is the one selected.
         num_missing: Instances in which it has no text.
-        unread: The bounds of the rate, where so much is unread that they lead; else None.
+        unscored_bounds: The bounds of the rate, where too many votes are unscored for the mean to lead; else None.
     """
 
-    rate: Interval | Missing = measure("score", name="selection_rate", always=True, bounds="unread")
+    rate: Interval | Missing = measure("score", name="selection_rate", always=True, bounds="unscored_bounds")
     if_unscored_0: float | Missing = measure("score", name="selection_rate_if_unscored_0", always=True)
     if_unscored_1: float | Missing = measure("score", name="selection_rate_if_unscored_1", always=True)
     num_offered: int = measure("count")
     num_selected: int = measure("count")
     num_missing: int = measure("count")
-    unread: UnreadBounds | None
+    unscored_bounds: UnscoredBounds | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -508,7 +508,7 @@ def _rate(name: str, selections: Sequence[Selection], level: float) -> Candidate
     rate = ratio_intervals(table[:, :1], table[:, 1:], level=confidence)[0] if offering else None
     return CandidateRate(
         rate=known(rate, "no scored instance offers it"),
-        unread=unread_bounds(
+        unscored_bounds=unscored_bounds(
             rate, [None if each.set_aside else each.bounds[place] for each, place in offering], level=confidence
         ),
         if_unscored_0=float(np.mean(lows)) if offering else Missing("no instance offers it"),

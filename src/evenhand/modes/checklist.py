@@ -35,16 +35,18 @@ from evenhand.numbers import Missing
 from evenhand.prompts import is_prompt_name
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
+from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.verdict_columns import VoteColumns
 from evenhand.run_options import NEEDS_ALL_DRAWS, ChecklistOptions, CheckMode
 from evenhand.run_options import ChecklistMetric as Metric
 from evenhand.scoring import ReplyMeasures, reply_measures
 from evenhand.statistics import Interval, mean_intervals, ratio_intervals
 from evenhand.statistics.correlation import item_rest_correlations
-from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, unscored_bounds
 from evenhand.votes import MISSING_RESPONSE, Verdict, Vote
 
 FloatArray = NDArray[np.float64]
-Bounds = Mapping[str, UnreadBounds]
+Bounds = Mapping[str, UnscoredBounds]
 
 OF_RESPONSE: Final = ("pass_rate", "weighted_score", "normalized_score", "primary_score", "scaled_score_1_5")
 """The scores that every response has."""
@@ -346,7 +348,8 @@ class ItemReport:
         confidence: The mean probability of yes over the responses where it is known.
         discrimination: The correlation with the share passed of the other items (see
             :func:`~evenhand.statistics.correlation.item_rest_correlations`).
-        unread: Score -> its bounds, where so much is unread that they lead; the others are not named.
+        unscored_bounds_of: Score -> its bounds, where too many votes are unscored for the mean to lead.
+        unscored_counts: How many of the votes on it are unscored.
     """
 
     label: str
@@ -359,10 +362,11 @@ class ItemReport:
     na: int = measure("count")
     unanswered: int = measure("count")
     by_prerequisite: int = measure("count")
-    pass_rate: Interval | Missing = measure("score", always=True, bounds="unread")
-    confidence: Interval | Missing = measure("score", always=True, bounds="unread")
+    pass_rate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
+    confidence: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
     discrimination: Interval | Missing = measure("number", always=True)
-    unread: Bounds
+    unscored_bounds_of: Bounds
+    unscored_counts: UnscoredCounts
 
     @property
     def finding(self) -> str | None:
@@ -379,13 +383,13 @@ class CategoryReport:
         pass_rate: yes / answered over all responses (micro: every answer counts the same, while the pass rate of the
             checklist is the mean over responses).
         answered: Answers yes or no.
-        unread: The bounds of the pass rate, where so much is unread that they lead; else None.
+        unscored_bounds: The bounds of the pass rate, where too many votes are unscored for the mean to lead; else None.
     """
 
     category: str
-    pass_rate: Interval | Missing = measure("score", always=True, bounds="unread")
+    pass_rate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds")
     answered: int = measure("count")
-    unread: UnreadBounds | None = None
+    unscored_bounds: UnscoredBounds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,7 +398,7 @@ class ChecklistReport(ReplyMeasures):
 
     Attributes:
         num_instances: Responses.
-        unread_of: Score -> its bounds, where so much is unread that they lead; the others are not named.
+        unscored_bounds_of: Score -> its bounds, where so much is unscored that they lead; the others are not named.
         num_unscored: Responses without a primary score to which some item applies.
         num_partial: Responses whose score rests on some of the items only, others being unanswered.
         num_na: Responses to which no item applies.
@@ -418,12 +422,12 @@ class ChecklistReport(ReplyMeasures):
         categories: One a category, likewise.
     """
 
-    primary_score: Interval | Missing = measure("score", always=True, bounds="unread_of")
-    pass_rate: Interval | Missing = measure("score", always=True, bounds="unread_of")
-    weighted_score: Interval | Missing = measure("score", always=True, bounds="unread_of")
-    normalized_score: Interval | Missing = measure("score", always=True, bounds="unread_of")
-    scaled_score_1_5: Interval | Missing = measure("score", always=True, bounds="unread_of")
-    micro_pass_rate: Interval | Missing = measure("score", bounds="unread_of")
+    primary_score: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
+    pass_rate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
+    weighted_score: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
+    normalized_score: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
+    scaled_score_1_5: Interval | Missing = measure("score", always=True, bounds="unscored_bounds_of")
+    micro_pass_rate: Interval | Missing = measure("score", bounds="unscored_bounds_of")
     answered_share: Interval | Missing = measure("share")
     positional_bias: Interval | Missing = measure("share")
     agreement: Interval | Missing = measure("share")
@@ -440,12 +444,12 @@ class ChecklistReport(ReplyMeasures):
     score_if_unscored_1: float | Missing = measure("score", always=True)
     items: tuple[ItemReport, ...]
     categories: tuple[CategoryReport, ...]
-    unread_of: Bounds
+    unscored_bounds_of: Bounds
 
     @property
-    def unread(self) -> UnreadBounds | None:
-        """The bounds of the primary score, where so much is unread that they lead; else None."""
-        return self.unread_of.get("primary_score")
+    def unscored_bounds(self) -> UnscoredBounds | None:
+        """The bounds of the primary score, where too many votes are unscored for the mean to lead; else None."""
+        return self.unscored_bounds_of.get("primary_score")
 
     @property
     def macro_pass_rate(self) -> Interval | Missing:
@@ -494,10 +498,10 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
     ends = RANGES["scaled_score_1_5"]
     (scaled_score,) = mean_intervals(scaled, level=level, bounds=ends)
     limits = {name: [result.limits(name) for result in results] for name in (*SCORES, "scaled_score_1_5")}
-    led = {name: unread_bounds(one, limits[name], level=level) for name, one in zip(SCORES, scores, strict=True)}
-    led["scaled_score_1_5"] = unread_bounds(scaled_score, limits["scaled_score_1_5"], level=level, bounds=ends)
+    led = {name: unscored_bounds(one, limits[name], level=level) for name, one in zip(SCORES, scores, strict=True)}
+    led["scaled_score_1_5"] = unscored_bounds(scaled_score, limits["scaled_score_1_5"], level=level, bounds=ends)
     every = [(row, item) for row, result in enumerate(results) for item in result.items]
-    led["micro_pass_rate"] = _unread_rate(rates[0], every, len(results), level=level)
+    led["micro_pass_rate"] = _unscored_rate(rates[0], every, len(results), level=level)
     return ChecklistReport(
         **named,
         scaled_score_1_5=known(scaled_score, SCORES["pass_rate"]),
@@ -514,14 +518,16 @@ def report_checklists(results: Sequence[ChecklistResult], *, level: float = 0.95
         score_if_unscored_1=float(np.mean(highs)) if bounds else unlimited,
         items=_item_reports(results, level=level, seed=seed),
         categories=_category_reports(results, level=level),
-        unread_of=_leading(led),
+        unscored_bounds_of=_leading(led),
         **reply_measures(
-            [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
+            [verdict.votes for result in results for verdict in result.verdicts],
+            rows=np.repeat(np.arange(len(results)), [len(result.verdicts) for result in results]),
+            level=level,
         ),
     )
 
 
-def _leading(bounds: Mapping[str, UnreadBounds | None]) -> Bounds:
+def _leading(bounds: Mapping[str, UnscoredBounds | None]) -> Bounds:
     return MappingProxyType({name: each for name, each in bounds.items() if each is not None})
 
 
@@ -531,13 +537,13 @@ def _item_limits(item: ItemResult) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _unread_rate(
+def _unscored_rate(
     rate: Interval | None, cells: Sequence[tuple[int, ItemResult]], n_results: int, *, level: float
-) -> UnreadBounds | None:
+) -> UnscoredBounds | None:
     """The bounds of yes / answered over items, each with the row of its response, where these lead."""
     labels = IntervalLevel.of(level).labels(n_results)
     over = IntervalLevel.of(level).over([int(labels[row]) for row, _ in cells])
-    return unread_bounds(rate, [_item_limits(item) for _, item in cells], level=over)
+    return unscored_bounds(rate, [_item_limits(item) for _, item in cells], level=over, unit="items")
 
 
 def _columns(rows: Sequence[Sequence[float | None]], width: int) -> FloatArray:
@@ -584,7 +590,7 @@ def _item_reports(results: Sequence[ChecklistResult], *, level: float, seed: int
     sure = mean_intervals(confidences, level=level)
     telling = item_rest_correlations(passed, level=level, seed=seed)
     return tuple(
-        _item_report(label, by_row, intervals, _item_unread(by_row, len(results), *intervals[:2], level=level))
+        _item_report(label, by_row, intervals, _item_unscored(by_row, len(results), *intervals[:2], level=level))
         for label, by_row, *intervals in zip(_labels(found), found.values(), rates, sure, telling, strict=True)
     )
 
@@ -626,7 +632,7 @@ def _met(item: ItemResult) -> float | None:
     return _MET.get(item.answer)
 
 
-def _item_unread(
+def _item_unscored(
     by_row: _Cells, n_results: int, pass_rate: Interval | None, confidence: Interval | None, *, level: float
 ) -> Bounds:
     """The bounds of an item's scores that lead; a confidence has some where that of another response is known."""
@@ -635,9 +641,9 @@ def _item_unread(
     places = [by_row.get(row) for row in range(n_results)]
     met = [None if item is None else _item_limits(item) for item in places]
     sure = [None if item is None else _confidence_limits(item) for item in places]
-    led = {"pass_rate": unread_bounds(pass_rate, met, level=level)}
+    led = {"pass_rate": unscored_bounds(pass_rate, met, level=level)}
     if confidence is not None:
-        led["confidence"] = unread_bounds(confidence, sure, level=level)
+        led["confidence"] = unscored_bounds(confidence, sure, level=level)
     return _leading(led)
 
 
@@ -649,7 +655,7 @@ def _confidence_limits(item: ItemResult) -> tuple[float, float] | None:
     return item.possible_confidences if item.possible is not None or one is None else (one, one)
 
 
-def _item_report(label: str, by_row: _Cells, intervals: Sequence[Interval | None], unread: Bounds) -> ItemReport:
+def _item_report(label: str, by_row: _Cells, intervals: Sequence[Interval | None], bounds: Bounds) -> ItemReport:
     pass_rate, confidence, discrimination = intervals
     cells = list(by_row.values())
     answers = Counter(item.answer for item in cells)
@@ -669,7 +675,8 @@ def _item_report(label: str, by_row: _Cells, intervals: Sequence[Interval | None
         pass_rate=known(pass_rate, "no answer"),
         confidence=known(confidence, "no confidence is known"),
         discrimination=known(discrimination, _finding(answers["yes"], answers["no"])),
-        unread=unread,
+        unscored_bounds_of=bounds,
+        unscored_counts=UnscoredCounts.of(VoteColumns.of([item.verdict.votes for item in cells]), list(by_row)),
     )
 
 
@@ -699,7 +706,7 @@ def _category_reports(results: Sequence[ChecklistResult], *, level: float) -> tu
             category,
             known(rate, "no answer"),
             int(total),
-            _unread_rate(rate, cells[category], len(results), level=level),
+            _unscored_rate(rate, cells[category], len(results), level=level),
         )
         for category, rate, total in zip(categories, rates, answered.sum(axis=0), strict=True)
     )

@@ -39,9 +39,9 @@ def decisions(
     """(First, second) -> what is known of the two, from their contests so far.
 
     The bets are on the score of each cluster of prompts (each prompt, where there are none), against one half. What is
-    unread counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
-    other. So a decision stands whatever the unread votes would have said. A contest that was read and set aside, since
-    the orders disagree, is no contest.
+    unscored counts against both: as lost for the gambler who thinks that the first system is better, and as won for the
+    other. So a decision stands whatever the unscored votes would have said. A contest that was read and set aside,
+    since the orders disagree, is no contest.
 
     Args:
         contests: All so far, in any order.
@@ -61,7 +61,7 @@ def decisions(
 
 
 def _p_value(clusters: Sequence[Sequence[Contest]], reduction: Reduction) -> float:
-    """That the winrate of the first system is one half, against all that the unread could be."""
+    """That the winrate of the first system is one half, against all that the unscored votes could have said."""
     sides: tuple[list[Tally], list[Tally]] = ([], [])
     sizes = []
     for contests in clusters:

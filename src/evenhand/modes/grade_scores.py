@@ -28,6 +28,7 @@ from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
 from evenhand.results.spending import Spending
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.scoring import INDEPENDENT, reply_measures
 from evenhand.statistics import (
     GradeScoreChance,
@@ -39,7 +40,7 @@ from evenhand.statistics import (
     uniformity,
 )
 from evenhand.statistics.grade_score import grade_score_parts, mean_score_interval
-from evenhand.statistics.intervals import IntervalLevel, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, unscored_bounds
 from evenhand.votes import WITHHELD, MatchKind, UnscoredReason, Usage, Vote
 
 FloatArray = NDArray[np.float64]
@@ -132,6 +133,7 @@ class Grading:
         instances: One an instance, in order.
         parse_rate: Share of the replies that named an option at once.
         readings: How the selections were read; see :func:`~evenhand.scoring.count_readings`.
+        unscored_counts: How many of its votes are unscored.
         reasks: How many times the judge was asked again.
         usage: What its calls consumed.
         spending: What was bought and wasted, where the judge sends requests; else None.
@@ -151,6 +153,7 @@ class Grading:
     num_scored: int = measure("count")
     num_unscored: int = measure("count")
     num_missing_response: int = measure("count")
+    unscored_counts: UnscoredCounts = measure("count", name="")
     reasks: int = measure("count")
     readings: Mapping[MatchKind, int] = measure("share", name="match_share", shares=True)
     usage: Usage = measure("count")
@@ -161,16 +164,11 @@ class Grading:
     level: float
 
     @property
-    def num_unread(self) -> int:
-        """Votes asked for that named no option."""
-        return sum(each.asked - each.answered for each in self.instances)
-
-    @property
-    def unread_matter(self) -> bool:
-        """Whether the unread could make the Grade Score another one, by the rule of ``unread_bounds``.
+    def unscored_votes_matter(self) -> bool:
+        """Whether the unscored votes could make the Grade Score another one, by the rule of ``unscored_bounds``.
 
         How far they could move it is not known; the rule is asked whether any score from 0 to 1 of the instances with
-        an unread choice could.
+        an unscored vote could.
         """
         limits: list[tuple[float, float] | None] = [
             (0.0, 1.0)
@@ -180,7 +178,7 @@ class Grading:
             else (each.grade_score, each.grade_score)
             for each in self.instances
         ]
-        return unread_bounds(self.grade_score or None, limits, level=self.level) is not None
+        return unscored_bounds(self.grade_score or None, limits, level=self.level) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,7 +444,9 @@ def grade(
         choice_score=known(mean_score_interval([each.choice_score for each in instances], level), NOT_SCORED),
         chance=float(np.mean(expected)) if expected else Missing(NOT_SCORED),
         answered=known(ratio_intervals(answered, asked, level=level)[0], "nothing was asked"),
-        **{name: replies[name] for name in ("parse_rate", "readings", "reasks", "usage", "spending")},
+        **{
+            name: replies[name] for name in ("parse_rate", "unscored_counts", "readings", "reasks", "usage", "spending")
+        },
         unanswered=MappingProxyType(_unanswered(own, asked, level)),
         num_instances=len(instances),
         num_scored=sum(each.grade_score is not None for each in instances),

@@ -41,13 +41,16 @@ from evenhand.modes.mode import Mode, Subject, VoteCells, one_criterion
 from evenhand.numbers import Missing
 from evenhand.question import Question
 from evenhand.results.measures import known, measure
+from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.verdict_columns import VerdictColumns, VoteColumns
 from evenhand.scoring import VoteMeasures, vote_measures
 from evenhand.statistics import Interval, mean_ranks
 from evenhand.statistics.consistency import NOT_ASKED, UNSCORED, PositionBias, position_bias
 from evenhand.statistics.contests import rate_against_each, win_rate_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnreadBounds, bounds_between, mean_leads
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds, bounds_between, mean_leads
 from evenhand.statistics.paired_differences import PairComparison
 from evenhand.statistics.ranking import AT_ANY_TIME, Ranking, SystemRanking, rank_systems
+from evenhand.statistics.resampling import IntArray
 from evenhand.votes import Vote
 
 logger = logging.getLogger(__name__)
@@ -332,8 +335,8 @@ class SystemSummary:
             one that is scored on some of its votes is what they all come to
             (:func:`~evenhand.modes.contest.limits`).
         winrate_if_unscored_1: The same if every one had been for it.
-        unread: The bounds of the winrate, where so much is unread that they lead (by the rule of
-            :func:`~evenhand.statistics.intervals.unread_bounds`, the rows being contests); else None.
+        unscored_bounds: The bounds of the winrate, where too many votes are unscored for the mean to lead (the rule of
+            :func:`~evenhand.statistics.intervals.unscored_bounds`, the rows being contests); else None.
         mean_rank: The mean of its ranks on the instances on which all systems met equally often, 1 the best, equals
             sharing the mean of theirs (:func:`~evenhand.statistics.mean_ranks`); without such an instance the one that
             the strengths expect (:func:`~evenhand.statistics.ranking.field_mean_ranks`).
@@ -346,15 +349,16 @@ class SystemSummary:
         length_controlled_winrate: The winrate as it would be if all responses were equally long.
         contests: Its contests.
         ties: The scored ones without a winner.
-        unscored: Those without a score.
+        num_unscored: Those without a score.
+        unscored_counts: How many of the votes on its contests are unscored.
     """
 
     system: str
-    winrate: Interval | Missing = measure("score", always=True, bounds="unread")
+    winrate: Interval | Missing = measure("score", always=True, bounds="unscored_bounds")
     field_winrate: Interval | Missing = measure("score")
     winrate_if_unscored_0: float | Missing = measure("score", always=True)
     winrate_if_unscored_1: float | Missing = measure("score", always=True)
-    unread: UnreadBounds | None
+    unscored_bounds: UnscoredBounds | None
     mean_rank: Interval | Missing = measure("number", always=True)
     rank: int | Missing = measure("count", always=True)
     rank_low: int | Missing = measure("count", name="rank_ci_low", always=True)
@@ -364,7 +368,8 @@ class SystemSummary:
     length_controlled_winrate: Interval | Missing
     contests: int = measure("count", name="num_contests")
     ties: int = measure("count", name="num_ties")
-    unscored: int = measure("count", name="num_unscored")
+    num_unscored: int = measure("count")
+    unscored_counts: UnscoredCounts = measure("count", name="", only=("unscored_votes",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +386,7 @@ class ContestSummary(VoteMeasures):
         contests: Contests.
         ties: The scored ones without a winner.
         tie_rate: Their share of the scored ones.
-        unscored: Those without a score.
+        num_unscored: Those without a score.
         unscored_contests: Reason -> contests without a score.
         position_consistency: The share of the contests judged in several orders on which no judge changed its mind.
         position: Where the two orders of a judge disagree on the winner: how often, whether it sticks to what is shown
@@ -395,7 +400,7 @@ class ContestSummary(VoteMeasures):
     contests: int = measure("count", name="num_contests")
     ties: int = measure("count", name="num_ties")
     tie_rate: Interval | Missing = measure("share")
-    unscored: int = measure("count", name="num_unscored")
+    num_unscored: int = measure("count")
     unscored_contests: Mapping[str, int] = measure("count")
     position_consistency: Interval | Missing = measure("share")
     position: PositionBias | Missing
@@ -441,22 +446,23 @@ def summarize_contests(
     rows, level = _by_instance(contests, level)
     held = [contest for row in rows for contest in row]
     reasons = Counter(contest.unscored_reason for contest in held if contest.unscored_reason is not None)
+    columns = VerdictColumns.of([contest.verdict for contest in held])
     measures, (tie_rate, consistency) = vote_measures(
-        [contest.verdict for contest in held],
+        columns,
         [None if contest.score is None else contest.score == 0.5 for contest in held],
         [contest.verdict.position_consistent for contest in held],
         rows=np.repeat(np.arange(len(rows)), [len(row) for row in rows]),
         level=level,
     )
     return ContestSummary(
-        systems=_system_summaries(rows, systems, reduction, ranking, level),
+        systems=_system_summaries(rows, columns.votes, systems, reduction=reduction, ranking=ranking, level=level),
         reduction=reduction,
         level=float(level),
         num_instances=len(rows),
         contests=len(contests),
         ties=sum(contest.score == 0.5 for contest in contests),
         tie_rate=known(tie_rate, NO_SCORE),
-        unscored=sum(contest.score is None for contest in contests),
+        num_unscored=sum(contest.score is None for contest in contests),
         unscored_contests=MappingProxyType(dict(sorted(reasons.items()))),
         position_consistency=known(consistency, "no contest was read in two orders"),
         **_position_measures(contests, level),
@@ -464,13 +470,13 @@ def summarize_contests(
     )
 
 
-def unread_pairs(
+def unscored_pairs(
     contests: Sequence[Contest],
     pairs: Iterable[PairComparison],
     *,
     reduction: Reduction = "win_rate",
     level: float = 0.95,
-) -> dict[tuple[str, str], UnreadBounds]:
+) -> dict[tuple[str, str], UnscoredBounds]:
     """``(first, second)`` -> the bounds of the first system's winrate head to head, for the pairs in which they lead.
 
     Args:
@@ -492,8 +498,8 @@ def unread_pairs(
             continue
         met = [own.get(place, []) for place in range(len(rows))]
         (bounds,) = _winrate_bounds(met, (pair.first,), (pair.win_rate,), reduction, confidence)
-        if bounds.unread is not None:
-            found[pair.first, pair.second] = bounds.unread
+        if bounds.unscored_bounds is not None:
+            found[pair.first, pair.second] = bounds.unscored_bounds
     return found
 
 
@@ -554,7 +560,7 @@ class _Bounds(NamedTuple):
 
     least: float | None
     greatest: float | None
-    unread: UnreadBounds | None
+    unscored_bounds: UnscoredBounds | None
 
 
 def _winrate_bounds(
@@ -566,7 +572,7 @@ def _winrate_bounds(
 ) -> list[_Bounds]:
     """One a system; the rates are those of what was read.
 
-    A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unread.
+    A contest that was read and set aside, since the orders disagree, is lost or won too, but is not unscored.
     """
 
     def outcome(contest: Contest) -> tuple[Sequence[float], Sequence[float]]:
@@ -579,16 +585,16 @@ def _winrate_bounds(
 
     table = tally_table(rows, systems, outcome, size=7)
     table[:5] /= MOST_BATTLES[reduction]
-    worst, best, (asides, unread, held) = table[:2], table[2:4], table[4:].sum(axis=1)
+    worst, best, (asides, unscored, held) = table[:2], table[2:4], table[4:].sum(axis=1)
     found = []
     for column, rate in enumerate(rates):
         (won_0, fought_0), (won_1, fought_1) = (side[:, :, column].sum(axis=1).tolist() for side in (worst, best))
         leading, aside = None, float(asides[column])
-        if unread[column] and not mean_leads(rate, won_0 / fought_0, won_1 / fought_1):
+        if unscored[column] and not mean_leads(rate, won_0 / fought_0, won_1 / fought_1):
             (least,), (greatest,) = (
                 win_rate_intervals(*side[:, :, column, None], level=level) for side in (worst, best)
             )
-            leading = bounds_between(least, greatest, share=float(unread[column] / held[column]))
+            leading = bounds_between(least, greatest, share=float(unscored[column] / held[column]), unit="contests")
         lost = Tally(won_0, fought_0 + aside).winrate
         taken = Tally(won_1 + aside, fought_1 + aside).winrate
         found.append(_Bounds(lost, taken, leading))
@@ -596,10 +602,18 @@ def _winrate_bounds(
 
 
 def _system_summaries(
-    rows: Sequence[Sequence[Contest]], systems: Sequence[str], reduction: Reduction, ranking: Ranking, level: float
+    rows: Sequence[Sequence[Contest]],
+    votes: VoteColumns,
+    systems: Sequence[str],
+    *,
+    reduction: Reduction,
+    ranking: Ranking,
+    level: float,
 ) -> tuple[SystemSummary, ...]:
+    held = [contest for row in rows for contest in row]
+    instances = np.array([contest.instance for contest in held])
     wins, battles = tally_table(rows, systems, as_read(reduction))
-    by_prompt = resolved_contests([contest for row in rows for contest in row], systems).by_prompt.meetings
+    by_prompt = resolved_contests(held, systems).by_prompt.meetings
     place = np.unique([row[0].instance for row in rows], return_inverse=True)[1]
     ranks = mean_ranks(wins, battles, balanced=by_prompt.balanced[place], level=level)
     entries = {entry.system: entry for entry in ranking.systems}
@@ -617,15 +631,21 @@ def _system_summaries(
             winrate=known(rates[column], NO_SCORE),
             winrate_if_unscored_0=known(bounds[column].least, "no contest"),
             winrate_if_unscored_1=known(bounds[column].greatest, "no contest"),
-            unread=bounds[column].unread,
+            unscored_bounds=bounds[column].unscored_bounds,
             mean_rank=known(ranks[column], "no instance on which all systems met"),
             contests=entries[system].record.contests + entries[system].record.unscored,
             ties=entries[system].record.ties,
-            unscored=entries[system].record.unscored,
+            num_unscored=entries[system].record.unscored,
+            unscored_counts=_unscored_of(system, held, votes, instances),
             **_of_ranking(entries[system], ranking),
         )
         for column, system in enumerate(systems)
     )
+
+
+def _unscored_of(system: str, held: Sequence[Contest], votes: VoteColumns, instances: IntArray) -> UnscoredCounts:
+    own = np.array([system in {contest.first, contest.second} for contest in held], dtype=bool)
+    return UnscoredCounts.of(votes.only(own), instances[own])
 
 
 def _against_each(
@@ -647,13 +667,15 @@ def _against_each(
         _winrate_bounds(met, (system,), (read,), reduction, each)[0] for met, read in zip(held, reads, strict=True)
     ]
     least, most = (float(np.mean([getattr(one, side) for one in bounds])) for side in ("least", "greatest"))
-    known = [one.unread or (read and _all_read(read)) for one, read in zip(bounds, reads, strict=True)]
-    sides = np.mean([astuple(one) for one in known if one], axis=0).tolist()
-    return rate, _Bounds(least, most, UnreadBounds(*sides) if any(one.unread for one in bounds) else None)
+    known = [one.unscored_bounds or (read and _all_read(read)) for one, read in zip(bounds, reads, strict=True)]
+    if not any(one.unscored_bounds for one in bounds):
+        return rate, _Bounds(least, most, None)
+    low, high, below, above, share = np.mean([astuple(one)[:-1] for one in known if one], axis=0).tolist()
+    return rate, _Bounds(least, most, UnscoredBounds(low, high, below, above, share, "contests"))
 
 
-def _all_read(rate: Interval) -> UnreadBounds:
-    return UnreadBounds(rate.estimate, rate.estimate, rate.low, rate.high, 0.0)
+def _all_read(rate: Interval) -> UnscoredBounds:
+    return UnscoredBounds(rate.estimate, rate.estimate, rate.low, rate.high, 0.0, "contests")
 
 
 def _of_ranking(entry: SystemRanking, ranking: Ranking) -> dict[str, Any]:

@@ -34,14 +34,15 @@ from evenhand.modes.mode import MADE_OF_DATA, Mode, Subject, VoteCells, system_o
 from evenhand.numbers import Missing, format_range
 from evenhand.question import Question
 from evenhand.results.measures import Column, known, measure, measures_table, score_column
-from evenhand.results.notes import spread_note, unread_note
+from evenhand.results.notes import spread_note, unscored_bounds_note
 from evenhand.results.render import TextTable
 from evenhand.results.results import Rules
+from evenhand.results.unscored import UNSCORED_VOTES
 from evenhand.results.verdict_columns import VerdictColumns
 from evenhand.scoring import NOT_REDRAWN, ReplyMeasures, ScoreSummary, reply_measures, summarize
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.consistency import within_row_deviation
-from evenhand.statistics.intervals import UnreadBounds, unread_bounds
+from evenhand.statistics.intervals import UnscoredBounds, unscored_bounds
 from evenhand.votes import MISSING_RESPONSE, UnscoredReason, Verdict, Vote
 
 
@@ -99,13 +100,13 @@ class RubricSummary(ReplyMeasures):
 
     Attributes:
         num_instances: Responses judged.
-        unread: The bounds of the score, where so much is unread that they lead; else None.
-        num_unscored: Responses without a score because no verdict could be read; they are not in ``score``.
+        unscored_bounds: The bounds of the score, where too many votes are unscored for the mean to lead; else None.
+        num_unscored: Responses without a score to which a criterion applies; they are not in ``score``.
         num_incomplete: Responses whose score leaves out criteria that are unscored, beside those without values.
         num_na: Responses to which no criterion applies; they are not in ``score`` either.
         score: The mean rubric score, in [0, 1].
         raw_score: The mean weighted sum, less the penalty.
-        raw_unread: The bounds of ``raw_score``, where so much is unread that they lead; else None.
+        raw_unscored_bounds: Its bounds, where too many votes are unscored for the mean to lead; else None.
         score_if_unscored_0: The mean if every unscored vote had selected the worst option of its criterion.
         score_if_unscored_1: The same with the best option.
         length_penalty: The mean penalty.
@@ -115,8 +116,8 @@ class RubricSummary(ReplyMeasures):
         criteria: Criterion name -> the summary of its verdicts; empty where responses have rubrics of their own.
     """
 
-    score: Interval | Missing = measure("score", name="", always=True, bounds="unread")
-    raw_score: Interval | Missing = measure("score", bounds="raw_unread")
+    score: Interval | Missing = measure("score", name="", always=True, bounds="unscored_bounds")
+    raw_score: Interval | Missing = measure("score", bounds="raw_unscored_bounds")
     length_penalty: Interval | Missing = measure("score")
     overall_spread: Interval | Missing = measure("score")
     overall_draw_deviation: Interval | Missing = measure("score")
@@ -127,8 +128,8 @@ class RubricSummary(ReplyMeasures):
     score_if_unscored_0: float | Missing = measure("score", always=True)
     score_if_unscored_1: float | Missing = measure("score", always=True)
     criteria: Mapping[str, ScoreSummary]
-    unread: UnreadBounds | None
-    raw_unread: UnreadBounds | None
+    unscored_bounds: UnscoredBounds | None
+    raw_unscored_bounds: UnscoredBounds | None
 
 
 @dataclass(frozen=True)
@@ -269,8 +270,8 @@ def rubric_result(
     Example:
         >>> from evenhand.criteria import yes_no_criterion
         >>> rubric = Rubric(name="answer", criteria=(yes_no_criterion("correct", "…"), yes_no_criterion("polite", "…")))
-        >>> met, unread = Verdict(selected_index=0, value=1.0, aggregated_value=1.0), Verdict(unscored_reason="empty")
-        >>> result = rubric_result([met, unread], rubric, length_penalty=0.25)
+        >>> met, empty = Verdict(selected_index=0, value=1.0, aggregated_value=1.0), Verdict(unscored_reason="empty")
+        >>> result = rubric_result([met, empty], rubric, length_penalty=0.25)
         >>> result.score, result.bounds
         (0.75, (0.25, 0.75))
     """
@@ -375,7 +376,9 @@ def summarize_rubric(
     score = _mean(scores, level, bounds)
     raw_range = (lowest - greatest, highest)
     raw_score = None if weightless else _mean([result.raw_score for result in results], level, raw_range)
-    raw_unread = unread_bounds(raw_score, [result.raw_bounds for result in results], level=level, bounds=raw_range)
+    raw_unscored_bounds = unscored_bounds(
+        raw_score, [result.raw_bounds for result in results], level=level, bounds=raw_range
+    )
     lows, highs = zip(*limits, strict=True) if limits else ((), ())
     unlimited = Missing(weightless or "the rubric applies to no response")
     width = bounds[1] - bounds[0]
@@ -383,7 +386,7 @@ def summarize_rubric(
     variances = np.array([result.draw_variance for result in results], dtype=float)
     known_variances = ~np.isnan(variances)
     deviation = within_row_deviation(np.nan_to_num(variances), known_variances, width=width, level=level)
-    unread = unread_bounds(score, [result.bounds for result in results], level=level, bounds=bounds)
+    leading = unscored_bounds(score, [result.bounds for result in results], level=level, bounds=bounds)
     return RubricSummary(
         score=known(
             None if score is None else _clipped(score, "estimate", "low", "high"),
@@ -408,10 +411,12 @@ def summarize_rubric(
                 if len(rubrics) == 1
             }
         ),
-        unread=None if unread is None else _clipped(unread, "low", "high", "interval_low", "interval_high"),
-        raw_unread=raw_unread,
+        unscored_bounds=None if leading is None else _clipped(leading, "low", "high", "interval_low", "interval_high"),
+        raw_unscored_bounds=raw_unscored_bounds,
         **reply_measures(
-            [[vote for verdict in result.verdicts for vote in verdict.votes] for result in results], level=level
+            [verdict.votes for result in results for verdict in result.verdicts],
+            rows=np.repeat(np.arange(len(results)), [len(result.verdicts) for result in results]),
+            level=level,
         ),
     )
 
@@ -520,7 +525,7 @@ def _range_of(
     return min(numbers), max(numbers)
 
 
-Clipped = TypeVar("Clipped", Interval, UnreadBounds)
+Clipped = TypeVar("Clipped", Interval, UnscoredBounds)
 
 
 def _clipped(measured: Clipped, *names: str) -> Clipped:
@@ -575,7 +580,8 @@ def rubric_table(title: str, scores: Mapping[str, RubricSummary], *, level: floa
         score_column("rubric score", scores.values(), level=level, spread="overall_spread"),
         Column("n", "num_instances"),
         Column("clusters", "num_clusters", optional=True),
-        Column("unscored", "num_unscored"),
+        Column("no score", "num_unscored"),
+        UNSCORED_VOTES,
         Column("incomplete", "num_incomplete"),
         Column("NA", "num_na"),
         Column("parse rate", "parse_rate"),
@@ -598,7 +604,7 @@ def _score_notes(scores: Mapping[str, RubricSummary]) -> tuple[str, ...]:
         f"{system}: {format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
         for system, summary in lacking.items()
     )
-    leading = unread_note({system: summary.unread for system, summary in scores.items()})
+    leading = unscored_bounds_note({system: summary.unscored_bounds for system, summary in scores.items()})
     return (
         *drawn,
         *leading,

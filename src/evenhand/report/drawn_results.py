@@ -12,7 +12,7 @@ from evenhand.criteria import Criterion
 from evenhand.errors import InvalidInputError
 from evenhand.judge_reliability.agreement_with_people import Confidences, confidences_of
 from evenhand.judge_reliability.asked import NEITHER, SIDES, Asked, Categories
-from evenhand.modes.pairwise import unread_pairs
+from evenhand.modes.pairwise import unscored_pairs
 from evenhand.numbers import (
     Missing,
     format_bounds,
@@ -43,7 +43,7 @@ UNIT: Final = (0.0, 1.0)
 
 Row = TypeVar("Row")
 Drawn = tuple[str, list[Panel], list[str]]
-"""The title of a picture, what is in it, and what its caption says beside n, level and the unread."""
+"""The title of a picture, what is in it, and what its caption says besides n, level and what is unscored."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def _intervals_note(found: Sequence[Finding]) -> list[str]:
 
 def _bounds_note(marks: Iterable[Mark]) -> list[str]:
     said = (
-        "Hatched: what is possible where too much is unread for a mean to be the score, with the interval around both "
-        "bounds."
+        "Hatched: the bounds of a score, where too many votes are unscored for its mean to lead, with the interval "
+        "around both."
     )
     return [said] if any(mark.bounds is not None for mark in marks) else []
 
@@ -209,14 +209,14 @@ def _matrix(held: Held) -> Drawn | None:
         return None
     shown = systems[:MOST_IN_A_MATRIX]
     ranking, contests = held.table.ranking, [entry.contest for entry in held.table.scored_entries]
-    unread = unread_pairs(contests, ranking.pairs, reduction=held.table.reduction, level=ranking.level)
+    leading = unscored_pairs(contests, ranking.pairs, reduction=held.table.reduction, level=ranking.level)
     values: dict[tuple[str, str], float | None] = {}
     texts: dict[tuple[str, str], str] = {}
     for pair in ((first, second) for first in shown for second in shown if first != second):
         found = held.findings["winrate", pair].value
         values[pair] = found.estimate if isinstance(found, Interval) else None
         texts[pair] = format_estimate(found if isinstance(found, (Interval, Missing)) else None)
-    for (first, second), bounds in unread.items():
+    for (first, second), bounds in leading.items():
         for pair, ends in (
             ((first, second), (bounds.low, bounds.high)),
             ((second, first), (1 - bounds.high, 1 - bounds.low)),
@@ -236,8 +236,8 @@ def _matrix(held: Held) -> Drawn | None:
     )
     rate = held.table.rate_name.capitalize()
     notes = [f"{rate} of the system of the row against that of the column, best first; a tie counts half."]
-    if unread:
-        notes.append("Where too much is unread, the bounds stand in the place of the winrate, without a shade.")
+    if leading:
+        notes.append("Where too many votes are unscored, bounds replace the winrate, without a shade.")
     if len(shown) < len(systems):
         notes.append(f"Shown are the best {format_count(len(shown))} of {format_count(len(systems), 'system')}.")
     return "Who beats whom", [panel], notes

@@ -40,10 +40,8 @@ LEFT_OUT: Final = ("prompts", "reasoning")
 _NUMBER: Final = re.compile(r"[-+<>$]*\s?[\d∞–]|$")
 """How a cell with a number begins, or with none."""
 
-HEADLINES: Final = "Each score with its interval, the number that it rests on, and how many of these could not be read."
-OF_BOUNDS: Final = (
-    " Where bounds stand in place of a score, the share unread is that of the rows of which any vote could not be read."
-)
+HEADLINES: Final = "Each score with its interval, the number that it rests on, and how many of its votes are unscored."
+OF_BOUNDS: Final = " Where bounds stand in place of a score, a row is affected if any vote on it is unscored."
 
 
 def write_report(path: str | Path, found: PrintedTables, other: PrintedTables | None = None, **how: Any) -> None:  # noqa: ANN401 - as of report_page
@@ -178,7 +176,7 @@ def _of_results(
     return {
         "said": [_said(run, name) for name, run in runs],
         "pictures": _side_by_side([_pictures(run, name) for name, run in runs]),
-        "facts": _once((name, list(facts(run, lists, counts))) for (name, run), counts in each),
+        "facts": _once((name, list(facts(run, lists))) for name, run in runs),
         "cautions": _cautions(
             {name: list(cautions(run, counts, corrected=bool(corrected))) for (name, run), counts in each}
         ),

@@ -19,7 +19,10 @@ from evenhand.results.gate_names import CORRECTED, in_brackets, spelled
 from evenhand.results.measures import Kind
 from evenhand.results.results import Results
 
-Aspect = Literal["estimate", "low", "high", "n", "unread"]
+Aspect = Literal["estimate", "low", "high", "n", "unscored", "unscored_verdicts"]
+COUNTED: Final = frozenset({"n", "unscored", "unscored_verdicts"})
+"""What is counted of a measure, and not estimated."""
+
 Ranges = Mapping[str, tuple[float, float]]
 EVERY: Final = "*"
 CLOSE: Final = 1e-9
@@ -61,13 +64,13 @@ class GateReading:
     @property
     def kind(self) -> Kind:
         """What kind of number it is."""
-        return {"n": "count", "unread": "share"}.get(self.aspect, self.finding.kind)  # type: ignore[return-value]
+        return {"n": "count", "unscored": "share", "unscored_verdicts": "share"}.get(self.aspect, self.finding.kind)  # type: ignore[return-value]
 
     @property
     def number(self) -> float | Missing:
         """The number, or why there is none."""
         value = self.finding.value
-        if self.aspect in {"n", "unread"}:
+        if self.aspect in COUNTED:
             return _counted(self.finding, self.aspect)
         if isinstance(value, (Missing, int, float)):
             return value
@@ -75,14 +78,11 @@ class GateReading:
 
 
 def _counted(finding: Finding, aspect: str) -> float | Missing:
-    if finding.n is None:
-        return Missing("on how many rows it rests is not counted")
     if aspect == "n":
-        return finding.n
-    if finding.unread is None:
-        return Missing("how much of it is unread is not counted")
-    rows = finding.n + finding.unread
-    return finding.unread / rows if rows else Missing("there are no rows")
+        return Missing("on how many rows it rests is not counted") if finding.n is None else finding.n
+    if finding.unscored is None:
+        return Missing("its unscored votes are not counted")
+    return finding.unscored.share if aspect == "unscored" else finding.unscored.verdict_share
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class GateEvidence:
         hint = did_you_mean(given, near)
         raise InvalidInputError(
             f"the gate names {named.text!r}, which this result does not have. {hint.partition('Accepted')[0]}It has "
-            f"{_listed(known)}; and of each .low, .high, .n and .unread, as far as there are these"
+            f"{_listed(known)}; and of each .low, .high, .n, .unscored and .unscored_verdicts, where they exist"
         )
 
     def _left_open(self, named: Named) -> tuple[Open | None, Sequence[Any]]:
@@ -335,14 +335,15 @@ def check_known_limits(comparison: GateComparison, ranges: Ranges) -> None:
         score, _, aspect = whole.rpartition(".")
         name = score if (of_it := aspect in get_args(Aspect) and whole not in ranges) else whole
         within = _range_of(name, aspect if of_it else "estimate", ranges)
-        _check_limit(named, limit, within, share=of_it and aspect == "unread")
+        _check_limit(named, limit, within, share=of_it and aspect in COUNTED - {"n"})
 
 
 def refuse_two_meanings(named: Named) -> NoReturn:
-    """Say what to write where a criterion or checklist is called as the share unread of the whole is."""
+    """Say what to write where a criterion or checklist is called as a share of the whole is."""
     raise InvalidInputError(
         f"the gate names {named.text!r}, which is the share of the whole and the name of a score: name the system of "
-        f"the score, as {spelled(named.path[0])}[SYSTEM], and limit the share by max_unread, in the shell --max-unread"
+        f"the score, as {spelled(named.path[0])}[SYSTEM], and limit unscored votes by max_unscored, in the "
+        "shell --max-unscored"
     )
 
 
@@ -365,7 +366,7 @@ def _range_of(name: str, aspect: str, ranges: Ranges) -> tuple[float, float]:
     score, dot, kind = name.rpartition(".")
     between = bool(dot) and kind in {"difference", "change"} and name not in ranges
     low, high = ranges.get(score if between else name, (-math.inf, math.inf))
-    if aspect in {"n", "unread"} or math.inf in {-low, high}:
+    if aspect in COUNTED or math.inf in {-low, high}:
         return -math.inf, math.inf
     return (low - high, high - low) if between else (low, high)
 
@@ -413,8 +414,8 @@ def _named(criterion: str, option: str | None) -> str:
 def _listed(names: Sequence[str]) -> str:
     """Names of findings, those together that go on in the same ways.
 
-    >>> _listed(["unread", "clarity", "clarity.calls", "tone", "tone.calls"])
-    'unread; clarity, tone, and of these .calls'
+    >>> _listed(["unscored", "clarity", "clarity.calls", "tone", "tone.calls"])
+    'unscored; clarity, tone, and of these .calls'
     """
     alike: dict[tuple[str, ...], list[str]] = {}
     for begin in (name for name in names if not any(name.startswith(f"{one}.") for one in names)):

@@ -1,4 +1,4 @@
-"""Gates as people write them: comparisons of named measures, such as ``relevance.low < 0.7 or unread > 2 %``.
+"""Gates as people write them: comparisons of named measures, such as ``relevance.low < 0.7 or unscored > 2 %``.
 
 The grammar, in which names with spaces, dots or other signs stand in quotes::
 
@@ -25,7 +25,9 @@ from evenhand.results.gate_names import GATE_WORDS
 
 Sign = Literal["<", "<=", ">", ">=", "==", "!="]
 
-EXAMPLES: Final = "relevance.low < 0.7, unread > 2 %, winrate[new].low <= 0.5, relevance.difference[new, old].high < 0"
+EXAMPLES: Final = (
+    "relevance.low < 0.7, unscored > 2 %, winrate[new].low <= 0.5, relevance.difference[new, old].high < 0"
+)
 MOST_NESTED: Final = 50
 
 

@@ -1,8 +1,8 @@
 """Gates: what makes a run fail, checked against the numbers of its result.
 
-A gate fails where what it says is so, and where that cannot be told: what has no number, or so much unread that either
-may be, is never passed in silence. A measure without brackets stands for every system that has it: a gate says what
-must not be of any of them, as an assertion (:mod:`evenhand.pytest_plugin`) says what must be of all.
+A gate fails where what it says is so, and where that cannot be told: what has no number, or so many unscored votes that
+either may be, is never passed in silence. A measure without brackets stands for every system that has it: a gate says
+what must not be of any of them, as an assertion (:mod:`evenhand.pytest_plugin`) says what must be of all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from evenhand.numbers import (
     format_number,
     format_percent_apart,
 )
-from evenhand.report.gate_evidence import CLOSE, Bound, GateEvidence, GateReading
+from evenhand.report.gate_evidence import CLOSE, COUNTED, Bound, GateEvidence, GateReading
 from evenhand.report.gate_expressions import Expression, GateComparison, Limit, Named, Negation, parse
 from evenhand.results.compare import RunComparison
 from evenhand.results.render import PrintedTables, TextTable
@@ -105,9 +105,9 @@ class GateReport(PrintedTables):
         return f"<GateReport of {len(self.gates)} gate(s), {len(self.failed)} failed>\n{self}"
 
 
-def told_as_gate(unread: str) -> GateResult:
-    """What fails because too much is unread, told beside gates."""
-    return GateResult("max_unread", failed=True, undecided=False, in_noise=False, found=(unread,))
+def told_as_gate(failure: str) -> GateResult:
+    """A run that fails because too many votes are unscored, as a gate."""
+    return GateResult("max_unscored", failed=True, undecided=False, in_noise=False, found=(failure,))
 
 
 def check(
@@ -200,7 +200,8 @@ _ASPECTS: Final = {
     "low": "its lower limit ",
     "high": "its upper limit ",
     "n": "its n ",
-    "unread": "its share unread ",
+    "unscored": "its share of votes unscored ",
+    "unscored_verdicts": "its share of verdicts unscored ",
 }
 
 
@@ -210,7 +211,7 @@ class _Side:
 
     Attributes:
         low: The least that it may be.
-        high: The greatest: the same number, unless what is unread leaves it open.
+        high: The greatest: the same number, unless unscored votes leave it open.
         reading: What it is read from; None for a number.
         text: As the number was written.
     """
@@ -226,10 +227,10 @@ class _Side:
         if isinstance(given, Limit):
             return cls(given.value, given.value, None, given.text)
         reading = evidence.reading(given, bound)
-        unread = reading.finding.bounds
-        if unread is not None and reading.aspect in {"estimate", "low", "high"}:
-            low = unread.interval_low if reading.aspect == "low" else unread.low
-            high = unread.interval_high if reading.aspect == "high" else unread.high
+        leading = reading.finding.bounds
+        if leading is not None and reading.aspect in {"estimate", "low", "high"}:
+            low = leading.interval_low if reading.aspect == "low" else leading.low
+            high = leading.interval_high if reading.aspect == "high" else leading.high
             return cls(low, high, reading)
         number = math.nan if isinstance(reading.number, Missing) else reading.number
         return cls(number, number, reading)
@@ -254,7 +255,7 @@ def _compared(comparison: GateComparison, evidence: GateEvidence, bound: Bound) 
     if len(truths) > 1:
         meant = _WORDS.get(_MEANS[comparison.sign], "other than")
         other = right.text or left.text or "the other"
-        return _Seen(None, f"{about}: too much is unread to tell whether it is {meant} {other}")
+        return _Seen(None, f"{about}: too many votes are unscored to tell whether it is {meant} {other}")
     ours, theirs = _told_apart(left, right), _told_apart(right, left)
     seen = left.reading or right.reading
     what = "" if left.reading is None or seen is None else _ASPECTS[left.reading.aspect]
@@ -273,11 +274,11 @@ def _described(reading: GateReading) -> str:
     groups = " and ".join(f"{column} is {group}" for column, group in reading.group.items())
     where = groups and f", where {groups},"
     number = reading.number
-    if isinstance(number, Missing) and (finding.bounds is None or reading.aspect in {"n", "unread"}):
+    if isinstance(number, Missing) and (finding.bounds is None or reading.aspect in COUNTED):
         return f"{finding.name}{of}{where} has no number: {number.reason}"
     counted = "" if finding.n is None else f"{'labels' if reading.corrected else 'n'} {format_count(finding.n)}"
-    if finding.unread is not None:
-        counted += f", {format_count(finding.unread)} unread"
+    if finding.unscored is not None:
+        counted += f"{'; ' if counted else ''}{finding.unscored}"
     return f"{finding.name}{of}{where} is {finding.written}{f' ({counted})' if counted else ''}"
 
 
@@ -297,7 +298,7 @@ def _told_apart(side: _Side, other: _Side) -> str:
 def _noise(reading: GateReading, limit: Limit) -> Iterator[str]:
     """Whether a limit lies within the noise of a measure, and what would settle it."""
     value = reading.finding.value
-    if reading.aspect in {"n", "unread"} or isinstance(value, (Missing, int, float)) or reading.finding.bounds:
+    if reading.aspect in COUNTED or isinstance(value, (Missing, int, float)) or reading.finding.bounds:
         return
     if value.low <= limit.value <= value.high:
         yield f"{limit.text} lies within its interval{_rows_that_tell(reading, value, limit.value)}"

@@ -33,7 +33,7 @@ class Headline:
         of: Whose.
         estimate: The number, or the bounds that lead.
         limits: Its interval, or why there is no number.
-        rests_on: On how many it rests, and how many are unread.
+        rests_on: On how many it rests, and how many of its votes are unscored.
     """
 
     of: str
@@ -75,17 +75,16 @@ def _headline(found: Finding) -> Headline:
         estimate, bracket, rest = found.written.partition(" [")
         limits = bracket.strip() + rest
     counts = [f"n = {format_count(found.n)}"] if found.n is not None else []
-    counts += [f"{format_count(found.unread)} unread"] if found.unread is not None else []
-    return Headline(visible_line(", ".join(found.of)) or "all", estimate, limits, ", ".join(counts))
+    counts += [str(found.unscored)] if found.unscored is not None else []
+    return Headline(visible_line(", ".join(found.of)) or "all", estimate, limits, "; ".join(counts))
 
 
-def facts(results: Results[Any], lists: Mapping[str, Any], counts: Counts) -> Iterator[tuple[str, str]]:
-    """What was judged, by whom, how, what could not be read, and what it cost.
+def facts(results: Results[Any], lists: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was judged, by whom, how, what is unscored, and what it cost.
 
     Args:
         results: The result.
         lists: The names of systems, criteria, judges and rows, as the page shows them.
-        counts: What is counted in its verdicts.
     """
     said = results.parameters
     rows = format_count(said.get("n", len(lists["rows"])), "row")
@@ -100,9 +99,8 @@ def facts(results: Results[Any], lists: Mapping[str, Any], counts: Counts) -> It
     asked = _asked(said)
     if asked:
         yield "Asked", asked
-    reasons = [f"{format_count(count)} {name.replace('_', ' ')}" for name, count in sorted(counts.unread.items())]
-    unread = format_count(counts.unread.total()) + (f" unread: {', '.join(reasons)}" if reasons else " unread")
-    yield "Read", f"{format_count(counts.asked, 'question')}, {format_count(counts.votes, 'vote')}; {unread}"
+    counts = results.unscored_counts
+    yield "Votes", f"{format_count(counts.verdicts, 'verdict')}; {counts.with_reasons}"
     if results.spending is not None:
         yield "Spent", str(results.spending)
     yield "Intervals", f"{format_level(said['level'])}, over {'clusters' if results.clusters() else 'rows'}"
@@ -138,12 +136,8 @@ def cautions(results: Results[Any], counts: Counts, *, corrected: bool) -> Itera
     """What a reader must know before the scores."""
     said = results.parameters
     yield from baseline_note(said.get("judges", ()))
-    if unread := counts.unread.total():
-        share = format_percent(unread / counts.asked)
-        yield (
-            f"{format_count(unread, 'question')} of {format_count(counts.asked)} ({share}) got no answer that can be "
-            "read. They are in no mean, and they are no random part."
-        )
+    if results.unscored_counts:
+        yield f"{results.unscored_counts}. No mean includes them, and they are not a random sample."
     for finding in results.findings():
         value = finding.value
         if finding.name.rpartition(".")[2] == "parse_rate" and isinstance(value, Interval) and value.estimate < 1:

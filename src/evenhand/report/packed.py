@@ -6,9 +6,8 @@ Whatever stands here is shown and not obeyed (:mod:`evenhand.visible`), and ever
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from evenhand.numbers import format_cost, format_number, format_percent
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 PART: Final = 1_000_000
 """Characters of texts from which on a part of the verdicts is full; it ends with a row."""
 
-FLAGS: Final = {"na": 1, "flipped": 2, "wrong": 4, "divided": 8, "unread": 16, "absent": 32}
+FLAGS: Final = {"na": 1, "flipped": 2, "wrong": 4, "divided": 8, "unscored": 16, "absent": 32}
 """What may hold of a verdict; divided where some votes say something else, absent where a run has none of the name."""
 
 _FENCED: Final = re.compile(r"<([\w-]+?)-([0-9a-f]{8})>\n(.*?)\n</\1-\2>", re.DOTALL)
@@ -53,30 +52,20 @@ class Counts:
     """What is counted in the verdicts of a run.
 
     Attributes:
-        asked: How many there are.
-        votes: On all of them.
-        unread: Reason -> how many have no answer for it.
         ordered: Of how many it is known whether they changed with the order.
         flipped: How many did.
         labelled: How many have a label of people.
     """
 
-    asked: int = 0
-    votes: int = 0
-    unread: Counter[str] = field(default_factory=Counter)
     ordered: int = 0
     flipped: int = 0
     labelled: int = 0
 
     def add(self, view: VerdictView) -> None:
         """Count a verdict."""
-        self.asked += 1
-        self.votes += len(view.votes)
         self.ordered += view.flipped is not None
         self.flipped += bool(view.flipped)
         self.labelled += view.gold is not None
-        if view.unread:
-            self.unread[view.unscored_reason or "no reason known"] += 1
 
 
 @dataclass(frozen=True)
@@ -213,7 +202,7 @@ class _Packer:
             self._number(view.score),
             self._number(view.spread),
             self._number(view.agreement, format_percent),
-            sum(FLAGS[name] for name, holds in {**flags, "unread": view.unread}.items() if holds),
+            sum(FLAGS[name] for name, holds in {**flags, "unscored": view.unscored}.items() if holds),
             self._of("reasons", view.unscored_reason),
             self._of("labels", view.gold),
             self._of("said", tuple(sorted(said))),

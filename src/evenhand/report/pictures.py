@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand.errors import InvalidInputError, did_you_mean
-from evenhand.numbers import format_count, format_percent
+from evenhand.numbers import format_count
 from evenhand.report.drawn_judges import REPORTED
 from evenhand.report.drawn_results import PICTURES, Drawn, Held
 from evenhand.report.shapes import Picture
@@ -50,16 +50,12 @@ def first_picture(results: Any, kind: str | None = None) -> Picture:  # noqa: AN
 
 
 def _of_result(results: Results[Any]) -> Callable[[str], Picture | None]:
-    """Draws a kind of picture of a result, whose caption ends with who judged, how much, and what is unread."""
+    """Draws a kind of picture of a result, whose caption ends with who judged, how much, and what is unscored."""
     held, said = Held(results), results.parameters
     judges = ", ".join(said.get("judges") or said.get("votes") or ())
-    asked, unread = results.questions_unread()
     clusters = len(set(results.clusters().values()))
     of = f" of {format_count(clusters, 'cluster')}" if clusters else ""
-    read = "nothing unread"
-    if unread:
-        read = f"{format_count(unread)} of {format_count(asked, 'question')} unread ({format_percent(unread / asked)})"
-    about = f"Judged by {judges}; n = {format_count(said['n'], 'row')}{of}; {read}."
+    about = f"Judged by {judges}; n = {format_count(said['n'], 'row')}{of}; {results.unscored_counts}."
     return lambda kind: _captioned(kind, PICTURES[kind](held), about)
 
 
@@ -67,10 +63,7 @@ def _of_report(report: Any) -> Callable[[str], Picture | None]:  # noqa: ANN401 
     """Draws a kind of picture of a report on judges; nothing of what is no such report."""
     if not hasattr(report, "agreements"):
         return lambda _: None
-    votes = sum(each.replies.num_votes for each in report.results)
-    unread = votes - sum(each.replies.num_scored for each in report.results)
-    rows = format_count(report.parameters["n"], "row")
-    about = f"n = {rows}; {format_count(unread)} of {format_count(votes, 'vote')} unread."
+    about = f"n = {format_count(report.parameters['n'], 'row')}; {report.unscored_counts}."
     return lambda kind: _captioned(kind, REPORTED[kind](report) if kind in REPORTED else None, about)
 
 

@@ -85,7 +85,7 @@ class Mark:
         text: The number as it is written, with its limits; a dash and the reason where there is none.
         estimate: The number; None where there is none, and where bounds stand in its place.
         limits: Of its interval, infinite where the data leave one open; None for a number without.
-        bounds: What is possible where too much is unread for a score: the least and the greatest.
+        bounds: The least and the greatest possible score, where too many votes are unscored for its mean to lead.
         heading: What the mark stands under with others; empty for nothing.
     """
 
@@ -115,7 +115,7 @@ class Mark:
             name: Whose it is.
             value: The number.
             kind: By which it is written.
-            leading: The bounds that stand in its place, where too much is unread.
+            leading: The bounds that stand in its place, where too many votes are unscored.
             heading: What it stands under.
         """
         if leading is not None:
@@ -249,7 +249,7 @@ class Shares:
     Attributes:
         title: Above them; empty for nothing.
         parts: The names of the parts, in their order.
-        apart: How many at the end are no levels: not applicable, unread.
+        apart: How many at the end are no levels: not applicable, unscored.
         wholes: From the top.
     """
 
@@ -325,7 +325,7 @@ class Picture:
     Attributes:
         kind: A short name.
         title: In a few words.
-        caption: What it is, n, the level and method of intervals, and what is unread, in sentences.
+        caption: What it is, n, the level and method of intervals, and what is unscored, in sentences.
         panels: From the top.
     """
 

@@ -18,6 +18,7 @@ from evenhand.results.compare import RunComparison
 from evenhand.results.findings import Finding
 from evenhand.results.measures import as_json, plain
 from evenhand.results.results import Results
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.visible import visible, visible_line
 
 LAYOUT: Final = 1
@@ -44,12 +45,13 @@ class Summary:
     def to_json(self) -> str:
         """All numbers as JSON, in a form that stays (``layout`` is raised where it changes).
 
-        ``{"evenhand": "summary", "layout": 1, "version", "kind", "passed", "gates", "findings", "parameters",
-        "fingerprint", "spending"}``. Of each gate ``expression``, ``passed``, ``undecided``, ``in_noise`` and
-        ``found``. Of each finding ``name``, ``of`` (whose), ``kind``, ``estimate``, ``low``, ``high`` and ``level``,
-        ``missing`` (why there is no number), ``n``, ``unread``, and where so much is unread that they lead ``bounds``
-        with ``low``, ``high``, ``interval_low``, ``interval_high`` and ``share``. What is not known, or a limit that
-        the data leave open, is null.
+        ``{"evenhand": "summary", "layout": 1, "version", "kind", "passed", "gates", "findings", "unscored",
+        "parameters", "fingerprint", "spending"}``. Of each gate ``expression``, ``passed``, ``undecided``, ``in_noise``
+        and ``found``. Of each finding ``name``, ``of`` (whose), ``kind``, ``estimate``, ``low``, ``high``, ``level``,
+        ``missing`` (why there is no number), ``n``, ``votes``, ``unscored_votes``, ``unscored_verdicts``, and where
+        too many votes are unscored for its value to lead ``bounds`` with ``low``, ``high``, ``interval_low``,
+        ``interval_high``, ``share`` and ``unit``. ``unscored`` counts over all votes. What is not known, or a limit
+        that the data leave open, is null.
         """
         parameters = {name: value for name, value in self.results.parameters.items() if name not in LONG}
         made = plain(self.results.fingerprint) or {}
@@ -62,6 +64,7 @@ class Summary:
             "passed": not self.gates.failed,
             "gates": [_plain_gate(gate) for gate in self.gates.gates],
             "findings": [_plain_finding(each) for each in self.results.findings()],
+            "unscored": plain(self._unscored),
             "parameters": parameters,
             "fingerprint": fingerprint,
             "spending": plain(self.results.spending),
@@ -106,12 +109,17 @@ class Summary:
             ):
                 yield each
 
+    @property
+    def _unscored(self) -> UnscoredCounts | None:
+        return self.results.unscored_counts if isinstance(self.results, Results) else None
+
     def _about(self) -> Mapping[str, str]:
         judges = self.results.parameters.get("judges", ())
         return {
             "evenhand": evenhand.__version__,
             "judges": ", ".join(map(str, judges)),
             "rows": str(self.results.parameters.get("n", 0)),
+            **({} if self._unscored is None else {"unscored": self._unscored.with_reasons}),
         }
 
 
@@ -191,7 +199,9 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
         "level": getattr(known, "level", None),
         "missing": missing,
         "n": finding.n,
-        "unread": finding.unread,
+        "votes": None if finding.unscored is None else finding.unscored.votes,
+        "unscored_votes": None if finding.unscored is None else finding.unscored.unscored_votes,
+        "unscored_verdicts": None if finding.unscored is None else finding.unscored.unscored_verdicts,
         "bounds": None if bounds is None else plain(bounds),
     }
 
@@ -214,8 +224,8 @@ def _score_case(finding: Finding) -> Xml.Element:
         Xml.SubElement(case, "skipped", {"message": visible_line(finding.value.reason)})
         return case
     counted = "" if finding.n is None else f", n {format_count(finding.n)}"
-    unread = "" if finding.unread is None else f", {format_count(finding.unread)} unread"
-    Xml.SubElement(case, "system-out").text = f"{finding.written}{counted}{unread}"
+    unscored = "" if finding.unscored is None else f", {finding.unscored}"
+    Xml.SubElement(case, "system-out").text = f"{finding.written}{counted}{unscored}"
     return case
 
 

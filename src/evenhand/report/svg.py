@@ -1,7 +1,7 @@
 """Pictures as inline SVG: no library, no script, no style sheet, nothing that is fetched.
 
 Lines and texts take the colour of the page (``currentColor``), so that a picture is read in light, in dark and in
-print. Shades have numbers written in them, and what is unread is hatched: nothing is told by colour alone.
+print. Shades have numbers written in them, and what is unscored is hatched: nothing is told by colour alone.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _part(sheet: _Sheet, ends: tuple[float, float], filling: dict[str, Any], tex
 
 
 def _filling(sheet: _Sheet, panel: Shares, part: int) -> dict[str, Any]:
-    """A level by its shade, what is not applicable white, and the unread, which come last, hatched."""
+    """A level by its shade, what is not applicable white, and the unscored, which come last, hatched."""
     edge: dict[str, Any] = {"stroke": "currentColor", "stroke_opacity": "0.6"}
     if part == len(panel.parts) - 1:
         sheet.hatched = True

@@ -15,7 +15,7 @@ from evenhand.results.measures import Column, known, measure, measures_table
 from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.statistics import Interval, mean_intervals
-from evenhand.statistics.intervals import IntervalLevel, UnreadBounds
+from evenhand.statistics.intervals import IntervalLevel, UnscoredBounds
 from evenhand.statistics.paired_differences import PairedDifference, name_of_tests, over_one_family, paired_differences
 from evenhand.statistics.resampling import FloatArray
 
@@ -56,7 +56,7 @@ class GroupDifference:
     n_compared: int = measure("count")
     n_set_aside: int = measure("count")
     n_unmatched: int = measure("count")
-    bounds: UnreadBounds | None = None
+    bounds: UnscoredBounds | None = None
     score_range: tuple[float, float] = (0.0, 1.0)
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from evenhand.numbers import HasLimits, LeadingBounds, Missing, format_score
 from evenhand.results.gate_names import in_brackets, spelled
 from evenhand.results.measures import Kind, Measure, format_value, measures_of
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnreadBounds, mean_leads
+from evenhand.statistics.intervals import UnscoredBounds, mean_leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,13 @@ class Finding:
     """One number of a result.
 
     Attributes:
-        name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unread``.
+        name: What it is: ``relevance``, ``relevance.parse_rate``, ``winrate``, ``winrate.difference``, ``unscored``.
         of: Whose it is: a system, two systems of which the second is subtracted or beaten, or nothing for the whole.
         value: A number, an estimate with its interval, or why there is none.
         kind: What kind of number, by which it is written.
-        n: On how many rows, contests or items it rests, the unread left out; None where that is not counted.
-        unread: How many of these besides have no score, because nothing could be read.
-        bounds: Where so much is unread that not the value but these are what is known.
+        n: On how many rows, contests or items it rests; None where that is not counted.
+        unscored: How many of the votes that it is made of are unscored; None where that is not counted.
+        bounds: Those that lead, where too many votes are unscored for the value to do so.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Finding:
     value: HasLimits | float | Missing
     kind: Kind
     n: int | None = None
-    unread: int | None = None
+    unscored: UnscoredCounts | None = None
     bounds: LeadingBounds | None = None
 
     def __str__(self) -> str:
@@ -62,14 +63,14 @@ class Reported:
         of: As :attr:`Finding.of`.
         measured: A result with declared measures, or one number.
         n: As :attr:`Finding.n`.
-        unread: As :attr:`Finding.unread`.
+        unscored: As :attr:`Finding.unscored`.
     """
 
     name: str
     of: tuple[str, ...]
     measured: object
     n: int | None = None
-    unread: int | None = None
+    unscored: UnscoredCounts | None = None
 
     def findings(self) -> Iterator[Finding]:
         """One a number."""
@@ -80,25 +81,29 @@ class Reported:
             measures_of(self.measured), key=lambda measure: measure.name != ""
         ):  # the score itself first
             yield self._finding(each)
-        if self.n is not None and self.unread is not None and (self.name or self.of):
-            asked = self.n + self.unread
-            yield self._finding(
-                Measure("unread", self.unread / asked if asked else Missing("nothing was asked"), "share")
-            )
+        if self.unscored is not None and (self.name or self.of):
+            yield from unscored_findings(self.unscored, self.name, self.of)
 
     def _finding(self, measured: Measure) -> Finding:
         name = ".".join(part for part in (self.name, measured.name) if part)
-        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unread, measured.bounds)
+        return Finding(name, self.of, measured.value, measured.kind, self.n, self.unscored, measured.bounds)
+
+
+def unscored_findings(counts: UnscoredCounts, name: str = "", of: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """The shares of the votes (``unscored``) and of the verdicts (``unscored_verdicts``) that are unscored."""
+    prefix = f"{name}." if name else ""
+    yield Finding(f"{prefix}unscored", of, counts.share, "share", unscored=counts)
+    yield Finding(f"{prefix}unscored_verdicts", of, counts.verdict_share, "share", unscored=counts)
 
 
 def leading_bounds(
     difference: Interval | None, low: float | None, high: float | None, *, n: int, set_aside: int
-) -> UnreadBounds | None:
-    """The bounds of a difference that lead where its mean may mislead, for all that is unread; None where it leads.
+) -> UnscoredBounds | None:
+    """The bounds of a difference that lead, where unscored votes could make its mean misleading; None where it leads.
 
     Args:
         difference: Over the rows that both have a score on.
-        low: The least that is possible if everything had been read.
+        low: The least that is possible if every vote had been scored.
         high: The greatest.
         n: How many rows both have a score on.
         set_aside: On how many only one has; the interval around the bounds goes as far beyond them as the difference's.
@@ -106,7 +111,7 @@ def leading_bounds(
     if difference is None or low is None or high is None or mean_leads(difference, low, high):
         return None
     below, above = difference.estimate - difference.low, difference.high - difference.estimate
-    return UnreadBounds(low, high, low - below, high + above, set_aside / (n + set_aside))
+    return UnscoredBounds(low, high, low - below, high + above, set_aside / (n + set_aside))
 
 
 def reported_difference(
@@ -116,7 +121,7 @@ def reported_difference(
     reason: str,
     n: int,
     *,
-    bounds: UnreadBounds | None = None,
+    bounds: UnscoredBounds | None = None,
 ) -> Iterator[Reported]:
     """How far the first of two stands above the second, and the second above the first.
 
@@ -126,7 +131,7 @@ def reported_difference(
         difference: That of the second from the first; None where there is none.
         reason: Why there is none.
         n: Rows that both have a score on.
-        bounds: Where so much is unread that these are what is known of the difference of the second from the first.
+        bounds: Those of the difference of the second from the first, where too many votes are unscored for it to lead.
     """
     there = Missing(reason) if difference is None else difference
     back = Missing(reason) if difference is None else difference.subtracted_from(0.0)

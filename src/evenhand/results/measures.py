@@ -51,7 +51,7 @@ class Measure:
         value: A number, an estimate with its interval, or why there is none.
         kind: What it is.
         always: Whether unitxt is given NaN where it is missing; else the score is left out.
-        bounds: Where so much is unread that not the value but these are what is known.
+        bounds: Those that lead, where too many votes are unscored for the value to do so.
     """
 
     name: str
@@ -101,8 +101,8 @@ def measure(
         always: Give unitxt NaN where it is missing, instead of leaving it out.
         shares: The mapping counts; report what share of all each entry is.
         only: Which fields of a result are meant; all by default.
-        bounds: The field with the bounds that lead where too much is unread, or with a mapping of the names of fields
-            to them. A score that gates can ask about and that what is unread could move has some.
+        bounds: The field with the bounds that lead where too many votes are unscored, or with a mapping of the names of
+            fields to them. A score that gates can ask about and that unscored votes could move has some.
     """
     return dataclasses.field(metadata={_DECLARED: _Declared(kind, name, always, shares, only, bounds)})
 
@@ -227,7 +227,7 @@ class Column:
     Attributes:
         header: What stands above it.
         shown: The name of the field (a count, unless it is declared a measure), or what makes the cell of a result.
-        optional: Leave the column out where no result has anything to say in it.
+        optional: Leave the column out where no result has anything to say in it, or only a count of 0.
         limits: Show the interval of an estimate too.
     """
 
@@ -258,12 +258,12 @@ def score_column(name: str, results: Iterable[object], *, level: float, spread: 
     """
     drawn = any(getattr(each, spread) for each in results)
     header = f"{name} ± spread [{format_level(level)}]" if drawn else f"{name} [{format_level(level)}]"
-    return Column(header, lambda each: format_score(each.score, each.unread, getattr(each, spread)))
+    return Column(header, lambda each: format_score(each.score, each.unscored_bounds, getattr(each, spread)))
 
 
 def score_cell(result: Any) -> str:  # noqa: ANN401 - whatever has a score and its bounds
-    """The score of a result with its interval, or its bounds where too much is unread for a mean."""
-    return format_score(result.score, result.unread)
+    """The score of a result with its interval, or its bounds where these lead."""
+    return format_score(result.score, result.unscored_bounds)
 
 
 def measures_table(
@@ -287,7 +287,7 @@ def measures_table(
     """
     named_results = list(results.items() if isinstance(results, Mapping) else results)
     cells = {column: [column.cell(result) for _, result in named_results] for column in columns}
-    nothing = {"", format_number(None)}
+    nothing = {"", "0", format_number(None)}
     shown = [column for column in columns if not column.optional or not nothing.issuperset(cells[column])]
     rows = [(*named, *(cells[column][place] for column in shown)) for place, (named, _) in enumerate(named_results)]
     headers = (*labels, *(column.header for column in shown))

@@ -14,18 +14,6 @@ BASELINE = (
 )
 
 
-def unscored_votes_note(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """How many votes selected nothing, and why; nothing when all selected.
-
-    >>> unscored_votes_note({"refusal": 2, "empty": 1})
-    ('Votes without a selection: 1 empty, 2 refusal. They are in no score.',)
-    """
-    if not counts:
-        return ()
-    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
-    return (f"Votes without a selection: {listed}. They are in no score.",)
-
-
 def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """What is not measured on all draws, where draws could stop early (:mod:`evenhand.aggregation.early_stop`)."""
     if not could_stop_early(parameters):
@@ -38,7 +26,7 @@ def early_stop_note(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return (said,)
 
 
-def unread_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
+def unscored_bounds_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
     """What it means that bounds stand in the place of a score; nothing where none do.
 
     Args:
@@ -48,9 +36,9 @@ def unread_note(leading: Mapping[str, object | None]) -> tuple[str, ...]:
     if not named:
         return ()
     text = (
-        f"Bounds lead for {'; '.join(named)}: too much is unread for the mean of the rest to be the score, since what "
-        "judges do not answer is no random part. Reading all of it would give a score between the bounds; the brackets "
-        "are the interval around both."
+        f"Bounds lead for {'; '.join(named)}: too many votes are unscored for the mean of the rest to be the score, "
+        "since unscored votes are not a random sample. Had all been scored, the score would lie between the bounds; "
+        "the brackets are the interval around both."
     )
     return (text,)
 

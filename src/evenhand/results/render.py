@@ -315,7 +315,8 @@ def _pipe_row(cells: Iterable[str]) -> str:
 
 _FORMULA: Final = re.compile(r"\s*[=+\-@＝＋－＠]|\t")
 _NUMBER: Final = re.compile(
-    r"[-+](∞|\d[\d,]*(\.\d+)?)(–-?\d[\d.]*)?( ?%)?( ± \d[\d.]*)?( \[[-+<>∞\d.,% ]*\])?(, [<>]?\d[\d.]* % unread)?"
+    r"[-+](∞|\d[\d,]*(\.\d+)?)(–-?\d[\d.]*)?( ?%)?( ± \d[\d.]*)?( \[[-+<>∞\d.,% ]*\])?"
+    r"(, [<>]?\d[\d.]* % of [a-z]+ affected)?"
 )
 """As ``numbers.py`` writes one: with its interval or without, with its spread, and the bounds of a score."""
 

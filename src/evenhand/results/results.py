@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -17,18 +16,18 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypedDict, TypeVar, cast, overload
 
+import numpy as np
+
 from evenhand.aggregation import VoteRules
 from evenhand.criteria import Criterion
 from evenhand.data.fields import clustered_level
 from evenhand.data.rows import KINDS
 from evenhand.errors import InvalidInputError, did_you_mean
 from evenhand.files import expanded
-from evenhand.numbers import Missing
 from evenhand.results.compare import RunComparison, at_places, compare, verdict_changes
-from evenhand.results.findings import Finding, Reported
+from evenhand.results.findings import Finding, Reported, unscored_findings
 from evenhand.results.fingerprint import CONFOUNDED, ConfoundedComparisonWarning, Fingerprint, notes_on_changes
 from evenhand.results.groups import GroupNames, group_names
-from evenhand.results.measures import Measure
 from evenhand.results.on_disk import EntriesOnDisk
 from evenhand.results.outcomes import Outcomes, QuestionName
 from evenhand.results.parts import Parts, listed
@@ -36,6 +35,7 @@ from evenhand.results.render import PrintedTables
 from evenhand.results.run_record import absolute, relative, run_yaml, write_run
 from evenhand.results.saved import Saved, cell_of, check_path, read, write
 from evenhand.results.spending import LIMITS, Spending, spending_notes
+from evenhand.results.unscored import UnscoredCounts
 from evenhand.results.verdict_columns import VoteColumns
 from evenhand.results.verdict_list import Key, RowView, VerdictList
 from evenhand.results.verdict_view import QuestionAsked, VerdictView, prompts_of, verdict_view
@@ -151,25 +151,28 @@ class Results(PrintedTables, Generic[Entry]):
         """What was measured of each system, pair, or the whole, in the order of the tables."""
         return iter(())
 
-    def questions_unread(self) -> tuple[int, int]:
-        """How many questions there are, and how many of them have no answer: no reply came, or none could be read."""
-        reasons = self.unread_reasons()
-        asked = sum(reasons.values())
-        return asked, asked - reasons.get(None, 0)
+    @cached_property
+    def unscored_counts(self) -> UnscoredCounts:
+        """How many votes and verdicts are unscored."""
+        return self.unscored_counts_of()
 
-    def unread_reasons(self) -> Mapping[str | None, int]:
-        """Why a question has no answer -> how many; None for those that have one."""
-        return Counter(asked.verdict.unscored_reason if asked.unread else None for asked in self.asked())
+    def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
+        """How many votes and verdicts on the responses of a system are unscored; on all responses by default."""
+        abouts = list(self.abouts())
+        held = np.array(
+            [system in {None, *map(about.get, ("system", "first", "second"))} for about in abouts], dtype=bool
+        )
+        rows = np.array([about["instance"] for about in abouts], dtype=np.int64)
+        return UnscoredCounts.of(self.vote_columns.only(held), rows[held])
 
     def findings(self) -> tuple[Finding, ...]:
         """Every number of the result under a name: what gates, summaries and pictures are made of.
 
-        The first is ``unread``, the share of all questions that have no answer: no reply came, or none could be read.
+        The first are ``unscored``, the share of all votes that are unscored, and ``unscored_verdicts``, that of all
+        verdicts.
         """
-        asked, unread = self.questions_unread()
-        share = Measure("unread", unread / asked if asked else Missing("no question was asked"), "share")
-        whole = Reported("", (), share, asked)
-        return tuple(found for each in (whole, *self.reported()) for found in each.findings())
+        reported = (found for each in self.reported() for found in each.findings())
+        return (*unscored_findings(self.unscored_counts), *reported)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """What is to be said of each cell, in the order of :meth:`cells`, beside its votes."""
@@ -233,9 +236,9 @@ class Results(PrintedTables, Generic[Entry]):
         """The verdicts of which a judge chose otherwise in another order."""
         return self.verdict_list().flips()
 
-    def unread(self, reason: str | None = None) -> VerdictList:
-        """The verdicts that have no answer, or of which a vote was not read for a reason such as ``refusal``."""
-        return self.verdict_list().unread(reason)
+    def unscored(self, reason: str | None = None) -> VerdictList:
+        """The unscored verdicts, or those with a vote that is unscored for a reason such as ``refusal``."""
+        return self.verdict_list().unscored(reason)
 
     def row(self, row: str | int, data: object = None) -> RowView:
         """Everything about one row, as it is printed: its texts, and each verdict with each vote.
@@ -333,7 +336,7 @@ class Results(PrintedTables, Generic[Entry]):
 
     def closing_notes(self) -> tuple[str, ...]:
         """What it bought, and what was held back."""
-        return spending_notes(self.spending, self.vote_columns.unscored())
+        return spending_notes(self.spending, self.unscored_counts.reasons)
 
     def clusters(self) -> dict[int, str]:
         """Instance -> what it belongs to; empty where rows do not depend on each other."""
@@ -376,17 +379,18 @@ class Results(PrintedTables, Generic[Entry]):
         return import_module("evenhand").correct(self, gold, design=design, **how)
 
     def check(self, *fail_if: str, gold: object = None, design: str | None = None, data: object = None) -> Any:  # noqa: ANN401 - a report of a layer above
-        """Check what would make this result fail, such as ``results.check("relevance.low < 0.7", "unread > 2 %")``.
+        """Check what would make this result fail, such as ``results.check("relevance.low < 0.7", "unscored > 2 %")``.
 
-        A measure is named as :meth:`findings` name it, then ``.low``, ``.high``, ``.n`` or ``.unread`` of it: in
-        brackets whose (``winrate[new].low <= 0.5``, ``relevance.difference[new, old].high < 0``), and of which rows
+        A measure is named as :meth:`findings` name it, then ``.low``, ``.high``, ``.n``, ``.unscored`` (the share of
+        its votes) or ``.unscored_verdicts`` of it: in brackets whose (``winrate[new].low <= 0.5``,
+        ``relevance.difference[new, old].high < 0``), and of which rows
         (``relevance[language=de].low < 0.6``, ``[language=*]`` for each group). Without brackets it stands for every
         system, as ``.corrected`` for what people would say. Comparisons are joined by ``and``, ``or``, ``not`` and
         parentheses; names with spaces or other signs stand in quotes.
 
         Args:
-            *fail_if: What must not be. A gate whose measure has no number fails, and so does one of which too much is
-                unread to tell.
+            *fail_if: What must not be. A gate whose measure has no number fails, and so does one for which too many
+                votes are unscored to tell.
             gold: Labels of people for ``.corrected``, as :meth:`correct` takes them; by default those held.
             design: How the labelled rows were chosen.
             data: The rows that were judged, where the result keeps no column of groups.

@@ -65,7 +65,7 @@ class Spending:
         limits, sent = limits or {}, columns.sent
         if not sent.any():
             return None
-        used, unread = columns.used(sent), columns.used(sent & ~columns.selected)
+        used, wasted = columns.used(sent), columns.used(sent & ~columns.selected)
         failed = int((sent & columns.because("engine_error")).sum())
         calls, cost = limits.get("max_calls"), limits.get("max_cost")
         return cls(
@@ -73,8 +73,8 @@ class Spending:
             requests=used.requests,
             cost=used.cost,
             from_journal=used.cached,
-            wasted=unread.calls,
-            wasted_cost=None if used.cost is None else unread.cost or 0.0,
+            wasted=wasted.calls,
+            wasted_cost=None if used.cost is None else wasted.cost or 0.0,
             lost=used.lost,
             unreported=used.unreported,
             calls_left=None if calls is None else max(0, calls - used.calls - failed),

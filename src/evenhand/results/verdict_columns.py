@@ -142,9 +142,9 @@ class VoteColumns:
         cells = table.column(CELL).to_numpy()
         judged = table.column("judge_id")
         cast = table.filter(pc.is_valid(judged)) if judged.null_count else table
-        unread = np.zeros(len(cast))
+        zeros = np.zeros(len(cast))
         numbers = {
-            name: np.nan_to_num(numbers_of(cast.column(name))) if name in cast.column_names else unread
+            name: np.nan_to_num(numbers_of(cast.column(name))) if name in cast.column_names else zeros
             for name in _NUMBERS
         }
         return cls(
@@ -202,10 +202,21 @@ class VoteColumns:
         named, asked = self.replied & self.selected, self.replied * (1 + self.reasks)
         return np.stack([self.per_question(named), self.per_question(asked)], axis=1)
 
-    def unscored(self) -> Mapping[str, int]:
-        """Reason -> votes without a selection, by name."""
-        counts = np.bincount(self.reason + 1, minlength=len(REASONS) + 1)[1:].tolist()
-        return MappingProxyType({reason: count for reason, count in sorted(zip(REASONS, counts, strict=True)) if count})
+    @property
+    def asked(self) -> BoolArray:
+        """Whether the vote was asked for: not where nothing was recorded."""
+        return ~self.because("not_asked")
+
+    @property
+    def answered(self) -> BoolArray:
+        """Whether the vote selects an option or says NA; one that does neither is unscored."""
+        found: BoolArray = self.selected | self.na
+        return found
+
+    def reasons_of(self, chosen: BoolArray) -> dict[str, int]:
+        """Reason -> how many of some votes have it, by name."""
+        counts = np.bincount(self.reason[chosen] + 1, minlength=len(REASONS) + 1)[1:].tolist()
+        return {reason: count for reason, count in sorted(zip(REASONS, counts, strict=True)) if count}
 
     def readings(self) -> Mapping[MatchKind, int]:
         """See :func:`~evenhand.scoring.count_readings`."""
@@ -350,12 +361,12 @@ class VerdictColumns:
         return found
 
     @property
-    def unread_votes(self) -> FloatArray:
-        """How many votes neither select an option nor say NA."""
-        return self.votes.per_question(~self.votes.selected & ~self.votes.na)
+    def num_unscored_votes(self) -> FloatArray:
+        """How many votes are unscored."""
+        return self.votes.per_question(~self.votes.answered)
 
     def limits(self, ranges: FloatArray) -> FloatArray:
-        """Shape (n, 2): the least and the greatest score that each could have had if every vote had been readable.
+        """Shape (n, 2): the least and the greatest score that each could have had if every vote had been scored.
 
         NaN where all that voted said that the criterion does not apply.
 
@@ -367,9 +378,9 @@ class VerdictColumns:
         known[self.na] = np.nan
         return np.where(np.isnan(self.bounds), known, self.bounds)
 
-    def unread_limits(self, ranges: FloatArray) -> FloatArray:
-        """The same for the bounds that lead; NaN too where all was read and a rule gives no score."""
-        read = (self.votes.per_question(np.ones(len(self.votes.question))) > 0) & (self.unread_votes == 0)
+    def unscored_limits(self, ranges: FloatArray) -> FloatArray:
+        """The same for the bounds that lead; NaN too where all votes are scored and a rule gives no score."""
+        complete = (self.votes.per_question(np.ones(len(self.votes.question))) > 0) & (self.num_unscored_votes == 0)
         limits = self.limits(ranges)
-        limits[~self.scored & (read | self.no_value)] = np.nan
+        limits[~self.scored & (complete | self.no_value)] = np.nan
         return limits

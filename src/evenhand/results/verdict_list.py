@@ -1,6 +1,6 @@
 """Verdicts to be looked at: a selection that prints as a table, and a row with all that was shown and said of it.
 
-A selection is no result: what is chosen for being divided, unread or extreme has no mean that tells of a system.
+A selection is no result: what is chosen for being divided, unscored or extreme has no mean that tells of a system.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         Raises:
             InvalidInputError: If a verdict has no such attribute.
         """
-        accepted = [*(field.name for field in fields(VerdictView)), "divided", "unread", "system", "judge"]
+        accepted = [*(field.name for field in fields(VerdictView)), "divided", "unscored", "system", "judge"]
         for name in about:
             if name not in accepted:
                 raise InvalidInputError(f"a verdict has no {name!r}. {did_you_mean(name, accepted)}")
@@ -161,20 +161,20 @@ class VerdictList(PrintedTables, Sequence[VerdictView]):
         """Those of which a judge chose otherwise in another order."""
         return self._of("flipped in another order", lambda: (view for view in self._stream() if view.flipped))
 
-    def unread(self, reason: str | None = None) -> VerdictList:
-        """Those that have no answer.
+    def unscored(self, reason: str | None = None) -> VerdictList:
+        """Those of which all votes are unscored.
 
         Args:
-            reason: Why: of the verdict, or of any of its votes, whether the others were read or not.
+            reason: Why the verdict has no score, or any of its votes none; the other votes may be scored.
 
         Raises:
             InvalidInputError: If there is no such reason.
         """
         if reason is None:
-            return self._of("unread", lambda: (view for view in self._stream() if view.unread))
+            return self._of("unscored", lambda: (view for view in self._stream() if view.unscored))
         if reason not in get_args(UnscoredReason):
             raise InvalidInputError(f"reason is {reason!r}. {did_you_mean(reason, get_args(UnscoredReason))}")
-        return self._of(f"unread: {reason}", lambda: (view for view in self._stream() if reason in _reasons(view)))
+        return self._of(f"unscored: {reason}", lambda: (view for view in self._stream() if reason in _reasons(view)))
 
     def _of(self, what: str, source: Callable[[], Iterable[VerdictView]]) -> VerdictList:
         return VerdictList(f"{self.what}, {what}" if what else self.what, source)
@@ -221,13 +221,16 @@ def _record(view: VerdictView) -> dict[str, Any]:
     del told["context"], told["responses"], told["votes"]
     texts: dict[str, str | None] = {f"context.{name}": text for name, text in view.context.items()}
     texts |= {f"response.{name or 'response'}": text for name, text in view.responses.items()}
-    return {**told, "divided": view.divided, "unread": view.unread, "num_votes": len(view.votes), **texts}
+    return {**told, "divided": view.divided, "unscored": view.unscored, "num_votes": len(view.votes), **texts}
 
 
 def _selected(view: VerdictView) -> str:
     if view.na:
         return "does not apply"
-    return view.selected or f"unread: {view.unscored_reason}"
+    if view.selected:
+        return view.selected
+    word = "unscored" if view.unscored else "no verdict"
+    return f"{word}: {view.unscored_reason}" if view.unscored_reason else word
 
 
 def _yes(value: bool | None) -> str:
@@ -377,7 +380,7 @@ def _in_words(view: VerdictView) -> str:
 
 def _vote_blocks(vote: VoteView) -> Iterator[_Block]:
     shown = f"; shown {' – '.join(vote.shown)}" if vote.shown else ""
-    chose = "does not apply" if vote.na else vote.selected or f"unread: {vote.unscored_reason}"
+    chose = "does not apply" if vote.na else vote.selected or f"unscored: {vote.unscored_reason}"
     value = "" if vote.value is None else f" ({format_number(vote.value)})"
     how = f", read as {vote.how}" if vote.how and vote.selected else ""
     yield _Block(VOTE, f"{vote.judge}, draw {vote.sample + 1}: {chose}{value}{how}{shown}")

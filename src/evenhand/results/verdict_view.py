@@ -19,9 +19,6 @@ from evenhand.votes import Verdict, Vote
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-READ: frozenset[str] = frozenset({"inconsistent", "no_value", "not_applicable"})
-"""Reasons for there being no score although the judges answered."""
-
 NO_VERDICT = Verdict()
 """Of votes that come to none."""
 
@@ -37,7 +34,7 @@ class VoteView:
         judge: Who voted.
         sample: Which of repeated draws, from 0.
         shown: The options, or what was compared, in the order shown; empty where no order is known.
-        selected: What it chose: a label, or the system that it prefers; None where nothing could be read.
+        selected: What it chose: a label, or the system that it prefers; None where it is unscored.
         value: Of what it chose; None where that has none.
         na: It said that the question does not apply.
         probabilities: What was chosen from -> probability, where the engine gave some.
@@ -70,6 +67,11 @@ class VoteView:
     prompts: Sent
     model: str | None
     cost: float | None
+
+    @property
+    def unscored(self) -> bool:
+        """Whether it selects nothing and is not NA."""
+        return self.selected is None and not self.na
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ class VerdictView:
         return len({vote.selected for vote in self.votes if vote.selected is not None}) > 1
 
     @property
-    def unread(self) -> bool:
-        """Whether there is no answer: no reply came, or none could be read."""
-        return _is_unread(self.selected, self.unscored_reason)
+    def unscored(self) -> bool:
+        """Whether all its votes are unscored, or none was cast."""
+        return all(vote.unscored for vote in self.votes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +160,6 @@ class QuestionAsked:
     gold: str | None = None
     compares: bool = False
     offered: tuple[str, ...] = ()
-
-    @property
-    def unread(self) -> bool:
-        """As :attr:`VerdictView.unread`."""
-        return not self.verdict.na and _is_unread(self.selected, self.verdict.unscored_reason)
-
-
-def _is_unread(selected: str | None, reason: str | None) -> bool:
-    return selected is None and reason is not None and reason not in READ
 
 
 def prompts_of(cell: Cell, asked: QuestionAsked, sheets: dict[Any, Any]) -> list[Sent]:

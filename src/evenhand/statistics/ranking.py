@@ -178,7 +178,7 @@ def rank_by_strength(
     of the strengths. Strengths within 1e-6 of each other are equal and share the rank.
 
     In ``python -m benchmarks.ranks`` (8 systems 2 log-odds apart, 40 prompts) all intervals together held the true
-    ranks in all of 200 data sets with a tenth of the contests unread, in all of 200 against a baseline and in all of
+    ranks in all of 200 data sets with a tenth of the contests unscored, in all of 200 against a baseline and in all of
     200 Swiss designs of three rounds; how often equal systems are told apart is said by
     :func:`~evenhand.statistics.strength_contrasts.contrast_strengths`.
 

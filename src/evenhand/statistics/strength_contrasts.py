@@ -113,7 +113,7 @@ def contrast_strengths(
     ``(G - 1)/G · sum over g of d_g d_gᵀ``, ``d_g = (H - H_g)⁻¹ s_g``.
 
     With 8 equal systems on 40 prompts a difference was found in 5.0 % of 200 data sets where a tenth of the contests is
-    unread, in 2.0 % against a baseline, and in 4.5 % of Swiss designs of three rounds, with :func:`swiss_inflation`
+    unscored, in 2.0 % against a baseline, and in 4.5 % of Swiss designs of three rounds, with :func:`swiss_inflation`
     (``python -m benchmarks.ranks``; standard error 1.5 points); with 5 systems against a baseline, shown in both orders
     with the advantage of the first estimated, in 6.0 % of 400: the nominal 5 % is not a strict limit.
 

@@ -33,11 +33,12 @@ from evenhand.numbers import (
 )
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, Measure, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note
 from evenhand.results.on_disk import part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, check_same_rows, named_row, votes_before, with_ids
+from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
 from evenhand.run_options import ChecklistMetric
@@ -153,12 +154,13 @@ class ChecklistTable(Results[CheckedResponse]):
         """Of each system: the primary score under the name of the checklist, the others, each item, each category."""
         name = self.checklists[0].name if len(self.checklists) == 1 else "checklist"
         for system, report in self.reports.items():
-            n, unread = report.num_instances - report.num_unscored - report.num_na, report.num_unscored
-            main = Measure("", report.primary_score, "score", bounds=report.unread)
-            yield Reported(name, (system,), main, n, unread)
-            yield Reported("", (system,), report, n, unread)
+            n, counts = report.num_instances - report.num_unscored - report.num_na, report.unscored_counts
+            main = Measure("", report.primary_score, "score", bounds=report.unscored_bounds)
+            yield Reported(name, (system,), main, n, counts)
+            yield Reported("", (system,), report, n, counts)
             for item in report.items:
-                yield Reported(f"item.{item.label}", (system,), item, item.asked - item.unanswered, item.unanswered)
+                of_item = item.asked - item.unanswered, item.unscored_counts
+                yield Reported(f"item.{item.label}", (system,), item, *of_item)
             for category in report.categories:
                 yield Reported(f"category.{category.category}", (system,), category, category.answered)
             if (agrees := self.gold_agreement(system)) is not None:
@@ -507,20 +509,21 @@ def _systems_table(table: ChecklistTable) -> TextTable:
     others = [name for name in METRICS.values() if name != primary and _differs(name, reports.values())]
     what = f"the checklist {checklists[0].name!r}" if len(checklists) == 1 else f"{len(checklists)} checklists"
     columns = (
-        Column(f"{primary} {_level(table)}", lambda each: format_score(each.primary_score, each.unread)),
+        Column(f"{primary} {_level(table)}", lambda each: format_score(each.primary_score, each.unscored_bounds)),
         *(Column(name, name.replace(" ", "_"), limits=False) for name in others),
         Column("all items", "micro_pass_rate", limits=False),
         Column("on 1–5", "scaled_score_1_5", limits=False),
         Column("n", "num_instances"),
         Column("clusters", "num_clusters", optional=True),
-        Column("unscored", "num_unscored"),
+        Column("no score", "num_unscored"),
+        UNSCORED_VOTES,
         Column("answered", "answered_share", limits=False),
         Column("parse rate", "parse_rate", limits=False),
         Column("flips", "positional_bias", optional=True),
     )
     title = f"Checked by {what}, by {', '.join(table.parameters['judges'])}"
     by_name = {(system,): report for system, report in reports.items()}
-    shown = measures_table(title, ("system",), by_name, columns, _notes(reports, table.parameters), kind="scores")
+    shown = measures_table(title, ("system",), by_name, columns, _notes(table), kind="scores")
     if all(answer is None for response in table.scored_entries for answer in response.gold):
         return shown
     return shown.with_column("agrees with people", [format_share(table.gold_agreement(system)) for system in reports])
@@ -621,14 +624,13 @@ def _left_out_note(questions: int) -> tuple[str, ...]:
     return (f"{more} more questions are in the reports of the table.",) if more > 0 else ()
 
 
-def _notes(reports: Mapping[str, ChecklistReport], parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    votes: Counter[str] = Counter()
+def _notes(table: ChecklistTable) -> tuple[str, ...]:
+    reports, parameters = table.reports, table.parameters
     unanswered: Counter[str] = Counter()
     for report in reports.values():
-        votes.update(report.unscored_votes)
         unanswered.update(report.unanswered_reasons)
-    notes = [*unscored_votes_note(votes), *readings_note(report.readings for report in reports.values())]
-    notes += unread_note({system: each.unread for system, each in reports.items()})
+    notes = [*unscored_note(table.unscored_counts), *readings_note(report.readings for report in reports.values())]
+    notes += unscored_bounds_note({system: each.unscored_bounds for system, each in reports.items()})
     if unanswered:
         listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(unanswered.items()))
         bounds = "; ".join(

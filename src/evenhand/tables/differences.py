@@ -13,7 +13,7 @@ from evenhand.numbers import Missing, format_count, format_interval, format_leve
 from evenhand.results.findings import Reported, leading_bounds, reported_difference
 from evenhand.results.render import TextTable
 from evenhand.statistics import Interval
-from evenhand.statistics.intervals import UnreadBounds
+from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.statistics.paired_differences import (
     DifferenceTest,
     PairedDifference,
@@ -51,7 +51,7 @@ class SystemDifference:
         test: That it is 0, adjusted by Holm over all pairs of all criteria (or of the rubric, or of the checklist).
         n_compared: Rows on which both have a score.
         n_set_aside: Rows on which only one of them has.
-        if_unscored_low: The least difference that is possible if everything had been read.
+        if_unscored_low: The least difference that is possible if every vote had been scored.
         if_unscored_high: The greatest.
     """
 
@@ -72,7 +72,7 @@ class SystemDifference:
         of = (self.first, self.second)
         yield from reported_difference(name, of, self.difference, no_row, self.n_compared, bounds=self._bounds())
 
-    def _bounds(self) -> UnreadBounds | None:
+    def _bounds(self) -> UnscoredBounds | None:
         limits = self.if_unscored_low, self.if_unscored_high
         return leading_bounds(self.difference, *limits, n=self.n_compared, set_aside=self.n_set_aside)
 
@@ -142,16 +142,16 @@ def differences_tables(
     few = per_score <= MOST_PAIRS
     shown = [each for each in differences if few or best.get(each.score) in {each.first, each.second}]
     several = len({each.score for each in differences}) > 1
-    unread = any(each.if_unscored_low != each.if_unscored_high for each in differences)
+    unscored = any(each.if_unscored_low != each.if_unscored_high for each in differences)
     headers = ["systems", *(["score"] if several else []), f"difference [{format_level(level)}]", "p", "rows"]
-    headers += ["set aside", "if all were read"] if unread else ["set aside"]
+    headers += ["set aside", "if all were scored"] if unscored else ["set aside"]
     rows = []
     for each in shown:
         cells = [f"{each.first} – {each.second}", *([each.score] if several else [])]
         cells += [format_interval(each.difference, signed=True)]
         cells += [format_p_value(None if each.test is None else each.test.adjusted_p_value)]
         cells += [format_count(each.n_compared), format_count(each.n_set_aside)]
-        cells += [format_range(each.if_unscored_low, each.if_unscored_high)] if unread else []
+        cells += [format_range(each.if_unscored_low, each.if_unscored_high)] if unscored else []
         rows.append(tuple(cells))
     title = f"Paired differences of {differences[0].score if not several else 'the scores'} on the same rows"
     family, tests = format_count(len(differences), "comparison"), name_of_tests(each.difference for each in differences)
@@ -185,7 +185,7 @@ def _notes(differences: Sequence[SystemDifference], level: float) -> list[str]:
         and each.if_unscored_low <= 0 <= each.if_unscored_high
     ]
     if reversible:
-        notes.append(f"What was not read could undo the difference of: {', '.join(reversible)}.")
+        notes.append(f"Unscored votes could undo the difference of: {', '.join(reversible)}.")
     return notes
 
 

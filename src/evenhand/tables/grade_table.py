@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,13 +21,14 @@ from evenhand.numbers import (
 )
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Column, measures_table
-from evenhand.results.notes import baseline_note, unscored_votes_note
+from evenhand.results.notes import baseline_note
 from evenhand.results.on_disk import part_by_part
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, check_same_rows, with_ids
+from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
 from evenhand.results.votes_columns import Cell, plain_vote, vote_row
-from evenhand.scoring import readings_note, unread_choices_note
+from evenhand.scoring import GRADED_ON_OTHERS, readings_note
 from evenhand.statistics import Uniformity
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.votes import MISSING_RESPONSE, Vote
@@ -125,15 +125,9 @@ class GradeTable(Results[GradedInstance]):
         """Of each judge under each prompt, and what an unrelated option changes."""
         for (judge, prompt, unrelated), grading in self.gradings.items():
             of = (judge, prompt, *(["unrelated"] if unrelated else []))
-            yield Reported("", of, grading, grading.num_scored, grading.num_unscored)
+            yield Reported("", of, grading, grading.num_scored, grading.unscored_counts)
         for run, effect in self.unrelated_effects.items():
             yield Reported("unrelated", run, effect, effect.num_paired)
-
-    def questions_unread(self) -> tuple[int, int]:
-        """The instances of each judge and run, and those on which it has no score."""
-        graded = self.gradings.values()
-        unread = sum(each.num_unscored for each in graded)
-        return sum(each.num_scored for each in graded) + unread, unread
 
     @part_by_part
     def asked(self) -> Iterator[QuestionAsked]:
@@ -316,15 +310,10 @@ class GradeTable(Results[GradedInstance]):
         if any(grading.num_missing_response for grading in gradings):
             missing = max(grading.num_missing_response for grading in gradings)
             yield f"Instances with fewer than two candidates that have a text, which were not asked: {missing}."
-        reasons = Counter(
-            vote.unscored_reason
-            for each in self.scored_entries
-            for vote in each.votes
-            if vote.unscored_reason is not None
-        )
-        yield from unscored_votes_note({str(reason): count for reason, count in reasons.items()})
+        yield from unscored_note(self.unscored_counts)
         yield from readings_note(grading.readings for grading in gradings)
-        yield from unread_choices_note(sum(grading.num_unread for grading in gradings))
+        if self.unscored_counts.unscored_votes:
+            yield GRADED_ON_OTHERS
         yield from baseline_note(self.parameters["judges"])
 
     @part_by_part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
@@ -17,14 +16,12 @@ from evenhand.results.outcomes import Outcome
 from evenhand.results.verdict_columns import (
     OF_VERDICTS,
     OF_VOTES,
-    REASONS,
     BoolArray,
     FloatArray,
     IntArray,
     VerdictColumns,
     codes_of,
 )
-from evenhand.results.verdict_view import READ
 from evenhand.results.votes_columns import CELL
 from evenhand.statistics import Interval, mean_intervals
 from evenhand.statistics.intervals import IntervalLevel
@@ -37,8 +34,6 @@ if TYPE_CHECKING:
 _ABOUT: Final = ("instance", "system", "criterion", "gold", "cluster", "verdict_selected_option")
 OF_JUDGEMENTS: Final = (*_ABOUT, *OF_VERDICTS, *OF_VOTES)
 """The columns of a saved result that are read."""
-
-_ANSWERED: Final = [code for code, reason in enumerate(REASONS) if reason in READ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +102,6 @@ class JudgedColumns:
     def ranges(self) -> FloatArray:
         """Shape (n, 2): that of the criterion for each."""
         return np.tile(np.array(self.criterion.score_range, dtype=float), (len(self), 1))
-
-    def unread_reasons(self) -> Counter[str | None]:
-        """Why one has no answer, as no reply came or none could be read -> how many; None for those that have one."""
-        codes = self.verdicts.reason
-        answered = (self.selected >= 0) | self.verdicts.na | np.isin(codes, _ANSWERED) | (codes < 0)
-        found, counts = np.unique(np.where(answered, -1, codes), return_counts=True)
-        names: list[str | None] = [*REASONS, None]  # the last is that of -1
-        return Counter({names[code]: count for code, count in zip(found.tolist(), counts.tolist(), strict=True)})
 
 
 @dataclass(frozen=True)

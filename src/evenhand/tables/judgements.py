@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack, cast
+
+import numpy as np
 
 from evenhand.aggregation import VoteRules, rubric_range
 from evenhand.criteria import Criterion, Rubric
@@ -34,13 +35,13 @@ from evenhand.results.notes import (
     baseline_note,
     early_stop_note,
     spread_note,
-    unread_note,
-    unscored_votes_note,
+    unscored_bounds_note,
 )
 from evenhand.results.on_disk import EntriesOnDisk, part_by_part
 from evenhand.results.outcomes import Outcome, Outcomes, QuestionName
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, changed_rules, check_same_rows, votes_before, with_ids
+from evenhand.results.unscored import UNSCORED_VOTES, UnscoredCounts, unscored_note
 from evenhand.results.verdict_columns import VoteColumns, told_for_measures
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
@@ -155,9 +156,11 @@ class JudgementTable(Results[Judgement]):
             found = columns_of_table(table, self.criteria, entries.parts.firsts[number], kept)
         return cast(Self, entries.part(number, texts=False)).columns if found is None else found
 
-    def unread_reasons(self) -> Mapping[str | None, int]:
+    def unscored_counts_of(self, system: str | None = None) -> UnscoredCounts:
         """As of any result, from the columns."""
-        return sum((each.unread_reasons() for each in self.columns.values()), Counter[str | None]())
+        own = [each for (of, _), each in self.columns.items() if system in {None, of}]
+        rows = np.concatenate([each.instances for each in own])
+        return UnscoredCounts.of(VoteColumns.joined([each.verdicts.votes for each in own]), rows)
 
     @cached_property
     def vote_columns(self) -> VoteColumns:
@@ -248,10 +251,10 @@ class JudgementTable(Results[Judgement]):
         """Of the rubric and each criterion; how systems differ; how far verdicts agree with gold."""
         for system, rubric in self.rubric_scores.items():
             n = rubric.num_instances - rubric.num_unscored - rubric.num_na
-            yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.num_unscored)
+            yield Reported(self.rubric.name if self.rubric else "", (system,), rubric, n, rubric.unscored_counts)
         for (system, criterion), each in self.summaries.items():
             n = each.num_instances - each.num_unscored - each.num_na
-            yield Reported(criterion, (system,), each, n, each.num_unscored)
+            yield Reported(criterion, (system,), each, n, each.unscored_counts)
             if (agrees := self.gold_agreement(system, criterion)) is not None:
                 yield Reported(criterion, (system,), Measure("gold_agreement", agrees, "share"), agrees.n)
         for (system, criterion), panel in self._panels.items():
@@ -435,7 +438,8 @@ class JudgementTable(Results[Judgement]):
             score_column("score", self.summaries.values(), level=self.parameters["level"]),
             Column("n", "num_instances"),
             Column("clusters", "num_clusters", optional=True),
-            Column("unscored", "num_unscored"),
+            Column("no score", "num_unscored"),
+            UNSCORED_VOTES,
             Column("NA", "num_na"),
             Column("parse rate", "parse_rate"),
             Column("flips", "positional_bias"),
@@ -579,27 +583,22 @@ class JudgementTable(Results[Judgement]):
             yield told_for_measures(item.verdict, mass)
 
     def _notes(self) -> tuple[str, ...]:
-        reasons: dict[str, int] = {}
-        for summary in self.summaries.values():
-            for reason, count in summary.unscored_votes.items():
-                reasons[reason] = reasons.get(reason, 0) + count
         notes = [
-            *unscored_votes_note(reasons),
+            *unscored_note(self.unscored_counts),
             *readings_note(summary.readings for summary in self.summaries.values()),
         ]
-        unscored = sum(summary.num_unscored for summary in self.summaries.values())
-        if unscored:
+        if any(summary.num_unscored for summary in self.summaries.values()):
             bounds = "; ".join(
                 f"{system}, {criterion}: "
                 f"{format_range(summary.score_if_unscored_0, summary.score_if_unscored_1, digits=3)}"
                 for (system, criterion), summary in self.summaries.items()
                 if summary.num_unscored
             )
-            notes.append(f"Scores if every unscored instance had the lowest or the highest score: {bounds}.")
+            notes.append(f"Scores if every instance without a score had the lowest or the highest: {bounds}.")
         notes += early_stop_note(self.parameters)
         notes += spread_note(summary.spread for summary in self.summaries.values())
-        notes += unread_note(
-            {f"{system}, {criterion}": each.unread for (system, criterion), each in self.summaries.items()}
+        notes += unscored_bounds_note(
+            {f"{system}, {criterion}": each.unscored_bounds for (system, criterion), each in self.summaries.items()}
         )
         return (*notes, *baseline_note(self.parameters["judges"]))
 

@@ -29,6 +29,7 @@ from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, Rules, changed_rules, with_ids
 from evenhand.results.run_record import remembers
+from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RunOptions, StreamOptions
@@ -164,10 +165,11 @@ class ModeResults(Results[JudgedSubject]):
     def reported(self) -> Iterator[Reported]:
         """The measures of each system; the score itself under the name of what was judged by, or of the mode."""
         for system, own in self.measures.items():
-            n, unread = (getattr(own, name, None) for name in ("num_instances", "num_unscored"))
-            of, read = (system,) if system else (), None if n is None else n - (unread or 0)
+            n = getattr(own, "num_instances", None)
+            of, scored = (system,) if system else (), None if n is None else n - getattr(own, "num_unscored", 0)
+            counts = self.unscored_counts_of(system)
             for each in measures_of(own):
-                yield Reported("", of, replace(each, name=each.name or self._name), read, unread)
+                yield Reported("", of, replace(each, name=each.name or self._name), scored, counts)
 
     @property
     def _name(self) -> str:
@@ -218,7 +220,8 @@ class ModeResults(Results[JudgedSubject]):
     def text_tables(self) -> tuple[TextTable, ...]:
         """The measures, one row a system; where they are too many for the width of a page, one row a measure."""
         title = f"{self.mode.kind}, by {', '.join(self.parameters['judges'])}"
-        notes = (*early_stop_note(self.parameters), *baseline_note(self.parameters["judges"]))
+        early, baseline = early_stop_note(self.parameters), baseline_note(self.parameters["judges"])
+        notes = (*unscored_note(self.unscored_counts), *early, *baseline)
         own = self.mode.table(self.measures, title, self.parameters["level"])
         if own is not None:
             drawn = any(getattr(each, "overall_spread", None) for each in self.measures.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,11 +43,12 @@ from evenhand.judge_reliability.report import labels_table, pairs_of_raters_tabl
 from evenhand.numbers import Missing, format_count
 from evenhand.results.findings import Reported
 from evenhand.results.measures import Measure, measures_of, plain, score_entries
-from evenhand.results.notes import unread_note, unscored_votes_note
+from evenhand.results.notes import unscored_bounds_note
 from evenhand.results.outcomes import Outcome, Outcomes
 from evenhand.results.render import TextTable
 from evenhand.results.results import Results, read_only, votes_before, with_ids
 from evenhand.results.run_record import remembers
+from evenhand.results.unscored import unscored_note
 from evenhand.results.verdict_view import NO_VERDICT, QuestionAsked
 from evenhand.results.votes_columns import Cell, vote_row
 from evenhand.run_options import RecordedOptions
@@ -132,8 +132,8 @@ class VoteTable(Results[RecordedInstance]):
         """The aggregated score, and what the votes say of the judges."""
         scores = self.summary.scores
         n = scores.num_instances - scores.num_unscored - scores.num_na
-        yield Reported(self.criterion.name, (), scores, n, scores.num_unscored)
-        yield Reported("", (), self.summary, n, scores.num_unscored)
+        yield Reported(self.criterion.name, (), scores, n, scores.unscored_counts)
+        yield Reported("", (), self.summary, n, scores.unscored_counts)
 
     def asked(self) -> Iterator[QuestionAsked]:
         """The verdicts as they are held."""
@@ -177,10 +177,9 @@ class VoteTable(Results[RecordedInstance]):
         """The summary as texts."""
         judges = ", ".join(self.parameters["votes"])
         title = f"{self.criterion.name}: {self.parameters['rule']} of {judges}"
-        leading = unread_note({"the aggregated score": self.summary.scores.unread})
+        leading = unscored_bounds_note({"the aggregated score": self.summary.scores.unscored_bounds})
         votes = [vote for verdict in self.verdicts for vote in verdict.votes]
-        unread = Counter(str(vote.unscored_reason) for vote in votes if vote.match and vote.unscored_reason)
-        read = (*readings_note([count_readings(votes)]), *unscored_votes_note(unread))
+        read = (*readings_note([count_readings(votes)]), *unscored_note(self.unscored_counts))
         return vote_summary_table(title, self.summary, (*leading, *read, *self.notes))
 
     def confusion_table(self) -> TextTable:
@@ -415,10 +414,6 @@ class AgreementTable(Results[RaterPair]):
         for panel in self.panels:
             alpha = Measure("krippendorff_alpha", panel.krippendorff_alpha, "number")
             yield Reported("", (panel.name,), alpha)
-
-    def questions_unread(self) -> tuple[int, int]:
-        """The instances of each rater, and those without its vote."""
-        return self.parameters["n"] * len(self.missing), sum(self.missing.values())
 
     def asked(self) -> Iterator[QuestionAsked]:
         """The votes of all raters on each instance, which come to no verdict."""

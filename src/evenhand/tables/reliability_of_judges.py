@@ -41,11 +41,13 @@ from evenhand.results.render import PrintedTables, TextTable
 from evenhand.results.results import read_only
 from evenhand.results.saved import write_as_it_ends
 from evenhand.results.spending import Spending
+from evenhand.results.unscored import UnscoredCounts
+from evenhand.results.verdict_columns import VoteColumns
 from evenhand.run_options import PairVoteFields, ReportVoteFields, RunOptions, check_resamples
 from evenhand.statistics.intervals import IntervalLevel
 from evenhand.tables.assessing import judge
 from evenhand.tables.comparing import winrates
-from evenhand.tables.grade_table import GradeTable
+from evenhand.tables.grade_table import GradedInstance, GradeTable
 from evenhand.tables.grading import grade_scores
 from evenhand.tables.judgements import JudgementTable
 from evenhand.tables.recorded_assessments import recorded_assessments
@@ -68,12 +70,14 @@ class ReliabilityReport(PrintedTables):
             judge and prompt, without and with an unrelated candidate.
         agreements: One per criterion, where there are several judges: how far they agree.
         parameters: What made the report: judges, fields, orders, samples, rules, seed, interval level, version.
+        unscored_counts: How many votes and verdicts are unscored, over all criteria and judges.
     """
 
     results: tuple[CriterionReliability, ...]
     choices: tuple[ChoiceReliability, ...]
     agreements: tuple[JudgesAgreement, ...]
     parameters: Mapping[str, Any]
+    unscored_counts: UnscoredCounts
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(self.parameters))
@@ -109,15 +113,6 @@ class ReliabilityReport(PrintedTables):
     def findings(self, criterion: str | None = None, judge: str | None = None) -> tuple[Remark, ...]:
         """What the numbers say in words, a sentence per measure."""
         return findings(self.of(criterion, judge))
-
-    def unread_reasons(self) -> dict[str | None, int]:
-        """Why a vote has no selection -> how many, over all criteria and judges; None for those that have one."""
-        found: dict[str | None, int] = {}
-        for replies in (each.replies for each in self.results):
-            for share in replies.unscored:
-                found[share.reason] = found.get(share.reason, 0) + share.count
-            found[None] = found.get(None, 0) + replies.num_votes - sum(share.count for share in replies.unscored)
-        return found
 
     def text_tables(self) -> tuple[TextTable, ...]:
         """All tables as texts."""
@@ -417,8 +412,9 @@ def _reported(
     choices: Sequence[ChoiceReliability],
     parameters: Mapping[str, Any],
     settings: RunSettings,
+    graded: Sequence[GradedInstance] = (),
 ) -> ReliabilityReport:
-    """The report on the judges of these questions."""
+    """The report on the judges of these questions; ``graded`` holds the votes behind the choices."""
     results, agreements = reliability_of_judges(
         questions,
         parameters["judges"],
@@ -426,7 +422,10 @@ def _reported(
         resamples=parameters["resamples"],
         seed=settings.seed,
     )
-    return ReliabilityReport(results, tuple(choices), agreements, parameters)
+    held = [(each.instance, each.verdict.votes) for own in questions for each in own.asked]
+    held += [(each.instance, each.votes) for each in graded]
+    counts = UnscoredCounts.of(VoteColumns.of([votes for _, votes in held]), [row for row, _ in held])
+    return ReliabilityReport(results, tuple(choices), agreements, parameters, counts)
 
 
 def _refuse_panels(options: Mapping[str, Any]) -> None:
@@ -580,11 +579,13 @@ class _ReliabilityPlan:
         questions: list[Questions] = []
         choices: list[ChoiceReliability] = []
         votes: list[Vote] = []
+        graded: list[GradedInstance] = []
         for run in self.runs:
             left = self.settings.limits.after(votes)
             table = run(**{**self.options, "max_calls": left.max_calls, "max_cost": left.max_cost})
             if isinstance(table, GradeTable):
                 choices += _choices(table)
+                graded += table.instances
                 votes += [vote for instance in table.instances for vote in instance.votes]
                 continue
             assessed = isinstance(table, JudgementTable)
@@ -593,7 +594,7 @@ class _ReliabilityPlan:
             votes += [vote for each in found for question in each.asked for vote in question.verdict.votes]
         spent = Spending.of(votes, self.settings.options.given())
         parameters = self.parameters if spent is None else {**self.parameters, "spending": asdict(spent)}
-        return _reported(questions, choices, parameters, self.settings)
+        return _reported(questions, choices, parameters, self.settings, graded)
 
 
 def _assessments(table: JudgementTable, rules: VoteRules, rows: Sequence[Row]) -> list[Questions]:

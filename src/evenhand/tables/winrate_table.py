@@ -26,7 +26,7 @@ from evenhand.modes.contest import (
     side_of,
 )
 from evenhand.modes.deciding import Decision, decisions
-from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests, unread_pairs
+from evenhand.modes.pairwise import ContestSummary, SystemSummary, summarize_contests, unscored_pairs
 from evenhand.numbers import Missing
 from evenhand.question import comparison_criterion, swapped_index
 from evenhand.results.findings import Reported, reported_difference
@@ -206,15 +206,15 @@ class WinrateTable(Results[ContestEntry]):
     def reported(self) -> Iterator[Reported]:
         """Of each system, best first; of each two against each other; of all contests."""
         for system in self.ranked:
-            read = system.contests - system.unscored
-            yield Reported("", (system.system,), system, read, system.unscored)
-            yield Reported("", (system.system,), Measure("strength", system.strength, "number"), read, system.unscored)
+            counted = system.contests - system.num_unscored, system.unscored_counts
+            yield Reported("", (system.system,), system, *counted)
+            yield Reported("", (system.system,), Measure("strength", system.strength, "number"), *counted)
         contests = [entry.contest for entry in self.scored_entries]
-        unread = unread_pairs(contests, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
+        leading = unscored_pairs(contests, self.ranking.pairs, reduction=self.reduction, level=self.ranking.level)
         for pair in self.ranking.pairs:
             of, met = (pair.first, pair.second), pair.win_rate
             never = Missing("the two never met")
-            led = unread.get(of)
+            led = leading.get(of)
             here = Measure("winrate", never if met is None else met, "score", bounds=led)
             turned = None if led is None else led.subtracted_from(1.0)
             there = Measure("winrate", never if met is None else met.subtracted_from(1.0), "score", bounds=turned)
@@ -224,7 +224,7 @@ class WinrateTable(Results[ContestEntry]):
             reason = "the data say nothing about it"
             yield from reported_difference(name, of, pair.difference, reason, pair.contests)
         whole = self.summary
-        yield Reported("", (), whole, whole.contests - whole.unscored, whole.unscored)
+        yield Reported("", (), whole, whole.contests - whole.num_unscored, whole.unscored_counts)
         if (agrees := self.gold_agreement()) is not None:
             yield Reported("", (), Measure("gold_agreement", agrees, "share"), agrees.n)
 
@@ -274,7 +274,7 @@ class WinrateTable(Results[ContestEntry]):
     def decisions(self) -> Mapping[tuple[str, str], Decision]:
         """(First, second) -> whether it is decided which of the two is better, and after how many prompts.
 
-        Valid at all looks together, whatever the unread would have said; see
+        Valid at all looks together, whatever the unscored votes would have said; see
         :func:`~evenhand.modes.deciding.decisions`.
         """
         contests = [entry.contest for entry in self.scored_entries]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evenhand.modes.deciding import Decision
-from evenhand.modes.pairwise import SystemSummary, unread_pairs
+from evenhand.modes.pairwise import SystemSummary, unscored_pairs
 from evenhand.numbers import (
     MISSING,
     Missing,
@@ -26,10 +26,11 @@ from evenhand.numbers import (
     state_p_value,
 )
 from evenhand.results.measures import Column, measures_table, plain
-from evenhand.results.notes import baseline_note, early_stop_note, unread_note, unscored_votes_note
+from evenhand.results.notes import baseline_note, early_stop_note, unscored_bounds_note
 from evenhand.results.render import TextTable
+from evenhand.results.unscored import UNSCORED_VOTES, unscored_note
 from evenhand.scoring import readings_note
-from evenhand.statistics.intervals import UnreadBounds
+from evenhand.statistics.intervals import UnscoredBounds
 from evenhand.statistics.paired_comparisons import Parameter
 from evenhand.statistics.paired_differences import DifferenceTest
 from evenhand.statistics.ranking import Ranking
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 MOST_SYSTEMS_IN_A_MATRIX = 10
 """With more, a matrix is wider than a page, and it and the pairs are tables that are printed when asked for."""
 
-Unread = Mapping[tuple[str, str], UnreadBounds]
+LeadingPairs = Mapping[tuple[str, str], UnscoredBounds]
 """``(first, second)`` of a pair -> the bounds of the first system's winrate head to head, where these lead."""
 
-_ALL_READ: Unread = MappingProxyType({})
+_NONE_LEAD: LeadingPairs = MappingProxyType({})
 _NOTHING: Mapping[tuple[str, str], Decision] = MappingProxyType({})
 
 
@@ -65,10 +66,10 @@ def winrate_tables(table: WinrateTable) -> tuple[TextTable, ...]:
 def tables_of_pairs(table: WinrateTable) -> tuple[TextTable, TextTable]:
     """The matrix and the pairs."""
     contests = [entry.contest for entry in table.scored_entries]
-    unread = unread_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
+    leading = unscored_pairs(contests, table.ranking.pairs, reduction=table.reduction, level=table.ranking.level)
     decided = table.decisions if table.ranking.anytime else {}
     rate = table.rate_name
-    return matrix_table(table.ranking, unread, rate), pairs_table(table.ranking, unread, decided, rate)
+    return matrix_table(table.ranking, leading, rate), pairs_table(table.ranking, leading, decided, rate)
 
 
 def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
@@ -79,13 +80,14 @@ def system_record(table: WinrateTable, system: SystemSummary) -> dict[str, Any]:
         "ranked_by": table.rate_name if table.ranking.balanced else "strength",
         **_interval(system, "field_winrate"),
         **_numbers(system, "winrate_if_unscored_0", "winrate_if_unscored_1"),
-        "bounds_lead": system.unread is not None,
+        "bounds_lead": system.unscored_bounds is not None,
         **_numbers(system, "rank", "rank_low", "rank_high", "expected_rank"),
         "rank_missing_reason": getattr(system.rank, "reason", None),
         **_interval(system, "strength"),
         "strength_missing_reason": getattr(system.strength, "reason", None),
         **_interval(system, "length_controlled_winrate"),
-        **_numbers(system, "contests", "ties", "unscored"),
+        **_numbers(system, "contests", "ties", "num_unscored"),
+        "num_unscored_votes": system.unscored_counts.unscored_votes,
         "mean_length": table.mean_lengths[system.system],
     }
 
@@ -146,7 +148,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     columns = (
         Column(
             f"{'' if balanced else 'raw '}{table.rate_name} [{level}]",
-            lambda one: format_score(one.winrate, one.unread),
+            lambda one: format_score(one.winrate, one.unscored_bounds),
         ),
         *(() if balanced else (Column(f"against all [{level}]", "field_winrate"),)),
         Column("rank", lambda one: format_rank(one.rank, one.rank_low, one.rank_high)),
@@ -154,7 +156,8 @@ def _systems_table(table: WinrateTable) -> TextTable:
         Column("at equal length", "length_controlled_winrate", optional=table.ranking.anytime),
         Column("contests", "contests"),
         Column("ties", "ties"),
-        Column("unscored", "unscored"),
+        Column("no score", "num_unscored"),
+        UNSCORED_VOTES,
         Column("length", lambda one: format_count(table.mean_lengths[one.system])),
     )
     title = (
@@ -166,7 +169,7 @@ def _systems_table(table: WinrateTable) -> TextTable:
     )
 
 
-def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ, rate_name: str = "winrate") -> TextTable:
+def matrix_table(ranking: Ranking, leading: LeadingPairs = _NONE_LEAD, rate_name: str = "winrate") -> TextTable:
     """The winrate of the row's system against the column's, best first; its bounds where these lead."""
     systems = [entry.system for entry in ranking.systems]
     rates = {(pair.first, pair.second): pair.win_rate for pair in ranking.pairs}
@@ -174,7 +177,7 @@ def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ, rate_name: str = 
     for (first, second), rate in rates.items():
         cells[first, second] = format_estimate(rate)
         cells[second, first] = format_number(None if rate is None else 1 - rate.estimate)
-    for (first, second), bounds in unread.items():
+    for (first, second), bounds in leading.items():
         cells[first, second] = format_bounds(bounds.low, bounds.high)
         cells[second, first] = format_bounds(1 - bounds.high, 1 - bounds.low)
     return TextTable(
@@ -187,7 +190,7 @@ def matrix_table(ranking: Ranking, unread: Unread = _ALL_READ, rate_name: str = 
 
 def pairs_table(
     ranking: Ranking,
-    unread: Unread = _ALL_READ,
+    leading: LeadingPairs = _NONE_LEAD,
     decided: Mapping[tuple[str, str], Decision] = _NOTHING,
     rate_name: str = "winrate",
 ) -> TextTable:
@@ -204,7 +207,7 @@ def pairs_table(
     columns: tuple[Column, ...] = (
         Column("contests", "contests"),
         Column(
-            f"head to head [{level}]", lambda pair: format_score(pair.win_rate, unread.get((pair.first, pair.second)))
+            f"head to head [{level}]", lambda pair: format_score(pair.win_rate, leading.get((pair.first, pair.second)))
         ),
         Column("p", lambda pair: format_adjusted(pair.win_rate_test)),
     )
@@ -329,7 +332,7 @@ def _notes(table: WinrateTable) -> tuple[str, ...]:
     agreement = table.gold_agreement()
     if agreement is not None:
         notes.append(f"Agrees with the gold preferences in {format_share(agreement)} of the contests.")
-    notes += [*_unscored_notes(table), *unscored_votes_note(table.summary.unscored_votes), *_unread_notes(table)]
+    notes += [*_unscored_notes(table), *_unscored_bounds_notes(table)]
     notes += readings_note([table.summary.readings])
     notes += early_stop_note(table.parameters)
     return (*notes, *baseline_note(table.parameters["judges"]))
@@ -371,10 +374,10 @@ def _order_note(table: WinrateTable) -> str:
 
 
 def _unscored_notes(table: WinrateTable) -> list[str]:
-    notes = []
-    if table.summary.unscored:
+    notes = [*unscored_note(table.unscored_counts)]
+    if table.summary.num_unscored:
         reasons = ", ".join(f"{count} {reason}" for reason, count in table.summary.unscored_contests.items())
-        notes.append(f"Unscored contests: {reasons}.")
+        notes.append(f"Contests without a score: {reasons}.")
     bounds = "; ".join(
         f"{one.system} {format_range(one.winrate_if_unscored_0, one.winrate_if_unscored_1)}"
         for one in table.summary.systems
@@ -385,13 +388,13 @@ def _unscored_notes(table: WinrateTable) -> list[str]:
     return notes
 
 
-def _unread_notes(table: WinrateTable) -> tuple[str, ...]:
-    """As beneath other scores; and what else rests on what was read alone."""
-    said = unread_note({one.system: one.unread for one in table.summary.systems})
+def _unscored_bounds_notes(table: WinrateTable) -> tuple[str, ...]:
+    """As beneath other scores; and what else rests on the scored votes alone."""
+    said = unscored_bounds_note({one.system: one.unscored_bounds for one in table.summary.systems})
     if not said:
         return ()
     others = ["ranks", "groups", "tests", "strengths"]
     others += [] if table.ranking.balanced else ["winrates against all"]
     others += [] if table.ranking.length_controlled is None else ["winrates at equal length"]
     listed = f"{', '.join(others[:-1])} and {others[-1]}"
-    return (*said, f"{listed.capitalize()} rest on what was read, and would change with the rest.")
+    return (*said, f"{listed.capitalize()} rest on the scored votes, and would change with the rest.")

@@ -181,8 +181,8 @@ class DocumentKind(Generic[Value, Document]):
         named, expected = data["__type__"], f"evenhand_{self.kind}"
         if named != expected:
             raise ArtifactError(f"{what} has the type {named!r}, which is not a {self.kind}; accepted: {expected!r}")
-        unread = "data_classification_policy"
-        return {field: value for field, value in data.items() if not field.startswith("__") and field != unread}
+        skipped = "data_classification_policy"
+        return {field: value for field, value in data.items() if not field.startswith("__") and field != skipped}
 
 
 RUBRIC = DocumentKind(

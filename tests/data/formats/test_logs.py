@@ -225,7 +225,7 @@ def test_likelihoods_are_no_replies(tmp_path):
 
 def test_the_shell_reads_a_log(tmp_path, capsys):
     path = lines(tmp_path / "samples.jsonl", [record(0, "Yes"), record(1, "Neither yes nor no.")])
-    assert main(["read", str(path), "--log", "--replies", "output", "--gold", "target"]) == 3  # half is unread
+    assert main(["read", str(path), "--log", "--replies", "output", "--gold", "target"]) == 3  # half is unscored
     assert "How the 1 selections were read: 1 exact" in capsys.readouterr().out
     grade = tmp_path / "grade.json"
     grade.write_text(json.dumps(GRADE))

@@ -137,8 +137,8 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:  # noqa: ANN40
     if isinstance(value, str):
         return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
     if isinstance(value, Mapping):
-        unread = {"attachments", "events", "events_data", "messages"}
-        return {name: _attached(each, attachments) for name, each in value.items() if name not in unread}
+        skipped = {"attachments", "events", "events_data", "messages"}
+        return {name: _attached(each, attachments) for name, each in value.items() if name not in skipped}
     return [_attached(each, attachments) for each in value] if isinstance(value, list) else value
 
 

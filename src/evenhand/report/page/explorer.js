@@ -64,9 +64,9 @@
 
   const has = (number, flag) => runs.some((run) => run.flag[number] & flags[flag]);
   const absent = (run, number) => (run.flag[number] & flags.absent) !== 0;
-  // A verdict that is none, for a reason; votes of raters come to none without one.
+  // A verdict without a selection: it is unscored, or a rule gives none for a reason.
   const lacks = (run, number) => run.selected[number] < 0 && !(run.flag[number] & flags.na) &&
-    (run.reason[number] >= 0 || (run.flag[number] & flags.unread) !== 0);
+    (run.reason[number] >= 0 || (run.flag[number] & flags.unscored) !== 0);
   // As the comparison counts them: of those that both runs answered.
   const answered = (number) => runs.filter((run) => run.selected[number] >= 0).length;
   const changed = (number) => answered(number) > 1 && runs[0].selected[number] !== runs[1].selected[number];
@@ -110,9 +110,11 @@
     options("criterion", "all", every(lists.items));
     options("judge", "all", every(lists.judges));
     options("level", "any", every(lists.labels).filter(([number]) => seen.has(number)));
-    const reasons = every(lists.reasons).map(([number, name]) => [number, "not read: " + name.replaceAll("_", " ")]);
-    const unread = runs.some((run) => run.flag.some((flag, number) => lacks(run, number)));
-    options("read", "all", [...(unread ? [[-2, "no verdict"]] : []), ...reasons]);
+    const ofVotes = new Set(lists.said.flatMap((votes) => votes.map(([, , reason]) => reason)));
+    const reasons = every(lists.reasons).map(([number, name]) =>
+      [number, (ofVotes.has(number) ? "unscored: " : "no score: ") + name.replaceAll("_", " ")]);
+    const lacking = runs.some((run) => run.flag.some((flag, number) => lacks(run, number)));
+    options("read", "all", [...(lacking ? [[-2, "no verdict"]] : []), ...reasons]);
     options("sort", SORTS[0][0], SORTS.slice(1).map(([name], number) => [number + 1, name]));
     for (const [name, words, test] of ONLY) {
       let some = false;
@@ -138,7 +140,7 @@
     const tests = ONLY.filter(([name]) => boxes.includes(name)).map(([, , test]) => test);
     const pairs = lists.pairs.map((pair) => system < 0 || pair.includes(system));
     const fits = (label, reason) => (level < 0 || label === level) && (reading < 0 || reason === reading);
-    // With a judge, level and reading are those of its votes; else those of the verdict, or why a vote was not read.
+    // With a judge, level and reading are those of its votes; else those of the verdict, or why a vote is unscored.
     const said = lists.said.map((votes) => votes.some(([who, label, reason]) => who === judge && fits(label, reason)));
     const noted = lists.said.map((votes) => votes.some(([, , reason]) => reason === reading));
     const inRun = (run, number) => {
@@ -169,7 +171,7 @@
   const label = (run, number) => (absent(run, number) ? "not in this run"
     : run.selected[number] >= 0 ? lists.labels[run.selected[number]]
     : run.flag[number] & flags.na ? "does not apply"
-    : lacks(run, number) ? "no verdict" : all(run.said[number]));
+    : run.flag[number] & flags.unscored ? "unscored" : lacks(run, number) ? "no verdict" : all(run.said[number]));
   // Where votes come to no verdict: what they say.
   const all = (said) => [...new Set(lists.said[said].map((vote) => vote[1]))].filter((each) => each >= 0)
     .map((each) => lists.labels[each]).join(" / ") || "no verdict";
@@ -307,7 +309,7 @@
     const [judge, order, sample, selected, value, na, reason, error, reasons, reply, readAt, reasoning, how, model, cost,
       probabilities, prompts] = own;
     const box = made("section", "box");
-    const name = selected >= 0 ? lists.labels[selected] : na ? "does not apply" : "no verdict";
+    const name = selected >= 0 ? lists.labels[selected] : na ? "does not apply" : "unscored";
     const head = made("p", "head");
     head.append(made("span", "", made("span", "said", name), value >= 0 ? " · " + written(value) : "",
       reason >= 0 ? made("span", "tag bad", lists.reasons[reason].replaceAll("_", " ")) : ""));

@@ -1,4 +1,4 @@
-"""The command line over files and HTTP: bounds that lead where much is unread, and differences between systems."""
+"""The command line over files and HTTP: bounds that lead where much is unscored, and differences between systems."""
 
 import re
 
@@ -54,7 +54,7 @@ def test_judge_prints_the_paired_difference_of_two_systems(files, capsys):
     (pair,) = [line for line in lines if line.startswith("late – early")]
     assert pair.startswith("late – early +0.60 [")
     assert pair.endswith("] < 0.001 20 0")
-    assert not any("unread" in line or "Bounds lead" in line for line in lines)
+    assert not any("affected" in line or "Bounds lead" in line for line in lines)
     (found,) = JudgementTable.load(files[2]).differences
     assert found.difference.estimate == pytest.approx(12 / 20)
 
@@ -66,9 +66,9 @@ def test_judge_leads_with_the_bounds_of_what_is_refused(files, capsys):
     (early,) = [line for line in lines if line.startswith("early holds")]
     # all that was read is 1: 18 of 20, and 6 of 20, are known
     assert late.startswith("late holds 0.90–1.00 [")
-    assert "], 10 % unread" in late
+    assert "], 10 % of rows affected" in late
     assert early.startswith("early holds 0.30–1.00 [")
-    assert "], 70 % unread" in early
+    assert "], 70 % of rows affected" in early
     assert "Bounds lead for late, holds; early, holds" in " ".join(lines)
     # equal on the 6 rows on which both were read; of all 20, late is 18 to 20 and early 6 to 20
     (pair,) = [line for line in lines if line.startswith("late – early")]
@@ -83,14 +83,14 @@ def test_compare_leads_with_the_bounds_of_what_is_refused(files, capsys):
 
     run("compare", files, ["--systems", "late,early"], reply)
     lines = printed(capsys)
-    # rows 0 to 5: the first place in either order, a tie; 6 to 17: late; 18 and 19 unread: 15 of 18, 15 to 17 of 20
+    # rows 0 to 5: the first place in either order, a tie; 6 to 17: late; 18 and 19 unscored: 15 of 18, 15 to 17 of 20
     (late,) = [line for line in lines if line.startswith("late 0.")][:1]
     assert late.startswith("late 0.75–0.85 [")
     text = " ".join(lines)
     assert "Bounds lead for late; early" in text
-    assert "rest on what was read, and would change with the rest." in text
+    assert "rest on the scored votes, and would change with the rest." in text
     table = WinrateTable.load(files[2])
     assert table.winrate("late").estimate == pytest.approx(15 / 18)
-    assert table.text_tables()[0].rows[0][1].endswith("], 10 % unread")
+    assert table.text_tables()[0].rows[0][1].endswith("], 10 % of contests affected")
     assert table.text_tables()[2].rows[0][:2] == ("late – early", "18")
     assert table.text_tables()[2].rows[0][2].startswith("0.75–0.85 [")

@@ -1,56 +1,56 @@
-"""Unread is not random: when the bounds lead, and what the mean holds where it does."""
+"""Unscored is not random: when the bounds lead, and what the mean holds where it does."""
 
 import numpy as np
 import pytest
 
 from evenhand.numbers import format_score
 from evenhand.statistics import mean_intervals
-from evenhand.statistics.intervals import IntervalLevel, unread_bounds
+from evenhand.statistics.intervals import IntervalLevel, unscored_bounds
 
 OPEN = (0.0, 1.0)
 
 
-def test_a_third_unread_lets_the_bounds_lead():
+def test_a_third_unscored_lets_the_bounds_lead():
     (score,) = mean_intervals([1.0] * 19 + [0.0])
-    found = unread_bounds(score, [(1.0, 1.0)] * 19 + [(0.0, 0.0)] + [OPEN] * 10)
+    found = unscored_bounds(score, [(1.0, 1.0)] * 19 + [(0.0, 0.0)] + [OPEN] * 10)
     assert found is not None
     assert (found.low, found.high, found.share) == pytest.approx((19 / 30, 29 / 30, 1 / 3))
     assert found.interval_low < found.low < found.high < found.interval_high
     assert format_score(score, found).startswith("0.63–0.97 [")
-    assert format_score(score, found).endswith("], 33 % unread")
+    assert format_score(score, found).endswith("], 33 % of rows affected")
 
 
-def test_1_of_800_unread_at_a_half_does_not():
+def test_1_of_800_unscored_at_a_half_does_not():
     scores = [0.0, 1.0] * 400
     (score,) = mean_intervals(scores[:-1])
-    assert unread_bounds(score, [(each, each) for each in scores[:-1]] + [OPEN]) is None
+    assert unscored_bounds(score, [(each, each) for each in scores[:-1]] + [OPEN]) is None
     assert format_score(score, None).startswith("0.50")
 
 
-@pytest.mark.parametrize(("unread", "leads"), [(17, True), (12, False)])
-def test_the_threshold_is_a_fifth_of_the_half_width(unread: int, leads: bool):
-    # 700 of 1,400 read: the half-width is about 1.96 · 0.5 / √1400 = 0.0262, a fifth of it 0.0052. What is unread moves
-    # the mean by half its share at the worst: 17 of 1,417 by 0.0060, 12 of 1,412 by 0.0042.
+@pytest.mark.parametrize(("unscored", "leads"), [(17, True), (12, False)])
+def test_the_threshold_is_a_fifth_of_the_half_width(unscored: int, leads: bool):
+    # 700 of 1,400 read: the half-width is about 1.96 · 0.5 / √1400 = 0.0262, a fifth of it 0.0052. Unscored votes move
+    # the mean by half their share at the worst: 17 of 1,417 by 0.0060, 12 of 1,412 by 0.0042.
     (score,) = mean_intervals([0.0, 1.0] * 700)
-    assert (unread_bounds(score, [(0.0, 0.0), (1.0, 1.0)] * 700 + [OPEN] * unread) is not None) == leads
+    assert (unscored_bounds(score, [(0.0, 0.0), (1.0, 1.0)] * 700 + [OPEN] * unscored) is not None) == leads
 
 
-def test_what_does_not_apply_is_not_unread():
+def test_what_does_not_apply_is_not_unscored():
     (score,) = mean_intervals([1.0, 0.0])
-    assert unread_bounds(score, [(1.0, 1.0), (0.0, 0.0), None, None]) is None
+    assert unscored_bounds(score, [(1.0, 1.0), (0.0, 0.0), None, None]) is None
 
 
 def test_nothing_read_is_anything():
-    found = unread_bounds(None, [OPEN] * 5)
+    found = unscored_bounds(None, [OPEN] * 5)
     assert found is not None
-    assert format_score(None, found) == "0.00–1.00 [0.00, 1.00], 100 % unread"
+    assert format_score(None, found) == "0.00–1.00 [0.00, 1.00], 100 % of rows affected"
 
 
 def test_the_brackets_are_over_clusters():
     limits = [(1.0, 1.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), OPEN, OPEN] * 3
     (score,) = mean_intervals([1.0, 1.0, 0.0, 0.0] * 3)
-    alone = unread_bounds(score, limits)
-    together = unread_bounds(score, limits, level=IntervalLevel(0.95, [row // 2 for row in range(18)]))
+    alone = unscored_bounds(score, limits)
+    together = unscored_bounds(score, limits, level=IntervalLevel(0.95, [row // 2 for row in range(18)]))
     assert alone is not None
     assert together is not None
     assert together.interval_low < alone.interval_low
@@ -58,7 +58,7 @@ def test_the_brackets_are_over_clusters():
 
 @pytest.mark.parametrize("worse", [0.0, 1.0])
 def test_with_refusals_that_depend_on_the_truth(worse: float):
-    """A lighter form of ``benchmarks.unread``: only rows of one truth are refused."""
+    """A lighter form of ``benchmarks.unscored``: only rows of one truth are refused."""
     generator = np.random.default_rng(3)
     by_mean, before = [], []
     for refused in (0.01, 0.02, 0.1):
@@ -67,7 +67,7 @@ def test_with_refusals_that_depend_on_the_truth(worse: float):
             read = ~((scores == worse) & (generator.random(200) < 2 * refused))
             (interval,) = mean_intervals(scores[read])
             assert interval is not None
-            bounds = unread_bounds(
+            bounds = unscored_bounds(
                 interval, [(each, each) if seen else OPEN for each, seen in zip(scores, read, strict=True)]
             )
             held = interval.low <= 0.5 <= interval.high
@@ -78,4 +78,4 @@ def test_with_refusals_that_depend_on_the_truth(worse: float):
                 assert bounds.low <= scores.mean() <= bounds.high
                 assert bounds.interval_low <= 0.5 <= bounds.interval_high or abs(scores.mean() - 0.5) > 0.05
     assert np.mean(by_mean) >= 0.93 - 0.02
-    assert np.mean(before) < 0.9  # as it was printed: the interval of the mean, whatever was unread
+    assert np.mean(before) < 0.9  # as it was printed: the interval of the mean, whatever was unscored

@@ -1,16 +1,17 @@
 """What printed scores hold where a judge does not answer, and what it does not answer depends on the truth.
 
-``python -m benchmarks.unread`` prints a Markdown table: for each rate of refusals, and each way in which they depend on
-the true score, how often the mean leads in the cell (:func:`~evenhand.statistics.intervals.unread_bounds`), how often
-its interval then holds the truth, how often the bounds that lead otherwise hold the score that reading everything would
-have given, and the brackets the truth; how often what is printed, be it the one or the other, holds the truth; and what
-the interval of the mean would have held in all cells, as it was printed before. It takes about two minutes.
+``python -m benchmarks.unscored`` prints a Markdown table: for each rate of refusals, and each way in which they depend
+on the true score, how often the mean leads in the cell, by the rule of
+:func:`~evenhand.statistics.intervals.unscored_bounds`; how often its interval then holds the truth; how often the
+bounds that lead otherwise hold the score that scoring every vote would have given, and the brackets the truth; how
+often what is printed holds the truth; and what the interval of the mean would have held in all cells. It takes about
+two minutes.
 """
 
 import numpy as np
 
 from evenhand.statistics import mean_intervals
-from evenhand.statistics.intervals import unread_bounds
+from evenhand.statistics.intervals import unscored_bounds
 
 DATA_SETS = 400
 SIZES = (50, 200, 1000)
@@ -36,7 +37,7 @@ def cell(size: int, truth: float, refused: float, way: tuple[float, float]) -> t
         limits = [
             (each, each) if seen else (0.0, 1.0) for each, seen in zip(scores.tolist(), read.tolist(), strict=True)
         ]
-        bounds = unread_bounds(interval, limits)
+        bounds = unscored_bounds(interval, limits)
         held = interval is not None and interval.low <= truth <= interval.high
         always.append(held)
         if bounds is None:

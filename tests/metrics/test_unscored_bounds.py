@@ -1,5 +1,6 @@
-"""Recipes of every mode warn where so much is unread that what was read need not be the score, and only there."""
+"""Recipes of every mode warn where so much is unscored that what was read need not be the score, and only there."""
 
+import re
 from typing import Any
 
 import pytest
@@ -52,31 +53,31 @@ def finest(text):
     return reply_for(next(place for place, shown in enumerate(shown_candidates(text)) if "fine" in shown))
 
 
-scripts("unread_yes", lambda text: "Yes", lambda text: "No")
-scripts("unread_sheet", lambda text: sheet("Yes", "Yes"), lambda text: sheet("No", "No"))
-scripts("unread_comparer", better, better)
-scripts("unread_chooser", finest, finest)
+scripts("unscored_yes", lambda text: "Yes", lambda text: "No")
+scripts("unscored_sheet", lambda text: sheet("Yes", "Yes"), lambda text: sheet("No", "No"))
+scripts("unscored_comparer", better, better)
+scripts("unscored_chooser", finest, finest)
 
 ANSWERS = (["fine"] * 6 + ["bad"] * 4) * 2
 PAIRS = ([["fine", "fair"]] * 6 + [["fair bad", "fine"]] * 4) * 2
 MODES = {
-    "direct": (DirectJudge, "unread_yes", {"criteria": POLITE}, ANSWERS, "polite"),
+    "direct": (DirectJudge, "unscored_yes", {"criteria": POLITE}, ANSWERS, "polite"),
     "rubric": (
         RubricJudge,
-        "unread_yes",
+        "unscored_yes",
         {"rubric": Rubric(name="mail", criteria=(POLITE, yes_no_criterion("short", "Is it short?")))},
         ANSWERS,
         "mail",
     ),
     "checklist": (
         ChecklistJudge,
-        "unread_sheet",
+        "unscored_sheet",
         {"checklist": ["Is it polite?", "Is it short?"]},
         ANSWERS,
         "primary_score",
     ),
-    "pairwise": (PairwiseJudge, "unread_comparer", {"criteria": BETTER}, PAIRS, "1_winrate"),
-    "best of": (BestOfJudge, "unread_chooser", {"criteria": BETTER}, PAIRS, "1_selection_rate"),
+    "pairwise": (PairwiseJudge, "unscored_comparer", {"criteria": BETTER}, PAIRS, "1_winrate"),
+    "best of": (BestOfJudge, "unscored_chooser", {"criteria": BETTER}, PAIRS, "1_selection_rate"),
 }
 
 
@@ -96,13 +97,13 @@ def evaluated(metric, predictions):
 
 
 def warned(caplog):
-    """What was warned of as unread."""
+    """What was warned of as unscored."""
     messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    return [message for message in messages if "not read in full" in message or "unread" in message]
+    return [message for message in messages if "unscored" in message]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_recipe_warns_where_much_is_unread_and_only_there(mode, caplog):
+def test_a_recipe_warns_where_much_is_unscored_and_only_there(mode, caplog):
     metric_class, name, settings, predictions, score = MODES[mode]
     found = {}
     for ending in ("reads", "refuses"):
@@ -114,31 +115,33 @@ def test_a_recipe_warns_where_much_is_unread_and_only_there(mode, caplog):
         assert len(messages) == (ending == "refuses"), warned(caplog)
     # 12 of 20 are good; of the 8 bad ones nothing is read
     assert (found["reads"][score], found["refuses"][score]) == (0.6, 1.0)
-    assert "40 % of the" in messages[0]
-    assert "lies between 0.60 and 1.00" in messages[0]
+    assert re.search(
+        r"16 of 40 votes unscored \(8 rows affected\), (8|16) verdicts unscored \(40 % of \w+ affected\)", messages[0]
+    )
+    assert "lie between 0.60 and 1.00" in messages[0]
 
 
-@pytest.mark.parametrize("unread", [True, False])
-def test_recorded_votes_warn_too(unread, caplog):
-    votes = [[1, 1]] * 12 + ([[None, None]] if unread else [[0, 0]]) * 8
+@pytest.mark.parametrize("unscored", [True, False])
+def test_recorded_votes_warn_too(unscored, caplog):
+    votes = [[1, 1]] * 12 + ([[None, None]] if unscored else [[0, 0]]) * 8
     found = evaluated(VoteAggregation(), votes)
-    assert found["votes"] == (1.0 if unread else 0.6)
-    assert len(warned(caplog)) == unread
-    assert all("lies between 0.60 and 1.00" in message for message in warned(caplog))
+    assert found["votes"] == (1.0 if unscored else 0.6)
+    assert len(warned(caplog)) == unscored
+    assert all("lie between 0.60 and 1.00" in message for message in warned(caplog))
 
 
 @pytest.mark.parametrize("ending", ["reads", "refuses"])
-def test_a_grade_score_has_no_bounds_and_says_how_many_choices_are_unread(ending, caplog):
-    engine = ScriptedInferenceEngine(script=f"unread_chooser_{ending}")
+def test_a_grade_score_has_no_bounds_and_says_how_many_choices_are_unscored(ending, caplog):
+    engine = ScriptedInferenceEngine(script=f"unscored_chooser_{ending}")
     metric = GradeScore(inference_engine=engine, criteria=BETTER, max_reasks=0, progress=False, journal=None)
     found = evaluated(metric, PAIRS)
     assert found["grade_score"] == 1.0  # the same candidate in both rotations, wherever it is read
     # 8 instances of 20 in two rotations
-    said = ["The score 'grade_score': 16 choices are unread: a Grade Score is that of the others."]
+    said = ["The score 'grade_score': 16 of 40 votes unscored (8 rows affected), 8 verdicts unscored. A Grade Score is"]
     assert [message[: len(said[0])] for message in warned(caplog)] == (said if ending == "refuses" else [])
 
 
-def test_3_of_800_unread_are_no_warning(caplog):
+def test_3_of_800_unscored_are_no_warning(caplog):
     votes = [[1], [0]] * 398 + [[1], [None], [None], [None]]
     found = evaluated(VoteAggregation(), votes)
     assert found["votes_num_unscored"] == 3
