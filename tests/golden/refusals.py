@@ -188,7 +188,7 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "shell: a rule of another scale": shell(
         "aggregate", "votes.jsonl", "--votes", *JUDGES, "--criteria", RELEVANCE, "--rule", "majority"
     ),
-    "shell: rows instead of a result": shell("show", "rows.jsonl"),
+    "shell: rows instead of a result": shell("rescore", "rows.jsonl"),
     "shell: a row that the result lacks": shell("show", "result.jsonl", "99"),
     "shell: an unknown entry of the catalog": shell("catalog", "show", "criteria.evenhand.direct.relevence"),
     "shell: a run file that is not there": shell("run", "missing.yaml"),
