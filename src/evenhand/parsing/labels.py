@@ -93,7 +93,7 @@ def _number(text: str) -> Decimal | None:
 
 
 @dataclass(frozen=True)
-class Labels:
+class OfferedLabels:
     """The labels of one question.
 
     Attributes:
@@ -174,7 +174,7 @@ def _same_word(read: str, word: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def compile_labels(labels: tuple[str, ...]) -> Labels:
+def compile_labels(labels: tuple[str, ...]) -> OfferedLabels:
     """Check and compile the labels.
 
     Raises:
@@ -191,7 +191,7 @@ def compile_labels(labels: tuple[str, ...]) -> Labels:
     offered = [by_key[key] for key in ("n/a", "notapplicable") if key in by_key]
     if len(offered) == 1:  # "NA" alone may be a name
         by_key = {**dict.fromkeys(_SPELLINGS_OF_NA, offered[0]), **by_key}
-    return Labels(labels, by_key, by_number, _bare_names(plain))
+    return OfferedLabels(labels, by_key, by_number, _bare_names(plain))
 
 
 def _bare_names(plain: Sequence[str]) -> dict[str, int]:
@@ -214,6 +214,6 @@ def _check(labels: tuple[str, ...]) -> None:
         key = "".join(folded(label).split())
         if key in seen:
             raise InvalidInputError(
-                f"Labels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
+                f"OfferedLabels {seen[key]!r} and {label!r} are equal but for case and space: rename one of them."
             )
         seen[key] = label

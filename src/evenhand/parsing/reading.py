@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from evenhand.errors import InvalidInputError
 from evenhand.parsing.cleaning import plain_characters, spoken_words, unfenced, without_markup, without_thinking
-from evenhand.parsing.labels import Labels, comparison_key, compile_labels, strip_edges
+from evenhand.parsing.labels import OfferedLabels, comparison_key, compile_labels, strip_edges
 from evenhand.votes import REASON_BY_FINISH, Match, MatchKind, UnscoredReason
 
 Span = tuple[int, int]
@@ -58,7 +58,7 @@ _GRADES = re.compile(r"scor|rating|grade|level|value")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReplyReading:
     """How a reply was read.
 
     Attributes:
@@ -70,9 +70,9 @@ class Reading:
     span: Span | None = None
 
 
-def unscored(reason: UnscoredReason) -> Reading:
+def unscored(reason: UnscoredReason) -> ReplyReading:
     """Return the reading of a reply that selects nothing."""
-    return Reading(Match(index=None, kind="none", reason=reason))
+    return ReplyReading(Match(index=None, kind="none", reason=reason))
 
 
 def match_closest_option(
@@ -127,7 +127,7 @@ def read_reply(
     finish_reason: str | None = None,
     shown: Sequence[str] = (),
     nonce: str = "",
-) -> Reading:
+) -> ReplyReading:
     """Return what :func:`match_closest_option` does, and where in the reply the verdict stands."""
     compiled = compile_labels(tuple(labels))
     reading = _read(reply, compiled, cut_off=finish_reason == "length", shown=shown, nonce=nonce)
@@ -179,8 +179,8 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _read(
-    reply: str | None, labels: Labels, *, cut_off: bool = False, shown: Sequence[str] = (), nonce: str = ""
-) -> Reading:
+    reply: str | None, labels: OfferedLabels, *, cut_off: bool = False, shown: Sequence[str] = (), nonce: str = ""
+) -> ReplyReading:
     if reply is None or not reply.strip():
         return unscored("empty")
     text = without_thinking(reply, shown)
@@ -198,7 +198,7 @@ def _read(
     )
 
 
-def _whole(text: str, span: Span, labels: Labels, reply: str, *, cut_off: bool) -> Reading | None:
+def _whole(text: str, span: Span, labels: OfferedLabels, reply: str, *, cut_off: bool) -> ReplyReading | None:
     """Form 1."""
     said = text[slice(*span)]
     found = labels.find(said)
@@ -214,10 +214,10 @@ def _whole(text: str, span: Span, labels: Labels, reply: str, *, cut_off: bool) 
         return unscored("truncated")
     core = strip_edges(said)
     start = span[0] + said.index(core)
-    return Reading(Match(index=index, kind=kind), (start, start + len(core)) if core else _stripped(text, *span))
+    return ReplyReading(Match(index=index, kind=kind), (start, start + len(core)) if core else _stripped(text, *span))
 
 
-def _of_json(text: str, span: Span, labels: Labels, *, cut_off: bool) -> Reading | None:
+def _of_json(text: str, span: Span, labels: OfferedLabels, *, cut_off: bool) -> ReplyReading | None:
     """Form 2; None where the reply is not one JSON object."""
     fields = json_object(text[slice(*span)])
     if fields is None:
@@ -229,7 +229,7 @@ def _of_json(text: str, span: Span, labels: Labels, *, cut_off: bool) -> Reading
     found = found or {near for _, value in texts if (near := labels.near(value)) is not None}
     if len(found) != 1:
         return unscored("ambiguous" if found else "truncated" if cut_off else "no_match")
-    return Reading(Match(index=found.pop(), kind="json"), field_span(text, span))
+    return ReplyReading(Match(index=found.pop(), kind="json"), field_span(text, span))
 
 
 def json_object(text: str) -> list[tuple[str, Any]] | None:
@@ -298,7 +298,7 @@ def field_span(text: str, within: Span | None = None) -> Span | None:
     return found[0] if len(found) == 1 else None
 
 
-def _of_forms(text: str, labels: Labels, shown: Sequence[str], *, cut_off: bool) -> Reading:
+def _of_forms(text: str, labels: OfferedLabels, shown: Sequence[str], *, cut_off: bool) -> ReplyReading:
     """Forms 3 and 4, contradicted by nothing else that states a verdict; or why there is none of them."""
     tags = [_of_tag(text, each, labels) for each in _TAG.finditer(text)]
     lines = list(_verdict_lines(text, labels))
@@ -318,7 +318,7 @@ def _of_forms(text: str, labels: Labels, shown: Sequence[str], *, cut_off: bool)
             return unscored("ambiguous")
         if index is None or (cut_off and labels.begins_another(index)):
             return unscored("no_match" if index is None else "truncated")
-        return Reading(Match(index=index, kind="line" if verdicts[-1] is last else "tag"), verdicts[-1].span)
+        return ReplyReading(Match(index=index, kind="line" if verdicts[-1] is last else "tag"), verdicts[-1].span)
     if len(own) < len(stated):
         return unscored("quoted")
     return unscored("refusal" if _REFUSAL.search(text.strip()[:400]) else "truncated" if cut_off else "no_match")
@@ -347,7 +347,7 @@ class _Statement:
     tag: str = ""
 
 
-def _of_tag(text: str, tag: re.Match[str], labels: Labels) -> _Statement:
+def _of_tag(text: str, tag: re.Match[str], labels: OfferedLabels) -> _Statement:
     index, span = _content(labels, tag, _tag_group(tag))
     before = text[: tag.start()]
     line = before[before.rfind("\n") + 1 :]
@@ -364,7 +364,7 @@ def _tag_group(tag: re.Match[str]) -> str:
     return next(name for name in ("brackets", "element", "boxed") if tag[name] is not None)
 
 
-def _fields(text: str, labels: Labels) -> Iterator[_Statement]:
+def _fields(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
     """Yield the verdict fields of JSON objects within a reply that is more than one object."""
     for name, (start, end) in field_places(text):
         found = labels.find(text[start:end], bare=not _GRADES.search(name.lower())) if is_verdict_field(name) else None
@@ -384,7 +384,7 @@ def _is_shown(stated: _Statement, shown: Sequence[str]) -> bool:
     return any(sought in spoken_words(text) for text in shown)
 
 
-def _verdict_lines(text: str, labels: Labels) -> Iterator[_Statement]:
+def _verdict_lines(text: str, labels: OfferedLabels) -> Iterator[_Statement]:
     """Yield the lines that are a verdict; the last line of the reply counts.
 
     A block quote is none, nor what a line that ends in a colon announces.
@@ -417,19 +417,19 @@ def _verdict_lines(text: str, labels: Labels) -> Iterator[_Statement]:
         heading, announced = "", plain.endswith((":", "："))
 
 
-def _content(labels: Labels, tag: re.Match[str], group: str) -> tuple[int | None, Span]:
+def _content(labels: OfferedLabels, tag: re.Match[str], group: str) -> tuple[int | None, Span]:
     """Return which label a tag names, and where."""
     found = labels.find(tag[group])
     return (None if found is None else found[0]), _stripped(tag.string, *tag.span(group))
 
 
-def _agreed(kind: MatchKind, stated: Sequence[tuple[int | None, Span]]) -> Reading:
+def _agreed(kind: MatchKind, stated: Sequence[tuple[int | None, Span]]) -> ReplyReading:
     """Return what all statements select; ``ambiguous`` where they differ."""
     found = {index for index, _ in stated}
     if len(found) != 1:
         return unscored("ambiguous" if found else "no_match")
     index = found.pop()
-    return unscored("no_match") if index is None else Reading(Match(index=index, kind=kind), stated[-1][1])
+    return unscored("no_match") if index is None else ReplyReading(Match(index=index, kind=kind), stated[-1][1])
 
 
 def _stripped(text: str, start: int, end: int) -> Span:
