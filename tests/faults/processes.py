@@ -35,14 +35,6 @@ def _little_room() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
 
 
-def _few_descriptors() -> None:
-    import resource  # noqa: PLC0415 - not on Windows
-
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    used = max(int(each.name) for each in Path("/proc/self/fd").iterdir())
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 30, hard))
-
-
 def _clock_ahead() -> None:
     true = time.time
     time.time = lambda: true() + 120
@@ -51,7 +43,6 @@ def _clock_ahead() -> None:
 UNDER: Final[dict[str, Callable[[], None]]] = {
     "nothing": lambda: None,
     "little room": _little_room,
-    "few descriptors": _few_descriptors,
     "a clock ahead": _clock_ahead,
 }
 
@@ -82,7 +73,7 @@ def told(scene: Scene, process: Running, name: str = "child") -> Run:
 
 
 def limited(under: str) -> Callable[[Scene], Run]:
-    """In a process with little room, few descriptors or another clock."""
+    """In a process with little room or another clock."""
 
     def judge(scene: Scene) -> Run:
         process = start(scene, under)
