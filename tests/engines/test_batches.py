@@ -431,19 +431,6 @@ def test_resume_collects_what_is_ready_from_another_place(server, tmp_path, shap
     assert len(server.batches) == 1
 
 
-def test_a_journal_that_is_recovered_holds_its_batches(server, tmp_path):
-    path, new = tmp_path / "journal.sqlite3", tmp_path / "new.sqlite3"
-    with Journal(path) as journal:
-        ask(engine(server), journal, texts=["a reply that is there"])
-    server.plan = Plan(hold=True)
-    killed(server, "openai", tmp_path, lambda: looked_at(server) and len(server.batches) == 2)
-    server.finish()
-    assert main(["journal", "recover", "--journal", str(path), "--out", str(new)]) == 0
-    with Journal(new) as journal:
-        assert ask(engine(server), journal) == directly(server)
-    assert len(server.batches) == 2
-
-
 def test_replies_that_nobody_asks_for_are_recorded_too(server, tmp_path, capsys):
     """A run about fewer rows than the one that sent the batch."""
     server.plan = Plan(hold=True)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from evenhand.engines.journal_care import recover
 from tests.faults.cells import ENGINES, Run, Scene, planned_votes, run_once
 from tests.faults.modes import MODES
 from tests.support.processes import Running
@@ -131,14 +130,14 @@ def away(scene: Scene) -> Run:
 
 
 def after_damage(scene: Scene) -> Run:
-    """With a journal that holds the first half of the rows and was damaged in the middle since; it is recovered."""
+    """With a journal that holds the first half of the rows and was damaged in the middle since; it is moved away."""
     numbers = list(scene.trouble.numbers)
     scene.run(numbers[: len(numbers) // 2])
     with scene.journal.open("r+b") as file:
         file.seek(scene.journal.stat().st_size // 2)
         file.write(b"\x5a" * 4096)
     damaged = scene.run()
-    recover(scene.journal)
+    scene.journal.rename(scene.journal.with_name("damaged.sqlite3"))
     return damaged
 
 
