@@ -240,7 +240,8 @@ def _with_class_names(dataset: datasets.Dataset | datasets.IterableDataset) -> I
     import datasets  # noqa: PLC0415 - as above
 
     features = getattr(dataset, "features", None) or datasets.Features()
-    check_types(features.arrow_schema, "the data set")
+    held = dataset.data.schema if isinstance(dataset, datasets.Dataset) else features.arrow_schema
+    check_types(held, "the data set")
     classes = {name: kind for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
 
     def named(row: Row) -> Row:
